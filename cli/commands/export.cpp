@@ -35,6 +35,7 @@ struct ExportCommandRequest {
   EliteFilter filter;
   std::vector<std::string> options;
   std::string output;
+  std::string launcher;
   std::string format;
   std::string run;
   bool dispatch = false;
@@ -83,7 +84,7 @@ int export_kernel(const ExportCommandRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   const Restored restored = restore(store, id != 0 ? id : choose(store, request));
   const ExportRequest kernel = export_request(restored);
-  if (!written(request, export_cuda(kernel))) return kDone;
+  if (!written(request, export_cuda(kernel, request.launcher))) return kDone;
   const RunInfo& info = restored.run.info;
   fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output, restored.row.id,
              info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
@@ -111,7 +112,7 @@ int export_several(const ExportCommandRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   const std::vector<ExportRequest> kernels =
       dispatch_requests(store, {request.filter.task, request.filter.device, request.filter.objective, request.options});
-  if (!written(request, export_dispatch(kernels))) return kDone;
+  if (!written(request, export_dispatch(kernels, request.launcher))) return kDone;
   const Provenance& first = kernels.front().provenance;
   std::size_t count = 0;
   for (const ExportRequest& kernel : kernels) count += kernel.programs.size();
@@ -177,6 +178,7 @@ int export_results(const ExportCommandRequest& request) {
   if (request.dispatch || !request.id.empty()) {
     throw usage_error("--format writes the results of runs: name a --run or a --task, not an ID or --dispatch");
   }
+  if (!request.launcher.empty()) throw usage_error("--name names a kernel's launcher: it does not go with --format");
   const Store store = Store::open(request.database, Store::Mode::read);
   const ResultFormat& format = format_of(request.format);
   const Results results = results_of(store, runs_of(store, request));
@@ -213,6 +215,10 @@ void add_export(CLI::App& app, Invocation& invocation) {
                       "Export the best kernel of this objective, as evo elites lists it; its first words suffice");
   command->add_flag("--dispatch", request->dispatch,
                     "Write the best kernel of each timed shape into one file, which selects among them at run time");
+  command
+      ->add_option("--name", request->launcher,
+                   "The launcher's name, for several files in one program (default: evo_TASK)")
+      ->type_name("NAME");
   command
       ->add_option("--option", request->options,
                    "With --dispatch: only kernels with this option of the task, as out=bf16; may be repeated")

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/check/launcher_check.h"
 #include "cli/commands/commands.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
@@ -39,6 +40,7 @@ struct VerifyRequest {
   std::string device;
   std::string database = kDefaultDatabase;
   std::string templates;
+  bool kernels_only = false;
   bool json = false;
 };
 
@@ -196,20 +198,54 @@ Json verification_json(const Verification& verification) {
   return json;
 }
 
-std::string verify_document(const Verification& verification) {
+Json launcher_json(const LauncherCheck& check) {
+  const bool checked = check.state != LauncherCheck::State::not_checked;
+  Json json;
+  json["right"] = checked ? Json(check.state == LauncherCheck::State::right) : Json();
+  json["why"] = check.why;
+  json["shapes"] = check.shapes;
+  return json;
+}
+
+std::string launcher_text(const LauncherCheck& check, const std::string& launcher, const Terminal& terminal) {
+  switch (check.state) {
+    case LauncherCheck::State::not_checked:
+      return fmt::format("launcher {}: not checked: {}\n", launcher, one_line(check.why));
+    case LauncherCheck::State::wrong:
+      return fmt::format("launcher {}: {}: {}\n", launcher, styled(terminal, Style::bad, "wrong"), one_line(check.why));
+    case LauncherCheck::State::right:
+      return fmt::format("launcher {}: {}, built with nvcc, at {} shape{}\n", launcher,
+                         styled(terminal, Style::good, "right"), check.shapes.size(),
+                         check.shapes.size() == 1 ? "" : "s");
+  }
+  return {};
+}
+
+std::string verify_document(const Verification& verification, const std::optional<LauncherCheck>& launcher) {
   Json json = json_document("verify");
   json.update(verification_json(verification));
+  json["launcher"] = launcher ? launcher_json(*launcher) : Json();
   return json_text(json);
 }
 
-std::string verify_document(const std::string& origin, const std::vector<Verification>& verifications) {
+std::string verify_document(const std::string& origin, const std::vector<Verification>& verifications,
+                            const std::optional<LauncherCheck>& launcher) {
   Json json = json_document("verify");
   json["origin"] = origin;
   json["reproduced"] =
       std::all_of(verifications.begin(), verifications.end(), [](const Verification& f) { return f.reproduced; });
   json["kernels"] = Json::array();
   for (const Verification& verification : verifications) json["kernels"].push_back(verification_json(verification));
+  json["launcher"] = launcher ? launcher_json(*launcher) : Json();
   return json_text(json);
+}
+
+/// The launcher of an exported file, after its kernels.
+LauncherCheck launcher_found(const VerifyRequest& request, const std::vector<Verification>& verifications) {
+  if (request.kernels_only) return {LauncherCheck::State::not_checked, "--kernels-only", {}};
+  std::vector<Claim> claims;
+  for (const Verification& verification : verifications) claims.push_back(verification.claim);
+  return check_launcher(request.subject, claims, verifications.front().device);
 }
 
 int verify(const VerifyRequest& request) {
@@ -227,12 +263,18 @@ int verify(const VerifyRequest& request) {
     verifications.push_back(check(std::move(claim), request.device, templates ? &*templates : nullptr));
     if (!request.json) fmt::print("{}", verification_text(verifications.back(), terminal_of(stdout)));
   }
+  std::optional<LauncherCheck> launcher;
+  if (templates) {
+    launcher = launcher_found(request, verifications);
+    if (!request.json)
+      fmt::print("{}", launcher_text(*launcher, verifications.front().claim.launcher, terminal_of(stdout)));
+  }
   if (request.json)
-    fmt::print("{}", verifications.size() == 1 ? verify_document(verifications.front())
-                                               : verify_document(request.subject, verifications));
+    fmt::print("{}", verifications.size() == 1 ? verify_document(verifications.front(), launcher)
+                                               : verify_document(request.subject, verifications, launcher));
   const bool all =
       std::all_of(verifications.begin(), verifications.end(), [](const Verification& f) { return f.reproduced; });
-  return all ? kDone : kNothingValid;
+  return all && !(launcher && launcher->state == LauncherCheck::State::wrong) ? kDone : kNothingValid;
 }
 
 }  // namespace
@@ -274,6 +316,8 @@ void add_verify(CLI::App& app, Invocation& invocation) {
       ->add_option("--device", request->device,
                    "Check on this device (default: the claim's own, or one of the same model)")
       ->type_name("DEVICE");
+  command->add_flag("--kernels-only", request->kernels_only,
+                    "Do not build and run the C++ launcher of an exported file");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);

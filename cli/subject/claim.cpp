@@ -30,6 +30,7 @@ std::string read_export_file(const std::string& path) {
 Claim exported_claim(Exported exported, std::string origin) {
   const Provenance& provenance = exported.provenance;
   Claim claim{.origin = std::move(origin),
+              .launcher = exported.launcher,
               .edited = exported.edited,
               .tree = exported.tree,
               .task = load_task(exported.tree, provenance.task),
@@ -54,6 +55,7 @@ bool is_candidate_id(const std::string& text) {
 Claim claim_of(const Restored& restored) {
   const Evaluation& evaluation = restored.row.evaluation;
   return {.origin = fmt::format("candidate {}", restored.row.id),
+          .launcher = {},
           .edited = false,
           .tree = restored.files,
           .task = restored.task,

@@ -22,7 +22,8 @@ enum class Contract : std::uint8_t {
 struct Claim {
   std::string origin;  ///< "candidate 17", "best.cu".
   Contract contract = Contract::same;
-  bool edited = false;  ///< The kernels of an exported file have changed since the export.
+  std::string launcher;  ///< The name of an exported file's launcher; empty for a stored candidate.
+  bool edited = false;   ///< The kernels of an exported file have changed since the export.
   SourceTree tree;
   Task task;
   Family family;

@@ -8,4 +8,8 @@ namespace evo {
 /// The names of the __global__ functions of a source, each once, without namespaces.
 std::vector<std::string> kernel_functions(const std::string& source);
 
+/// The names of the functions and variables that a source declares extern "C", each once. A source that has such
+/// declarations may have all its __global__ functions among them: these are included.
+std::vector<std::string> c_names(const std::string& source);
+
 }  // namespace evo

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/base/error.h"
+#include "engine/base/hash.h"
 #include "engine/base/mean.h"
 #include "engine/base/text.h"
 #include "engine/task/scope.h"
@@ -52,12 +53,13 @@ std::string suffix_of(const Bindings& specialisation) {
   return suffix;
 }
 
-Specialised specialised_program(const ExportRequest& request, std::size_t program, const std::string& prefix) {
+Specialised specialised_program(const ExportRequest& request, std::size_t program, const FileNames& names,
+                                const std::string& prefix) {
   const Bindings& values = request.programs[program].specialisation;
   const std::string constants = suffix_of(values);
-  Specialised specialised{&request, program, values, prefix, "evo_" + request.task.name, {}};
+  Specialised specialised{&request, program, names, values, prefix, {}, {}};
   specialised.suffix += (prefix.empty() || constants.empty() ? "" : "_") + constants;
-  specialised.name_space += specialised.suffix.empty() ? "_kernels" : "_" + specialised.suffix;
+  specialised.name_space = names.name_space(specialised.suffix.empty() ? "kernels" : specialised.suffix);
   Bindings known = request.provenance.device.facts;
   known.insert(request.provenance.target.options.begin(), request.provenance.target.options.end());
   known.insert(values.begin(), values.end());
@@ -70,7 +72,18 @@ std::string unless_nvrtc(const std::string& host) {
   return fmt::format("\n#ifndef __CUDACC_RTC__\n{}#endif  // __CUDACC_RTC__\n", host);
 }
 
-/// The headers that the host code needs.
+/// The headers of the kernels, each once.
+std::string kernel_includes(const std::vector<Specialised>& specialisations) {
+  std::string includes;
+  for (const Specialised& specialised : specialisations) {
+    for (const std::string& include :
+         split(includes_of(specialised.request->programs[specialised.program].source), '\n'))
+      if (!include.empty() && includes.find(include + "\n") == std::string::npos) includes += include + "\n";
+  }
+  return includes.empty() ? "" : "\n" + includes;
+}
+
+/// The headers that the host code needs, and the beginning of what a library does not show.
 std::string preamble(const std::string& host) {
   const auto uses = [&](std::string_view name) { return host.find(name) != std::string::npos; };
   std::string cuda;
@@ -82,9 +95,13 @@ std::string preamble(const std::string& host) {
   const bool math =
       uses("std::log(") || uses("std::sqrt(") || uses("std::exp(") || uses("std::pow(") || uses("std::ilogb(");
   return unless_nvrtc(fmt::format(
-      "#include <cuda_runtime.h>\n{}\n#include <atomic>\n{}#include <cstddef>\n{}#include <initializer_list>\n"
-      "#include <mutex>\n",
-      cuda, math ? "#include <cmath>\n" : "", strings));
+      "#include <cuda_runtime.h>\n{}\n{}{}#include <cstddef>\n#include <cstdint>\n{}#include <initializer_list>\n{}"
+      "\n// Files like this one can be linked into one program and loaded into one process: up to the launcher all "
+      "names\n"
+      "// carry a hash of this file's content, and a library does not show them.\n"
+      "#pragma GCC visibility push(hidden)\n",
+      cuda, uses("std::atomic") ? "#include <atomic>\n" : "", math ? "#include <cmath>\n" : "", strings,
+      uses("std::mutex") ? "#include <mutex>\n" : ""));
 }
 
 std::string kernels_code(const std::vector<Specialised>& specialisations) {
@@ -99,6 +116,13 @@ std::string kernels_code(const std::vector<Specialised>& specialisations) {
   return code;
 }
 
+/// Everything between the two comments of a file.
+std::string code_of(const std::vector<Specialised>& kernels, const std::vector<Measured>& measured) {
+  const std::string host = host_code(kernels, measured);
+  return kernel_includes(kernels) + preamble(host) + kernels_code(kernels) +
+         unless_nvrtc(host + main_code(kernels, measured));
+}
+
 void require_exportable(const ExportRequest& request) {
   require_complete(request);
   require_names(request);
@@ -108,15 +132,30 @@ enum class Naming { by_specialisation, numbered };
 
 /// Every program of every request, in the file's order. `numbered`: names carry the kernel's number, as
 /// several kernels have one specialisation.
-std::vector<Specialised> specialised_of(const std::vector<ExportRequest>& requests, Naming naming) {
+std::vector<Specialised> specialised_of(const std::vector<ExportRequest>& requests, const FileNames& names,
+                                        Naming naming) {
   std::vector<Specialised> all;
   for (const ExportRequest& request : requests) {
     for (std::size_t program = 0; program < request.programs.size(); ++program) {
       const std::string prefix = naming == Naming::numbered ? fmt::format("k{}", all.size()) : "";
-      all.push_back(specialised_program(request, program, prefix));
+      all.push_back(specialised_program(request, program, names, prefix));
     }
   }
   return all;
+}
+
+/// The launcher's name, which is the task's where none is asked for. Throws usage_error for what cannot be one.
+std::string launcher_of(const Task& task, const std::string& wish) {
+  if (wish.empty()) return default_launcher(task.name);
+  if (is_function_name(wish)) return wish;
+  throw usage_error(
+      fmt::format("'{}' cannot be the launcher's name: name it like a function in C, as my_{}", wish, task.name));
+}
+
+/// `provenance` has everything that decides what the file holds.
+FileNames names_of(const std::string& launcher, const std::string& provenance) {
+  constexpr std::size_t kDigits = 12;  // Enough that two files of one program differ.
+  return {launcher, hash_hex(provenance).substr(0, kDigits)};
 }
 
 /// The median with warm caches. Throws usage_error when the shape was not timed.
@@ -179,22 +218,31 @@ void require_alike(const std::vector<ExportRequest>& requests) {
 
 }  // namespace
 
-std::string export_cuda(const ExportRequest& request) {
+std::string export_cuda(const ExportRequest& request, const std::string& launcher) {
   require_exportable(request);
   const std::vector<ExportRequest> requests = {request};
-  const std::vector<Specialised> kernels = specialised_of(requests, Naming::by_specialisation);
-  const std::string host = host_code(kernels, {});
-  return readable_provenance(requests.front()) + preamble(host) + kernels_code(kernels) +
-         unless_nvrtc(host + main_code(kernels, {})) + provenance_block(requests.front());
+  const std::string name = launcher_of(request.task, launcher);
+  const std::string provenance = provenance_block(request, name);
+  const FileNames names = names_of(name, provenance);
+  const std::vector<Specialised> kernels = specialised_of(requests, names, Naming::by_specialisation);
+  return readable_provenance(requests.front(), names) + code_of(kernels, {}) + provenance;
 }
 
-std::string export_dispatch(const std::vector<ExportRequest>& requests) {
+std::string export_dispatch(const std::vector<ExportRequest>& requests, const std::string& launcher) {
   require_alike(requests);
-  const std::vector<Specialised> kernels = specialised_of(requests, Naming::numbered);
+  const std::string name = launcher_of(requests.front().task, launcher);
+  const std::string provenance = dispatch_provenance_block(requests, name);
+  const FileNames names = names_of(name, provenance);
+  const std::vector<Specialised> kernels = specialised_of(requests, names, Naming::numbered);
   const std::vector<Measured> measured = measured_of(kernels);
-  const std::string host = host_code(kernels, measured);
-  return readable_dispatch(requests, kernels, measured) + preamble(host) + kernels_code(kernels) +
-         unless_nvrtc(host + main_code(kernels, measured)) + dispatch_provenance_block(requests);
+  return readable_dispatch(requests, kernels, measured) + code_of(kernels, measured) + provenance;
+}
+
+std::string launcher_check(const std::vector<ExportRequest>& requests, const std::string& launcher) {
+  for (const ExportRequest& request : requests) require_exportable(request);
+  const std::vector<Specialised> kernels = specialised_of(requests, {launcher, "check"}, Naming::numbered);
+  return "#include <cuda_runtime.h>\n#include <cstddef>\n\n" + launcher_declarations(kernels) + "\n#define EVO_MAIN\n" +
+         main_code(kernels, {});
 }
 
 ExportRequest restricted(ExportRequest request, const std::vector<std::string>& keep) {

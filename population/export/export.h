@@ -9,10 +9,12 @@ namespace evo {
 
 /// One .cu file that stands alone: provenance, kernels (each specialisation in its own namespace), the
 /// launcher
-///   cudaError_t evo_TASK(tensors..., shape parameters..., [void* workspace,] cudaStream_t stream)
-/// and, with -DEVO_MAIN, a main that checks it against the reference and times it. Pure: the same request
-/// gives the same text. Throws usage_error when the family's launch plan cannot be written as host code.
-std::string export_cuda(const ExportRequest& request);
+///   cudaError_t LAUNCHER(tensors..., shape parameters..., [void* workspace,] cudaStream_t stream)
+/// and, with -DEVO_MAIN, a main that checks it against the reference and times it. Files can be compiled into one
+/// program when their launchers' names differ: all other names carry a hash of the file's content. `launcher`: evo_TASK
+/// where it is empty. Pure: the same request gives the same text. Throws usage_error when the family's launch plan
+/// cannot be written as host code, and when a function cannot have the launcher's name.
+std::string export_cuda(const ExportRequest& request, const std::string& launcher = {});
 
 /// The same for several kernels of one task, device and set of options: the launcher chooses at run time. It considers
 /// the timed shapes of all requests (`provenance.target.timed`) that have the call's specialised parameters, and runs
@@ -20,7 +22,12 @@ std::string export_cuda(const ExportRequest& request);
 /// other parameters. Parameters of which only the product matters to the work (B and H of an attention) count as one.
 /// Every request must have a timed shape, and no shape may be in two requests. Throws usage_error otherwise, and as
 /// export_cuda.
-std::string export_dispatch(const std::vector<ExportRequest>& requests);
+std::string export_dispatch(const std::vector<ExportRequest>& requests, const std::string& launcher = {});
+
+/// A program for nvcc that checks the launcher of an exported file, which is compiled beside it without EVO_MAIN: the
+/// main of export_cuda, but with the reference and the limits of these requests, whatever the file says. One request
+/// for each kernel of the file.
+std::string launcher_check(const std::vector<ExportRequest>& requests, const std::string& launcher);
 
 /// The request for those of its timed shapes that `keep` names alone: programs of other specialisations go,
 /// the objective and its latency become those of the shapes that stay. Throws usage_error when none does.

@@ -62,35 +62,16 @@ inline bool within(std::initializer_list<Checked> values, long long least, long 
   return true;
 }
 @WITHIN_REALS@
-// How much dynamic shared memory a kernel was allowed so far, for each device. It is only ever raised.
-struct SharedMemoryLimit {
-  std::mutex raising;
-  std::atomic<long long> bytes[64];
-};
-
-// Anything over 48 KB has to be asked for, once for each kernel and device.
-inline cudaError_t allow_shared_memory(const void* kernel, long long bytes, SharedMemoryLimit& limit) {
-  int device = 0;
-  const cudaError_t found = cudaGetDevice(&device);
-  if (found != cudaSuccess) return found;
-  const bool known = device < 64;
-  if (known && limit.bytes[device].load(std::memory_order_acquire) >= bytes) return cudaSuccess;
-  const std::lock_guard<std::mutex> alone(limit.raising);
-  if (known && limit.bytes[device].load(std::memory_order_relaxed) >= bytes) return cudaSuccess;
-  const cudaError_t set =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
-  if (set == cudaSuccess && known) limit.bytes[device].store(bytes, std::memory_order_release);
-  return set;
+// Whether device memory may begin there.
+inline bool aligned(std::initializer_list<const void*> addresses) {
+  for (const void* address : addresses) {
+    if (address == nullptr || reinterpret_cast<std::uintptr_t>(address) % 256 != 0) return false;
+  }
+  return true;
 }
 
 // The launch is of a size that was accepted.
-inline cudaError_t start(const void* kernel, const Launch& launch, void** arguments, SharedMemoryLimit& limit,
-                         cudaStream_t stream) {
-  if (launch.dynamic_smem_bytes > 0) {
-    const cudaError_t allowed = allow_shared_memory(kernel, launch.dynamic_smem_bytes, limit);
-    if (allowed != cudaSuccess) return allowed;
-  }
-
+inline cudaError_t start(const void* kernel, const Launch& launch, void** arguments, cudaStream_t stream) {
   cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(launch.grid[0]), static_cast<unsigned>(launch.grid[1]),
@@ -134,22 +115,52 @@ inline bool within_reals(std::initializer_list<double> values, double least, dou
 }
 )cuda";
 
+const std::string_view kSharedMemoryHelper = R"cuda(
+// Over 48 KB of shared memory must be allowed, for each kernel in each context. Any call may be the first in its context
+// (another device, a device that was reset): nothing is remembered.
+inline cudaError_t allow_shared_memory(const void* kernel, int bytes) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+)cuda";
+
+const std::string_view kMoreSharedMemoryHelper = R"cuda(
+static std::mutex raising_shared_memory;
+
+// Over 48 KB of shared memory must be allowed, for each kernel in each context. Calls of other threads may need more or
+// less: what is allowed is only ever raised.
+inline cudaError_t allow_more_shared_memory(const void* kernel, long long bytes) {
+  const std::lock_guard<std::mutex> alone(raising_shared_memory);
+  cudaFuncAttributes now = {};
+  const cudaError_t asked = cudaFuncGetAttributes(&now, kernel);
+  if (asked != cudaSuccess || now.maxDynamicSharedSizeBytes >= bytes) return asked;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+}
+)cuda";
+
 const std::string_view kTensorMapHelper = R"cuda(
-// cuTensorMapEncodeTiled comes from the driver through the runtime, so that nothing but cudart is linked.
+static std::atomic<void*> encode_function;
+
+// cuTensorMapEncodeTiled comes from the driver through the runtime, so that nothing but cudart is linked. It is the same in
+// every context. A failure is not kept: the next call may find what this one did not.
+inline void* find_encode_function() {
+  if (void* const known = encode_function.load(std::memory_order_acquire)) return known;
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result);
+#else
+  const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &result);
+#endif
+  if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) return nullptr;
+  encode_function.store(found, std::memory_order_release);
+  return found;
+}
+
 inline cudaError_t encode(CUtensorMap* map, CUtensorMapDataType type, int rank, const void* address,
                           const long long* dims, const long long* strides_bytes, const long long* box,
                           long long swizzle_bytes) {
-  static void* const entry = [] {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    const cudaError_t error =
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result);
-#else
-    const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &result);
-#endif
-    return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? found : nullptr;
-  }();
+  void* const entry = find_encode_function();
   if (entry == nullptr) return cudaErrorNotSupported;
   cuuint64_t map_dims[5] = {};
   cuuint64_t map_strides[5] = {};
@@ -214,7 +225,7 @@ const std::string_view kMainHead = R"cuda(
 )cuda";
 
 const std::string_view kMainTypes = R"cuda(
-namespace evo_main {
+namespace @MAIN@ {
 
 enum class DType { @DTYPES@ };
 
@@ -592,6 +603,7 @@ class Buffers {
     return buffer;
   }
   void* operator[](size_t index) const { return addresses_[index]; }
+  const std::vector<void*>& addresses() const { return addresses_; }
 
  private:
   std::vector<void*> addresses_;
@@ -713,7 +725,7 @@ inline void time_calls(const Buffers& buffers, void* workspace, const long long*
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  for (int i = 0; i < calls; ++i) check(call(buffers, workspace, p, stream), "evo_@TASK@ in a graph");
+  for (int i = 0; i < calls; ++i) check(call(buffers.addresses(), workspace, p, stream), "@LAUNCHER@ in a graph");
   cudaGraph_t graph;
   check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
   cudaGraphExec_t executable;
@@ -724,7 +736,7 @@ inline void time_calls(const Buffers& buffers, void* workspace, const long long*
   const auto warm = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
   do {
     check(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
-    check(cudaDeviceSynchronize(), "evo_@TASK@ in a graph");
+    check(cudaDeviceSynchronize(), "@LAUNCHER@ in a graph");
   } while (std::chrono::steady_clock::now() < warm);
   std::vector<double> us;
   for (int i = 0; i < replays; ++i) {
@@ -752,6 +764,85 @@ inline void time_calls(const Buffers& buffers, void* workspace, const long long*
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
 }
+
+// A buffer between two strips that nothing may write to.
+class Guarded {
+ public:
+  Guarded(Buffers& buffers, size_t bytes) : bytes_(bytes), begin_(static_cast<unsigned char*>(buffers.add(bytes + 2 * kStrip))) {}
+  void* address() const { return begin_ + kStrip; }
+  bool untouched() const {
+    Bytes strips(2 * kStrip);
+    check(cudaMemcpy(strips.data(), begin_, kStrip, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    check(cudaMemcpy(strips.data() + kStrip, begin_ + kStrip + bytes_, kStrip, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return std::all_of(strips.begin(), strips.end(), [](unsigned char byte) { return byte == 0xff; });
+  }
+
+ private:
+  static constexpr size_t kStrip = 4096;
+  size_t bytes_;
+  unsigned char* begin_;
+};
+
+// What the launcher must refuse, with cudaErrorInvalidValue and without any other effect: sizes that are not positive or
+// not supported, and addresses that are null or not aligned.
+class Refusals {
+ public:
+  Refusals(const std::vector<Tensor>& tensors, const Buffers& buffers, void* workspace, const long long* p)
+      : addresses_(buffers.addresses()), workspace_(workspace), p_(p, p + @RANK@) {
+    const size_t needed = workspace_bytes(p);
+    for (size_t k = 0; k < @RANK@; ++k) {
+      for (const long long size : {0LL, -1LL, p[k] - 1, p[k] + 1, 2 * p[k], 2147483647LL}) refuses_size(k, size);
+    }
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      refuses_address(tensors[i].name, addresses_[i], nullptr);
+      refuses_address(tensors[i].name, addresses_[i], static_cast<char*>(addresses_[i]) + 16);
+    }
+    if (needed > 0) {
+      refuses_address("workspace", workspace_, nullptr);
+      refuses_address("workspace", workspace_, static_cast<char*>(workspace_) + 16);
+    }
+    const cudaError_t ended = cudaDeviceSynchronize(), last = cudaGetLastError();
+    if (ended != cudaSuccess || last != cudaSuccess) note(std::string("a call that left an error: ") + cudaGetErrorString(ended != cudaSuccess ? ended : last));
+  }
+
+  bool right() const {
+    std::printf("  refusals     %d calls that must be refused: %s\n", calls_, wrong_.empty() ? "right" : ("WRONG, accepted " + wrong_).c_str());
+    return wrong_.empty();
+  }
+
+ private:
+  void refuses_size(size_t k, long long size) {
+    const long long kept = p_[k];
+    p_[k] = size;
+    if (size < 1 || !supported(p_.data())) {
+      refuses(parameter_names[k] + "=" + std::to_string(size));
+      if (workspace_bytes(p_.data()) != 0) note("a workspace for " + parameter_names[k] + "=" + std::to_string(size));
+    }
+    p_[k] = kept;
+  }
+
+  void refuses_address(const std::string& name, void*& place, void* address) {
+    void* const kept = place;
+    place = address;
+    refuses(name + (address == nullptr ? " = null" : " 16 bytes further"));
+    place = kept;
+  }
+
+  void refuses(const std::string& what) {
+    ++calls_;
+    if (call(addresses_, workspace_, p_.data(), nullptr) != cudaErrorInvalidValue) note(what);
+  }
+
+  void note(const std::string& accepted) {
+    if (wrong_.empty()) wrong_ = accepted;
+  }
+
+  std::vector<void*> addresses_;
+  void* workspace_;
+  std::vector<long long> p_;
+  int calls_ = 0;
+  std::string wrong_;
+};
 
 // "1,8,512,64" or "B=1,S=77"; what is not named keeps its value.
 inline bool parse(const char* text, long long* p) {
@@ -795,19 +886,22 @@ inline int run(const long long* p, bool timed) {
     if (tensors[i].output) wanted[i] = download(oracle[i], tensors[i], tensors[i].wanted);
   }
 
-  void* workspace = buffers.add(workspace_bytes(p));
-@RESTORE@  check(call(buffers, workspace, p, nullptr), "evo_@TASK@");
-  check(cudaDeviceSynchronize(), "evo_@TASK@");
+  const Guarded guarded(buffers, workspace_bytes(p));
+  void* const workspace = guarded.address();
+@RESTORE@  check(call(buffers.addresses(), workspace, p, nullptr), "@LAUNCHER@");
+  check(cudaDeviceSynchronize(), "@LAUNCHER@");
   if (!right(tensors, buffers, @EQUAL_ARGUMENT@wanted, "first call")) return 1;
+  if (!guarded.untouched()) return std::printf("  workspace    WRONG (written beyond its %zu bytes)\n", workspace_bytes(p)), 1;
+  if (!Refusals(tensors, buffers, workspace, p).right()) return 1;
   if (!timed) return 0;
   time_calls(buffers, workspace, p);
 @CALL_AGAIN@  return right(tensors, buffers, @EQUAL_ARGUMENT@wanted, "after timing") ? 0 : 1;
 }
 
-}  // namespace evo_main
+}  // namespace @MAIN@
 
 int main(int argc, char** argv) {
-  using namespace evo_main;
+  using namespace @MAIN@;
   long long shapes[][@RANK@] = {@DEFAULT_SHAPES@};
   size_t count = sizeof shapes / sizeof shapes[0];
   // "check" last: one call, not timed. What compute-sanitizer needs, which makes each launch many times slower.

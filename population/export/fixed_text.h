@@ -9,15 +9,17 @@ extern const std::string_view kHostHelpers;    ///< @HOST@ @CHECKED_TO_REAL@ @WI
 extern const std::string_view kCheckedToReal;  ///< For real numbers that follow from sizes.
 extern const std::string_view kWithinReals;
 extern const std::string_view kTensorMapHelper;
-extern const std::string_view kFillHelper;  ///< Where calls fill variables of the program.
+extern const std::string_view kSharedMemoryHelper;      ///< Where it is known how much a kernel needs at most.
+extern const std::string_view kMoreSharedMemoryHelper;  ///< Where it depends on the call.
+extern const std::string_view kFillHelper;              ///< Where calls fill variables of the program.
 
 extern const std::string_view kMainHead;   ///< Stands before the reference's kernels.
-extern const std::string_view kMainTypes;  ///< @RANK@ @DTYPES@ @DRAW_TYPE@ @DRAW_FIELDS@ @EQUAL_FIELD@
+extern const std::string_view kMainTypes;  ///< @MAIN@ @RANK@ @DTYPES@ @DRAW_TYPE@ @DRAW_FIELDS@ @EQUAL_FIELD@
 extern const std::string_view kMainData;   ///< Random numbers and places of elements. Elements: main_numbers.h.
 extern const std::string_view kMainDraw;   ///< @DRAWN_BY_KIND@ @QUANTISED@
 extern const std::string_view kMainCompare;
 extern const std::string_view kMainBuffers;
-extern const std::string_view kMainRun;  ///< @RANK@ @TASK@ @CLAIMANT@ @GOT_AT@ @RESTORE@ ...
+extern const std::string_view kMainRun;  ///< @MAIN@ @RANK@ @TASK@ @LAUNCHER@ @CLAIMANT@ @GOT_AT@ @RESTORE@ ...
 extern const std::string_view kMainGotAt;
 
 /// For what only some tasks have.

@@ -88,7 +88,7 @@ class LaunchWriter {
     code += "\n" + wrapped(fmt::format("inline cudaError_t launch{}(", tail_of(specialised_)), parameters, ") {");
     code += fmt::format("  if (!accepted{}({{{}}})) return cudaErrorInvalidValue;\n", tail_of(specialised_),
                         signature_of(request_).shape);
-    code += derived_ + limits() + workspaces();
+    code += derived_ + workspaces();
     for (const TensorMapSpec& map : family_.tensor_maps) code += tensor_map(map);
     for (const ConstantSpec& constant : family_.constants) code += this->constant(constant);
     for (const LaunchSpec& launch : family_.launches) code += this->launch(launch);
@@ -243,7 +243,9 @@ class LaunchWriter {
     return decide(constant.when) != Decided::no && !is_absent(constant.value.text);
   }
 
-  std::string variable(const ConstantSpec& constant) const { return specialised_.name_space + "::" + constant.symbol; }
+  std::string variable(const ConstantSpec& constant) const {
+    return specialised_.name_space + "::" + symbol_of(constant.symbol, block_);
+  }
 
   /// A variable is as large as what fills it.
   std::string accept_constant(const ConstantSpec& constant) const {
@@ -321,7 +323,7 @@ class LaunchWriter {
     if (used.empty()) return "  (void)workspace;\n" + null_workspaces();
     std::string code = fmt::format("  const Workspaces{0} bytes = workspaces{0}({1});\n", tail_of(specialised_),
                                    signature_of(request_).shape);
-    code += "  if (bytes.all > 0 && workspace == nullptr) return cudaErrorInvalidValue;\n";
+    code += "  if (bytes.all > 0 && !aligned({workspace})) return cudaErrorInvalidValue;\n";
     code += "  char* next = static_cast<char*>(workspace);\n";
     for (const WorkspaceSpec* workspace : used) {
       code += fmt::format("  void* {0} = bytes.{0} > 0 ? next : nullptr;\n  next += bytes.{0};\n",
@@ -372,22 +374,27 @@ class LaunchWriter {
         is_absent(map.source) ? "nullptr" : host_name(map.source), cpp(map.swizzle_bytes));
   }
 
-  /// The attribute belongs to the kernel, which a plan may launch more than once.
-  std::string limits() const {
-    std::set<std::string> limits;
+  /// The most dynamic shared memory of all launches of a kernel; nothing when it depends on the call.
+  std::optional<std::int64_t> most_shared_memory(const std::string& kernel) const {
+    std::int64_t most = 0;
     for (const LaunchSpec& launch : family_.launches) {
-      if (decide(launch.when) != Decided::no) limits.insert(limit(launch));
+      if (decide(launch.when) == Decided::no || kernel_of(launch, specialised_) != kernel) continue;
+      const std::optional<Value> bytes = launch.dynamic_smem_bytes.evaluate_partially(specialised_.scope);
+      if (!bytes) return std::nullopt;
+      most = std::max(most, Expression::constant(*bytes).evaluate_int({}));
     }
-    std::string code;
-    for (const std::string& limit : limits) code += fmt::format("  static SharedMemoryLimit {};\n", limit);
-    return code;
+    return most;
   }
 
-  /// A name that is none in C++ goes by its number.
-  std::string limit(const LaunchSpec& launch) const {
-    if (is_identifier(symbol(launch))) return "limit_" + symbol(launch);
-    const auto kernel = std::ranges::find(block_.kernels, kernel_of(launch, specialised_));
-    return fmt::format("limit_{}", kernel - block_.kernels.begin());
+  /// The statements that allow a launch its shared memory.
+  std::string allowance(const LaunchSpec& launch) const {
+    const std::optional<std::int64_t> most = most_shared_memory(kernel_of(launch, specialised_));
+    if (most && *most == 0) return {};
+    return fmt::format(
+        "    const cudaError_t allowed = {}(kernel, {});\n"
+        "    if (allowed != cudaSuccess) return allowed;\n",
+        most ? "allow_shared_memory" : "allow_more_shared_memory",
+        most ? std::to_string(*most) : "launch.dynamic_smem_bytes");
   }
 
   std::string launch(const LaunchSpec& launch) const {
@@ -400,8 +407,9 @@ class LaunchWriter {
     code +=
         fmt::format("                           {}}};  // programmatic dependent launch\n", cpp(launch.programmatic));
     code += arguments(launch);
-    code += fmt::format("    const cudaError_t error = start({}, launch, arguments, {}, stream);\n",
-                        address_of(kernel_of(launch, specialised_), block_), limit(launch));
+    code += fmt::format("    const void* const kernel = {};\n", address_of(kernel_of(launch, specialised_), block_));
+    code += allowance(launch);
+    code += "    const cudaError_t error = start(kernel, launch, arguments, stream);\n";
     return code + "    if (error != cudaSuccess) return error;\n  }\n";
   }
 
@@ -516,7 +524,20 @@ class LauncherWriter {
     return (choosing_ ? kernel_number() : "") + (workspace_ ? workspace_bytes() : "") + launcher();
   }
 
+  std::string declarations() const {
+    const std::string bytes =
+        fmt::format("size_t {}_workspace_bytes({});\n", name(), fmt::join(signature_.sizes, ", "));
+    return (workspace_ ? bytes : "") + head(");");
+  }
+
  private:
+  const std::string& name() const { return specialisations_.front().names.launcher; }
+
+  /// A function of the host namespace.
+  std::string host(const std::string& function) const {
+    return specialisations_.front().names.name_space("host") + "::" + function;
+  }
+
   std::string doc() const {
     std::string doc = comment_safe("// " + task_.summary) + "\n";
     bool strided = false;
@@ -530,19 +551,20 @@ class LauncherWriter {
         strided ? " but where strides are given" : "");
     if (workspace_) {
       doc += fmt::format(
-          "//   workspace  device memory of evo_{}_workspace_bytes(...) bytes, aligned likewise, for this "
-          "call alone\n",
-          task_.name);
+          "//   workspace  device memory of {}_workspace_bytes(...) bytes, aligned likewise, for this call alone\n",
+          name());
     }
-    if (choosing_) doc += fmt::format("// evo_{}_kernel(...) tells which kernel runs.\n", task_.name);
+    if (choosing_) doc += fmt::format("// {}_kernel(...) tells which kernel runs.\n", name());
     if (const auto filled = filled_variables(specialisations_); !filled.empty())
       doc += comment_safe(fmt::format("// Fills {} in the stream, ahead of the kernels: calls that overlap must fill "
                                       "the same. Latencies above leave that out.",
                                       fmt::join(filled, ", "))) +
              "\n";
     doc +=
-        "// Returns once everything is in the stream. cudaErrorInvalidValue: a size is not positive or too "
-        "large";
+        "// Returns once everything is in the stream; keeps nothing that depends on thread, stream, device or "
+        "context.\n"
+        "// cudaErrorInvalidValue: a size is not positive or too large,\n"
+        "// or an address is null or not aligned";
     const std::string values = supported(specialisations_);
     if (!values.empty()) doc += ",\n// or it is not one that this file has a kernel for: " + values;
     for (const std::string& required : requirement_texts(specialisations_))
@@ -570,7 +592,7 @@ class LauncherWriter {
 
   std::string open() const {
     if (!choosing_) return {};
-    return fmt::format("  switch (evo_{}_host::choose({})) {{\n", task_.name, signature_.shape);
+    return fmt::format("  switch ({}({})) {{\n", host("choose"), signature_.shape);
   }
   std::string close(std::string_view otherwise) const {
     return choosing_ ? fmt::format("    default: return {};\n  }}\n}}\n", otherwise)
@@ -579,46 +601,50 @@ class LauncherWriter {
 
   /// Whether the kernel takes a call of this size.
   std::string accepted(std::size_t index) const {
-    return fmt::format("evo_{}_host::accepted{}({{{}}})", task_.name, tail_of(specialisations_[index]),
-                       signature_.shape);
+    return fmt::format("{}({{{}}})", host("accepted" + tail_of(specialisations_[index])), signature_.shape);
   }
 
   std::string kernel_number() const {
     return fmt::format(
-               "\n// The number of the kernel that a call of evo_{0} of this size runs, as at the top of this file; -1 "
-               "for a size\n// that it refuses.\nint evo_{0}_kernel",
-               task_.name) +
+               "\n// The number of the kernel that a call of {0} of this size runs, as at the top of this file; -1 "
+               "for a size\n// that it refuses.\nint {0}_kernel",
+               name()) +
            size_function([](std::size_t i) { return std::to_string(i); }, "-1");
   }
 
   std::string workspace_bytes() const {
     const auto bytes = [this](std::size_t i) {
-      return fmt::format("static_cast<size_t>(evo_{}_host::workspaces{}({}).all)", task_.name,
-                         tail_of(specialisations_[i]), signature_.shape);
+      return fmt::format("static_cast<size_t>({}({}).all)", host("workspaces" + tail_of(specialisations_[i])),
+                         signature_.shape);
     };
     return fmt::format(
-               "\n// Bytes of scratch memory that a call of evo_{0} of this size needs; 0 for a size that it refuses.\n"
-               "size_t evo_{0}_workspace_bytes",
-               task_.name) +
+               "\n// Bytes of scratch memory that a call of {0} of this size needs; 0 for a size that it refuses.\n"
+               "size_t {0}_workspace_bytes",
+               name()) +
            size_function(bytes, "0");
   }
 
-  /// Checks, then the launch function of one kernel.
-  std::string launcher() const {
-    std::string code = "\n" + doc();
+  /// The launcher up to its body.
+  std::string head(std::string_view tail) const {
     std::vector<std::string> parameters = signature_.tensors;
     parameters.insert(parameters.end(), signature_.sizes.begin(), signature_.sizes.end());
     if (workspace_) parameters.emplace_back("void* workspace");
     parameters.emplace_back("cudaStream_t stream");
-    code += wrapped(fmt::format("cudaError_t evo_{}(", task_.name), parameters, ") {");
+    return wrapped(fmt::format("cudaError_t {}(", name()), parameters, tail);
+  }
+
+  /// Checks, then the launch function of one kernel.
+  std::string launcher() const {
+    std::string code = "\n" + doc() + head(") {");
     code += fmt::format("  if ({}) return cudaErrorInvalidValue;\n", signature_.not_positive);
+    code += fmt::format("  if (!{}({{{}}})) return cudaErrorInvalidValue;\n", host("aligned"),
+                        fmt::join(signature_.arguments, ", "));
     code += open();
     for (std::size_t i = 0; i < specialisations_.size(); ++i) {
       std::vector<std::string> arguments = signature_.arguments;
       arguments.insert(arguments.end(), {signature_.shape, workspace_ ? "workspace" : "nullptr", "stream"});
-      code +=
-          wrapped(fmt::format("{}return evo_{}_host::launch{}(", guard(i), task_.name, tail_of(specialisations_[i])),
-                  arguments, ");");
+      code += wrapped(fmt::format("{}return {}(", guard(i), host("launch" + tail_of(specialisations_[i]))), arguments,
+                      ");");
     }
     return code + close("cudaErrorInvalidValue");
   }
@@ -634,7 +660,7 @@ class LauncherWriter {
 }  // namespace
 
 std::string host_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured) {
-  const std::string host = fmt::format("evo_{}_host", specialisations.front().request->task.name);
+  const std::string host = specialisations.front().names.name_space("host");
   const bool maps = std::any_of(specialisations.begin(), specialisations.end(),
                                 [](const Specialised& s) { return !s.request->family.tensor_maps.empty(); });
   std::string launches;
@@ -644,11 +670,17 @@ std::string host_code(const std::vector<Specialised>& specialisations, const std
                                            {"@CHECKED_TO_REAL@", reals ? std::string(kCheckedToReal) : ""},
                                            {"@WITHIN_REALS@", reals ? std::string(kWithinReals) : ""}});
   if (maps) code += kTensorMapHelper;
+  if (launches.find(" = allow_shared_memory(") != std::string::npos) code += kSharedMemoryHelper;
+  if (launches.find(" = allow_more_shared_memory(") != std::string::npos) code += kMoreSharedMemoryHelper;
   if (launches.find(" = fill(") != std::string::npos) code += kFillHelper;
   code += launches;
   if (!measured.empty()) code += choice_code(specialisations, measured);
-  return code + fmt::format("\n}}  // namespace {}\n", host) +
+  return code + fmt::format("\n}}  // namespace {}\n\n#pragma GCC visibility pop\n", host) +
          LauncherWriter(specialisations, !measured.empty()).write();
+}
+
+std::string launcher_declarations(const std::vector<Specialised>& specialisations) {
+  return LauncherWriter(specialisations, false).declarations();
 }
 
 }  // namespace evo

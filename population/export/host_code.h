@@ -13,4 +13,7 @@ namespace evo {
 /// unless the launcher chooses among several kernels of one specialisation (export_dispatch).
 std::string host_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured);
 
+/// The public functions of such a file, declared: the launcher and, where it takes a workspace, its size.
+std::string launcher_declarations(const std::vector<Specialised>& specialisations);
+
 }  // namespace evo

@@ -27,15 +27,6 @@ std::vector<std::string> macros_of(const std::string& source) {
   return macros;
 }
 
-/// Headers are included before the namespace opens; their guards then make the includes within it empty.
-std::string includes_of(const std::string& source) {
-  std::string includes;
-  for (const std::string& line : split(source, '\n')) {
-    if (!directive_text(line, "include").empty()) includes += std::string(trim(line)) + "\n";
-  }
-  return includes;
-}
-
 std::size_t position_in(const KernelBlock& block, const std::string& kernel) {
   return static_cast<std::size_t>(std::ranges::find(block.kernels, kernel) - block.kernels.begin());
 }
@@ -64,6 +55,14 @@ std::string exported_source(const std::string& source) {
   }
   std::string text = fmt::format("{}", fmt::join(lines, "\n"));
   return text.ends_with('\n') ? text : text + "\n";
+}
+
+std::string includes_of(const std::string& source) {
+  std::string includes;
+  for (const std::string& line : split(source, '\n')) {
+    if (!directive_text(line, "include").empty()) includes += std::string(trim(line)) + "\n";
+  }
+  return includes;
 }
 
 std::string begin_marker(std::size_t index) {
@@ -108,9 +107,9 @@ std::string kernel_block(const std::string& source, const std::string& marker, c
   // What an instance's arguments name, macros too, is known here alone.
   if (!addresses.empty()) addresses = fmt::format("#ifndef __CUDACC_RTC__\n{}#endif\n", addresses);
   for (const std::string& macro : macros_of(source)) ends += fmt::format("#undef {}\n", macro);
-  return fmt::format("{}namespace {} {{\n{}{}{}{}{}}}  // namespace {}\n", includes_of(source), block.name_space,
-                     renames, marker.empty() ? exported_source(source) : marker, addresses, ends.empty() ? "" : "\n",
-                     ends, block.name_space);
+  return fmt::format("namespace {} {{\n{}{}{}{}{}}}  // namespace {}\n", block.name_space, renames,
+                     marker.empty() ? exported_source(source) : marker, addresses, ends.empty() ? "" : "\n", ends,
+                     block.name_space);
 }
 
 }  // namespace evo

@@ -9,11 +9,16 @@ namespace evo {
 
 /// A namespace with kernels in an exported file.
 struct KernelBlock {
-  std::string name_space;            ///< "evo_scale_D64"
+  std::string name_space;            ///< "evo_scale_1f0c6ab97d25_D64"
   std::vector<std::string> kernels;  ///< Those that are launched, by their C++ names in the source.
-  /// Functions that go by another name in the file, without their namespaces: "scale" as "scale_D64".
+  /// Functions that go by another name in the file, without their namespaces: "scale" as
+  /// "scale_D64_1f0c6ab97d25".
   std::map<std::string, std::string> renamed;
 };
+
+/// The #include lines of a source. They stand ahead of its namespace; the headers' guards then make them empty within
+/// it.
+std::string includes_of(const std::string& source);
 
 /// The kernel source, or `marker`, which has it between the lines that mark it, in its namespace.
 std::string kernel_block(const std::string& source, const std::string& marker, const KernelBlock& block);

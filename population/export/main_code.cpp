@@ -72,6 +72,8 @@ class MainWriter {
     return {
         {"@RANK@", std::to_string(task_.shape_parameters.size())},
         {"@TASK@", task_.name},
+        {"@LAUNCHER@", launcher()},
+        {"@MAIN@", kernels_.front().names.name_space("main")},
         {"@DTYPES@", main_dtypes(dtypes())},
         {"@DRAW_TYPE@", only(by_kind, kMainDrawType)},
         {"@DRAW_FIELDS@", only(by_kind, kMainDrawFields)},
@@ -93,9 +95,9 @@ class MainWriter {
         {"@ORACLE_INOUT@", only(inout, "  restore_wanted(tensors, oracle, elements);\n")},
         {"@RESTORE@", only(inout, "  restore(tensors, buffers, elements);\n")},
         {"@CALL_AGAIN@", only(inout, fmt::format("  restore(tensors, buffers, elements);\n"
-                                                 "  check(call(buffers, workspace, p, nullptr), \"evo_{0}\");\n"
-                                                 "  check(cudaDeviceSynchronize(), \"evo_{0}\");\n",
-                                                 task_.name))},
+                                                 "  check(call(buffers.addresses(), workspace, p, nullptr), \"{0}\");\n"
+                                                 "  check(cudaDeviceSynchronize(), \"{0}\");\n",
+                                                 launcher()))},
         {"@CLAIMANT@", c_literal(modelled + provenance.device.name)},
         {"@DEFAULT_SHAPES@", default_shapes()},
         {"@KERNEL_NUMBER@", kernel_number()},
@@ -115,6 +117,8 @@ class MainWriter {
   std::string cpp(const Expression& expression, const Bindings& known) const {
     return expr::to_cpp(expression, known, written_parameters(task_));
   }
+
+  const std::string& launcher() const { return kernels_.front().names.launcher; }
 
   // --- what the task has
 
@@ -202,7 +206,7 @@ class MainWriter {
     std::vector<std::string> sizes;
     for (std::size_t i = 0; i < task_.shape_parameters.size(); ++i)
       sizes.push_back(fmt::format("static_cast<int>(p[{}])", i));
-    return fmt::format("  std::printf(\" kernel %d\", evo_{}_kernel({}));\n", task_.name, fmt::join(sizes, ", "));
+    return fmt::format("  std::printf(\" kernel %d\", {}_kernel({}));\n", launcher(), fmt::join(sizes, ", "));
   }
 
   std::string supported_text() const {
@@ -222,8 +226,8 @@ class MainWriter {
     std::string code;
     for (std::size_t i = 0; i < specialisations_.size(); ++i) {
       const Specialised& specialised = specialisations_[i];
-      code += "\n" + kernel_block(specialised.request->references[specialised.program].source, "",
-                                  reference_block_of(specialised));
+      const std::string& source = specialised.request->references[specialised.program].source;
+      code += "\n" + includes_of(source) + kernel_block(source, "", reference_block_of(specialised));
     }
     return code;
   }
@@ -419,15 +423,15 @@ class MainWriter {
     const bool workspace = needs_workspace(kernels_);
     std::string code = "\ninline size_t workspace_bytes([[maybe_unused]] const long long* p) {\n";
     if (workspace) {
-      code += parameters() + fmt::format("  return evo_{}_workspace_bytes({});\n", task_.name, fmt::join(sizes, ", "));
+      code += parameters() + fmt::format("  return {}_workspace_bytes({});\n", launcher(), fmt::join(sizes, ", "));
     } else {
       code += "  return 0;\n";
     }
     code +=
-        "}\n\ninline cudaError_t call(const Buffers& buffers, [[maybe_unused]] void* workspace, const long "
+        "}\n\ninline cudaError_t call(const std::vector<void*>& buffers, [[maybe_unused]] void* workspace, const long "
         "long* p, cudaStream_t stream) {\n";
     code += parameters();
-    code += fmt::format("  return evo_{}({}, {}, {}stream);\n}}\n", task_.name, fmt::join(arguments, ", "),
+    code += fmt::format("  return {}({}, {}, {}stream);\n}}\n", launcher(), fmt::join(arguments, ", "),
                         fmt::join(sizes, ", "), workspace ? "workspace, " : "");
     return code + reference_call();
   }
@@ -477,7 +481,8 @@ class MainWriter {
     const std::string condition =
         used && Expression::constant(*used).evaluate_bool({}) ? "" : fmt::format("if ({}) ", cpp(constant.when, known));
     const auto write = [&](const Expression& value) { return cpp(value, known); };
-    const std::string variable = fmt::format("{}::{}", reference_block_of(specialised).name_space, constant.symbol);
+    const KernelBlock block = reference_block_of(specialised);
+    const std::string variable = fmt::format("{}::{}", block.name_space, symbol_of(constant.symbol, block));
     const std::string from = index < 0 ? "&argument_0" : fmt::format("buffers[{}]", index);
     return fmt::format(
         "    {0}{{\n{1}      if (cudaError_t e = cudaMemcpyToSymbol({2}, {3}, sizeof({2}), 0, {4}))\n"

@@ -65,10 +65,10 @@ std::string measured_word(const Provenance& p) {
 }
 
 /// How to compile, check and verify the file.
-std::string use_lines(std::span<const ExportRequest> requests) {
+std::string use_lines(std::span<const ExportRequest> requests, const std::string& launcher) {
   const Task& task = requests.front().task;
   const std::string nvcc = nvcc_command(requests);
-  return line(fmt::format("A launcher, evo_{} below:  {} -c FILE.cu", task.name, nvcc)) +
+  return line(fmt::format("A launcher, {} below:  {} -c FILE.cu", launcher, nvcc)) +
          line(fmt::format("Check and time it:  {} -DEVO_MAIN FILE.cu -o best && ./best [{}]", nvcc,
                           fmt::join(task.shape_parameters, ","))) +
          line("Do it all again from this file alone:  evo verify FILE.cu") + "\n";
@@ -225,8 +225,8 @@ ordered_json kernel_json(const ExportRequest& request) {
           {"programs", programs_json(request.programs)}};
 }
 
-std::string block_of(int format, const ordered_json& members) {
-  ordered_json json = {{"format", format}};
+std::string block_of(const std::string& launcher, const ordered_json& members) {
+  ordered_json json = {{"format", kExportFormat}, {"launcher", launcher}};
   json.update(members);
   const std::string text = json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
   return std::string(kProvenanceBegin) + within_comment(text) + std::string(kProvenanceEnd) + "\n";
@@ -243,7 +243,7 @@ std::string nvcc_command(std::span<const ExportRequest> requests) {
   return command;
 }
 
-std::string readable_provenance(const ExportRequest& request) {
+std::string readable_provenance(const ExportRequest& request, const FileNames& names) {
   const Provenance& p = request.provenance;
   std::string text = line(fmt::format("{}: {}", p.task, request.task.summary));
   text += origin_line(p, fmt::format("run {}, candidate {}", p.run, p.candidate)) + "//\n";
@@ -254,7 +254,7 @@ std::string readable_provenance(const ExportRequest& request) {
   text += gpu_lines(p);
   text += line(fmt::format("  genome     {}", to_text(p.genome)));
   text += line(fmt::format("  task hash  {}", p.task_hash)) + "//\n";
-  return text + use_lines({&request, 1});
+  return text + use_lines({&request, 1}, names.launcher);
 }
 
 std::string readable_dispatch(const std::vector<ExportRequest>& requests,
@@ -283,16 +283,16 @@ std::string readable_dispatch(const std::vector<ExportRequest>& requests,
   text += line(fmt::format("  task hash  {}", p.task_hash));
   if (!same_cap)
     text += line("  registers  nvcc caps all kernels of a file alike (-maxrregcount): figures may differ a little");
-  return text + "//\n" + use_lines(requests);
+  return text + "//\n" + use_lines(requests, specialisations.front().names.launcher);
 }
 
-std::string provenance_block(const ExportRequest& request) {
+std::string provenance_block(const ExportRequest& request, const std::string& launcher) {
   ordered_json json = kernel_json(request);
   add_files(json, request.task, exported_files(request));
-  return block_of(kExportFormat, json);
+  return block_of(launcher, json);
 }
 
-std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests) {
+std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests, const std::string& launcher) {
   ordered_json kernels = ordered_json::array();
   SourceTree files;
   for (const ExportRequest& request : requests) {
@@ -301,7 +301,7 @@ std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests
   }
   ordered_json json = {{"kernels", kernels}};
   add_files(json, requests.front().task, files);
-  return block_of(kDispatchFormat, json);
+  return block_of(launcher, json);
 }
 
 }  // namespace evo

@@ -11,17 +11,17 @@
 namespace evo {
 
 /// The comment at the top, for people.
-std::string readable_provenance(const ExportRequest& request);
+std::string readable_provenance(const ExportRequest& request, const FileNames& names);
 std::string readable_dispatch(const std::vector<ExportRequest>& requests,
                               const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured);
 
 /// The comment at the end, for `evo verify`.
-std::string provenance_block(const ExportRequest& request);
-std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests);
+std::string provenance_block(const ExportRequest& request, const std::string& launcher);
+std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests, const std::string& launcher);
 
-/// Formats of that comment. A format that older readers cannot read has a higher number.
-inline constexpr int kExportFormat = 1;
-inline constexpr int kDispatchFormat = 2;  ///< Several kernels.
+/// The format of that comment. One that older readers cannot read has a higher number. 1 had one kernel and 2 several,
+/// both without the launcher's name: it was default_launcher.
+inline constexpr int kExportFormat = 3;
 inline constexpr std::string_view kProvenanceBegin = "\n/* evo-provenance\n";
 inline constexpr std::string_view kProvenanceEnd = "\n*/";
 

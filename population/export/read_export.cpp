@@ -167,14 +167,13 @@ std::string provenance_json(std::string_view text, std::string_view name) {
   return std::string(text.substr(start, end - start));
 }
 
-std::int64_t read_format(const JsonPlace& root, std::string_view name) {
+void require_known_format(const JsonPlace& root, std::string_view name) {
   const std::int64_t format = root.at("format").integer();
-  if (format > kDispatchFormat) {
+  if (format > kExportFormat) {
     throw usage_error(fmt::format("{} was exported by a newer evo (format {}, this evo knows {}): update evo", name,
-                                  format, kDispatchFormat));
+                                  format, kExportFormat));
   }
   if (format < 1) root.at("format").fail("expected a positive number");
-  return format;
 }
 
 /// Throws unless the tree gives the task and the family that the provenance names.
@@ -189,10 +188,11 @@ void require_task(const Exported& exported, const JsonPlace& root) {
 
 /// One kernel, whose sources are numbered from `first_source` on in the file.
 Exported read_kernel(const JsonPlace& place, std::string_view text, std::size_t first_source) {
-  // The last three belong to the root, which is the kernel itself in a file of one kernel.
-  place.allow_only({"task", "task_hash", "genome", "target", "device", "objective", "latency_us", "worst_relative_l2",
-                    "timings", "salt", "run", "candidate", "evo_version", "nvrtc_version", "compile_flags", "programs",
-                    "format", "files", "drawn_files"});
+  // The last four belong to the root, which is the kernel itself in a file of one kernel.
+  place.allow_only({"task",        "task_hash",         "genome",        "target",   "device", "objective",
+                    "latency_us",  "worst_relative_l2", "timings",       "salt",     "run",    "candidate",
+                    "evo_version", "nvrtc_version",     "compile_flags", "programs", "format", "launcher",
+                    "files",       "drawn_files"});
   Exported exported;
   exported.provenance = read_provenance(place);
   const std::vector<JsonPlace> programs = place.at("programs").items();
@@ -204,7 +204,7 @@ Exported read_kernel(const JsonPlace& place, std::string_view text, std::size_t 
 }
 
 std::vector<Exported> read_kernels(const JsonPlace& root, std::string_view text) {
-  root.allow_only({"format", "kernels", "files", "drawn_files"});
+  root.allow_only({"format", "launcher", "kernels", "files", "drawn_files"});
   std::vector<Exported> kernels;
   std::size_t sources = 0;
   for (const JsonPlace& place : root.at("kernels").items()) {
@@ -213,6 +213,14 @@ std::vector<Exported> read_kernels(const JsonPlace& root, std::string_view text)
   }
   if (kernels.empty()) root.at("kernels").fail("at least one is needed");
   return kernels;
+}
+
+/// Files of formats 1 and 2 do not name it.
+std::string read_launcher(const JsonPlace& root, const std::string& task) {
+  const auto place = root.find("launcher");
+  const std::string launcher = place ? place->text() : default_launcher(task);
+  if (!is_function_name(launcher)) place.value_or(root).fail("expected the name of a function");
+  return launcher;
 }
 
 constexpr std::string_view kCrLfProvenanceBegin = "\r\n/* evo-provenance\r\n";
@@ -230,13 +238,15 @@ std::vector<Exported> read_plain(std::string_view text, std::string_view name) {
   const std::string file(name);
   const JsonPlace root = JsonPlace::read({{file, provenance_json(text, name)}}, file);
   std::vector<Exported> kernels;
-  if (read_format(root, name) == kDispatchFormat) {
+  require_known_format(root, name);
+  if (root.find("kernels")) {
     kernels = read_kernels(root, text);
   } else {
     kernels.push_back(read_kernel(root, text, 0));
   }
   for (Exported& exported : kernels) {
     exported.tree = read_files(root);
+    exported.launcher = read_launcher(root, exported.provenance.task);
     try {
       require_task(exported, root);
     } catch (const Error& error) {

@@ -11,6 +11,7 @@ namespace evo {
 
 /// What `evo verify FILE.cu` needs, read from the file alone.
 struct Exported {
+  std::string launcher;  ///< The name of the launcher, which all kernels of a file share.
   Provenance provenance;
   /// A tree from which load_task and load_families give the task and the one family; its kernel templates are
   /// stubs.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/text.h"
 #include "engine/task/kernel_functions.h"
 
 namespace evo {
@@ -32,27 +33,25 @@ const std::set<std::string_view> kKeywords = {
 
 /// Names that the host code uses itself.
 const std::set<std::string_view> kHostNames = {
-    "Checked",       "DType",    "Draw",   "Launch",       "Tensor",    "Workspaces", "accepted", "all",   "arguments",
-    "box",           "buffers",  "bytes",  "dims",         "encode",    "error",      "exact",    "fill",  "launch",
-    "limit",         "log_size", "next",   "oracle",       "p",         "shapes",     "sizes",    "start", "stream",
-    "strides_bytes", "tensors",  "within", "within_reals", "workspace", "workspaces"};
+    "Checked",       "DType",   "Draw",   "Launch",       "Tensor",    "Workspaces",
+    "accepted",      "aligned", "all",    "allowed",      "arguments", "box",
+    "buffers",       "bytes",   "dims",   "encode",       "error",     "exact",
+    "fill",          "kernel",  "launch", "limit",        "log_size",  "next",
+    "oracle",        "p",       "shapes", "sizes",        "start",     "stream",
+    "strides_bytes", "tensors", "within", "within_reals", "workspace", "workspaces"};
 
 /// Its names that carry another name or a number start with these. The last is what host_name adds.
-constexpr std::string_view kHostStarts[] = {"derived_", "argument_", "limit_", "evo_"};
+constexpr std::string_view kHostStarts[] = {"derived_", "argument_", "allow_", "evo_"};
 
-/// Those kernels of a source that may be extern "C": such names ignore namespaces.
-std::vector<std::string> plain_kernels(const std::string& source) {
-  if (source.find("extern \"C\"") == std::string::npos) return {};
-  return kernel_functions(source);
-}
-
-/// Each specialisation's extern "C" names carry its suffix. Templates have no such names.
-void rename(KernelBlock& block, const std::string& source, const std::string& suffix) {
-  if (suffix.empty()) return;
-  std::vector<std::string> names = plain_kernels(source);
+/// extern "C" names ignore namespaces: they carry the specialisation's suffix and the name of the file's content.
+/// Templates have no such names.
+void rename(KernelBlock& block, const std::string& source, const Specialised& specialised) {
+  std::vector<std::string> names = c_names(source);
   for (const std::string& kernel : block.kernels)
     if (!is_instance(kernel)) names.push_back(unqualified(kernel));
-  for (const std::string& name : names) block.renamed[name] = fmt::format("{}_{}", name, suffix);
+  const std::string suffix = specialised.suffix.empty() ? "" : "_" + specialised.suffix;
+  for (const std::string& name : names)
+    block.renamed[name] = fmt::format("{}{}_{}", name, suffix, specialised.names.content);
 }
 
 }  // namespace
@@ -71,19 +70,17 @@ KernelBlock block_of(const Specialised& specialised) {
     std::string kernel = kernel_of(launch, specialised);
     if (std::ranges::find(block.kernels, kernel) == block.kernels.end()) block.kernels.push_back(std::move(kernel));
   }
-  rename(block, specialised.request->programs.at(specialised.program).source, specialised.suffix);
+  rename(block, specialised.request->programs.at(specialised.program).source, specialised);
   return block;
 }
 
 KernelBlock reference_block_of(const Specialised& specialised) {
   KernelBlock block{specialised.name_space + "_reference", {reference_kernel_of(specialised)}, {}};
   const std::string& source = specialised.request->references.at(specialised.program).source;
-  rename(block, source, specialised.suffix);
-  const std::vector<std::string> others = plain_kernels(specialised.request->programs.at(specialised.program).source);
-  for (const std::string& name : plain_kernels(source)) {
-    if (std::ranges::find(others, name) == others.end()) continue;
-    std::string& other = block.renamed[name];
-    other = (other.empty() ? name : other) + "_reference";
+  rename(block, source, specialised);
+  const std::map<std::string, std::string> others = block_of(specialised).renamed;
+  for (auto& [name, other] : block.renamed) {
+    if (others.contains(name)) other += "_reference";
   }
   return block;
 }
@@ -92,6 +89,14 @@ std::string host_name(const std::string& name) {
   const bool taken = kKeywords.contains(name) || kHostNames.contains(name) ||
                      std::ranges::any_of(kHostStarts, [&](std::string_view start) { return name.starts_with(start); });
   return taken ? "evo_" + name : name;
+}
+
+std::string default_launcher(const std::string& task) {
+  return "evo_" + task;
+}
+
+bool is_function_name(const std::string& name) {
+  return is_identifier(name) && !name.starts_with('_') && !kKeywords.contains(name) && name != "main";
 }
 
 expr::WrittenNames written_parameters(const Task& task) {

@@ -9,14 +9,24 @@
 
 namespace evo {
 
+/// What an exported file calls its own.
+struct FileNames {
+  std::string launcher;  ///< "evo_fp8_sdpa": the launcher's name, with which the other public names begin.
+  std::string content;   ///< "1f0c6ab97d25": of what the file holds. Every name that is not public carries it.
+
+  /// "evo_fp8_sdpa_1f0c6ab97d25_host"
+  std::string name_space(const std::string& of) const { return launcher + "_" + content + "_" + of; }
+};
+
 /// The kernels of one specialisation as an exported file names them.
 struct Specialised {
   const ExportRequest* request = nullptr;  ///< Its family and genome make the kernels.
   std::size_t program = 0;                 ///< Index into the request's programs.
-  Bindings values;                         ///< {D: 64}
-  std::string suffix;                      ///< "D64", of several kernels "k0_D64"; empty when the name needs none.
-  std::string name_space;                  ///< "evo_fp8_sdpa_D64"
-  Bindings scope;                          ///< Everything that is known before a launch, folded into the host code.
+  FileNames names;
+  Bindings values;         ///< {D: 64}
+  std::string suffix;      ///< "D64", of several kernels "k0_D64"; empty when the name needs none.
+  std::string name_space;  ///< "evo_fp8_sdpa_1f0c6ab97d25_D64"
+  Bindings scope;          ///< Everything that is known before a launch, folded into the host code.
 };
 
 /// A shape that was timed, and the kernel that was fastest at it.
@@ -37,6 +47,12 @@ KernelBlock reference_block_of(const Specialised& specialised);
 /// The name of a tensor, shape parameter, workspace or tensor map in the host code: its own name, or "evo_" and its
 /// name when C++ or the host code has another use for that name.
 std::string host_name(const std::string& name);
+
+/// "evo_fp8_sdpa"
+std::string default_launcher(const std::string& task);
+
+/// Whether a function may have this name in C and C++.
+bool is_function_name(const std::string& name);
 
 /// host_name of the task's shape parameters, for expressions.
 expr::WrittenNames written_parameters(const Task& task);

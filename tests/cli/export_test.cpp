@@ -53,6 +53,27 @@ TEST_CASE("the compile command of an export has the file's register limit and it
   }
 }
 
+TEST_CASE("the exported launcher has the name that is asked for") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_exported_toy(bench);
+  REQUIRE(bench.evo({"export", "--name", "my_toy", "-o", "best.cu"}).code == 0);
+  const std::string text = bench.read("best.cu");
+  CHECK(holds(text, "cudaError_t my_toy("));
+  CHECK_FALSE(holds(text, "evo_toy"));
+  CHECK(holds(bench.evo({"export", "--dispatch", "--name", "my_toys"}).out, "int my_toys_kernel("));
+  const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
+  CHECK(verified.code == 0);
+  CHECK(holds(verified.out, "launcher my_toy: not checked: vgpu:"));
+  CHECK(holds(verified.out, " is no GPU\n"));
+  const auto launcher = bench.json({"verify", "best.cu", "--device", "vgpu", "--kernels-only"})["launcher"];
+  CHECK(launcher["right"].is_null());
+  CHECK(launcher["why"] == "--kernels-only");
+  CHECK(bench.json({"verify", best_of(bench)})["launcher"].is_null());
+  check_refused(bench.evo({"export", "--name", "2nd"}), 2, {"'2nd' cannot be the launcher's name", "as my_toy"});
+  check_refused(bench.evo({"export", "--name", "a", "--format", "csv"}), 2, {"--name", "--format"});
+}
+
 TEST_CASE("evo vgpu runs the kernels of an exported file") {
   const Bench bench;
   write_toy_task(bench);

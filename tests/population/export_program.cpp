@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <regex>
+
+#include "engine/base/text.h"
 
 namespace evo::test {
 
@@ -16,14 +19,41 @@ Bindings toy_genes(const std::string& apply) {
           {"swizzle", std::int64_t{64}}};
 }
 
-ToyProgram::ToyProgram(const std::string& text) {
+std::string content_of(const std::string& text) {
+  std::smatch found;
+  REQUIRE(std::regex_search(text, found, std::regex("\\nnamespace \\w+_([0-9a-f]{12})_\\w+ \\{\\n")));
+  return found[1];
+}
+
+std::string without_content(const std::string& text) {
+  return std::regex_replace(text, std::regex("_" + content_of(text)), "");
+}
+
+std::string for_fake_cuda(const std::string& text) {
+  std::string calls, name_space;
+  for (const std::string& line : split(text, '\n')) {
+    if (line.starts_with("namespace ")) name_space = line.substr(10, line.find(' ', 10) - 10);
+    const std::vector<std::string> words = split(line, ' ');
+    if (words.size() != 3 || words[0] != "#define" || !words[2].starts_with(words[1])) continue;
+    const std::string call =
+        fmt::format("static const int known_{0} = (fake_kernel((const void*)&{1}::{0}, \"{2}\"), 0);\n", words.at(2),
+                    name_space, std::regex_replace(words.at(2), std::regex("_[0-9a-f]{12}"), ""));
+    calls += name_space.ends_with("_reference") ? fmt::format("#ifdef EVO_MAIN\n{}#endif\n", call) : call;
+  }
+  return text + "\nextern \"C\" void fake_kernel(const void*, const char*);\n" + calls;
+}
+
+std::string fake_compiler() {
   const std::string include = cuda_include_folder();
   if (include.empty()) SKIP("no CUDA headers");
-  write_text(folder_ / "best.cu", text);
+  return fmt::format("c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -fPIC -I'{}'", include);
+}
+
+ToyProgram::ToyProgram(const std::string& text, const std::string& flags) {
+  write_text(folder_ / "best.cu", for_fake_cuda(without_content(text)));
   const CommandResult built =
-      run_command(fmt::format("c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -DEVO_MAIN -I'{}' '{}' "
-                              "'{}/tests/population/exported/fake_cudart.cpp' -o '{}'",
-                              include, (folder_ / "best.cu").string(), EVO_SOURCE_DIR, (folder_ / "best").string()));
+      run_command(fmt::format("{} {} '{}' '{}/tests/population/exported/fake_cudart.cpp' -o '{}'", fake_compiler(),
+                              flags, (folder_ / "best.cu").string(), EVO_SOURCE_DIR, (folder_ / "best").string()));
   INFO(built.output);
   REQUIRE(built.exit_code == 0);
 }

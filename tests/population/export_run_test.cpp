@@ -50,13 +50,15 @@ TEST_CASE("the exported program accepts a right kernel and launches what the pla
   CHECK_THAT(first, ContainsSubstring("claimed      8.91 us (narrow, Test GPU)"));
   CHECK(lines_with(first, "launch") == launch_lines(plan(request.task.shape("narrow")), "N64"));
   CHECK(lines_with(first, "map") == "map type 0 rank 2 dims 64 70 stride 64 box 64 1 swizzle 2\n");
-  // 64 KB of shared memory are asked for, once.
+  // 64 KB of shared memory are asked for by each call; those in a graph are not printed.
   CHECK(lines_with(first, "attribute") == "attribute 8 of toy_sum_N64 is 65536\n");
 
   // The other specialisation, and a size at which the launch plan takes another branch (R > 100).
   const std::string large = program.run_successfully("R=101,N=128");
   CHECK(lines_with(large, "launch") == launch_lines(plan(parse_shape(request.task, "101,128")), "N128"));
   CHECK_THAT(large, !ContainsSubstring("claimed"));
+
+  CHECK_THAT(first, ContainsSubstring("  refusals     15 calls that must be refused: right\n"));
 
   CHECK(program.run("1,64").exit_code == 0);
   for (const std::string bad : {"3,65", "0,64", "x", "1,2,3", "Q=1", "R=1 2", "-1,64", "99999999999,64"}) {
@@ -108,6 +110,51 @@ CommandResult compile_by_its_own_command(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("an exported launcher allows shared memory again on another device and after a reset") {
+  const std::string probe = R"cuda(
+#include <cstdio>
+static int call() {
+  alignas(256) static char memory[65536];
+  return evo_toy(memory, (float*)memory, (float*)memory, 5, 64, memory, nullptr);
+}
+int main() {
+  std::printf("probe %d\n", call());
+  cudaSetDevice(1);
+  std::printf("probe on another device %d\n", call());
+  cudaSetDevice(0);
+  cudaDeviceReset();
+  std::printf("probe after a reset %d\n", call());
+}
+)cuda";
+  SourceTree tree = toy_tree();
+  const auto probed = [&] {
+    const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)) + probe, "");
+    return lines_with(program.run().output, "probe");
+  };
+  const std::string right = "probe 0\nprobe on another device 0\nprobe after a reset 0\n";
+  CHECK(probed() == right);
+  replace(tree["toy/plain/family.json"], R"json("dynamic_smem": "N * 1024")json",
+          R"json("dynamic_smem": "N * 1000 + R")json");
+  CHECK(probed() == right);
+}
+
+TEST_CASE("an exported launcher only raises the shared memory of a kernel that needs more in some calls") {
+  SourceTree tree = toy_tree();
+  replace(tree["toy/plain/family.json"], R"json("dynamic_smem": "N * 1024")json",
+          R"json("dynamic_smem": "R * 1000")json");
+  const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)) + R"cuda(
+int main() {
+  alignas(256) static char memory[65536];
+  for (const int rows : {3, 60, 50, 70, 60}) {
+    if (evo_toy(memory, (float*)memory, (float*)memory, rows, 64, memory, nullptr) != cudaSuccess) return 1;
+  }
+}
+)cuda",
+                           "");
+  CHECK(lines_with(program.run_successfully(), "attribute") ==
+        "attribute 8 of toy_sum_N64 is 60000\nattribute 8 of toy_sum_N64 is 70000\n");
+}
+
 TEST_CASE("an exported launcher never lowers the shared memory of a kernel that a plan launches twice") {
   SourceTree tree = toy_tree();
   // The same again with less shared memory.
@@ -116,8 +163,9 @@ TEST_CASE("an exported launcher never lowers the shared memory of a kernel that 
       R"json("programmatic": "pdl", "dynamic_smem": "100000", "arguments": ["x_map", "x_scale", "sums", "y", "R * N"]},
     {"kernel": "toy_apply", "grid": ["ceil_div(N, threads)", "R", "1"], "block": ["threads", "1", "1"], "dynamic_smem": "60000",)json");
   const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
-  const std::string result = program.run_successfully();  // Its timing calls the launcher again.
-  CHECK(lines_with(result, "attribute 8 of toy_apply") == "attribute 8 of toy_apply_N64 is 100000\n");
+  const std::string result = program.run_successfully("70,64 check");
+  const std::string most = "attribute 8 of toy_apply_N64 is 100000\n";
+  CHECK(lines_with(result, "attribute 8 of toy_apply") == most + most);
 }
 
 TEST_CASE("the exported program rejects every result when the reference is not finite") {
@@ -209,6 +257,28 @@ std::string probe_of(const std::string& body) {
 }
 
 }  // namespace
+
+TEST_CASE("the exported program rejects a launcher that accepts what it must refuse") {
+  const std::string right = export_cuda(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("right"), 90));
+  const auto said = [&](const std::string& what, const std::string& with, std::string text) {
+    replace(text, what, with);
+    const CommandResult result = ToyProgram(text).run("check");
+    CHECK(result.exit_code == 1);
+    return lines_with(result.output, "  refusals") + lines_with(result.output, "  workspace");
+  };
+  CHECK_THAT(said("y})) return cudaErrorInvalidValue", "y})) return cudaSuccess", right),
+             ContainsSubstring("WRONG, accepted x = null"));
+  CHECK_THAT(said("{workspace})) return cudaErrorInvalidValue", "{workspace})) return cudaSuccess", right),
+             ContainsSubstring("WRONG, accepted workspace = null"));
+  CHECK_THAT(said("for (int n = 0; n < ROW_LENGTH; ++n) sums[row]",
+                  "sums[row + 128] = 1; for (int n = 0; n < ROW_LENGTH; ++n) sums[row]", right),
+             ContainsSubstring("workspace    WRONG (written beyond its 512 bytes)"));
+  CHECK_THAT(said("(R < 1 || N < 1) return cudaErrorInvalidValue", "(R < 1 || N < 1) return cudaSuccess", right),
+             ContainsSubstring("WRONG, accepted R=0"));
+  CHECK_THAT(said("({M, N, LD})) return cudaErrorInvalidValue", "({M, N, LD})) return cudaSuccess",
+                  export_cuda(forms_request(toy_tree()))),
+             ContainsSubstring("WRONG, accepted N=23"));
+}
 
 TEST_CASE("the exported program gives kernels scalars, structs, codes and strides as the task has them") {
   const ToyProgram program(export_cuda(forms_request(toy_tree())));
@@ -306,7 +376,7 @@ TEST_CASE("the exported program draws every kind of input") {
   }
   replace(tree["forms/task.json"], R"({ "name": "rows")", inputs + R"({ "name": "rows")");
   const ToyProgram program(export_cuda(forms_request(tree)) + probe_of(R"cuda(
-  using namespace evo_main;
+  using namespace evo_forms_main;
   const long long p[] = {37, 24, 30};
   const std::vector<Tensor> tensors = tensors_of(p);
   std::vector<Bytes> elements;
@@ -361,7 +431,7 @@ TEST_CASE("the exported program quantises as the search does") {
   std::vector<float> values(4 * 22);
   const std::vector<std::byte> drawn = searched_inputs(DType::f32, std::nullopt, false)[0];
   std::memcpy(values.data(), drawn.data(), drawn.size());
-  std::string list, body = "  using namespace evo_main;\n";
+  std::string list, body = "  using namespace evo_forms_main;\n";
   for (const float value : values) list += fmt::format("{:a}F, ", value);
   struct Form {
     DType dtype, scale;
@@ -460,6 +530,9 @@ extern "C" __global__ void shared_name(float* x) { x[0] = 1; }
           {"vars/tuned/kernel.cu", R"cuda(#define TILE 4
 __constant__ float least;
 static __constant__ int2 size;
+extern "C" {
+__device__ float twice(float x) { return 2 * x; }
+}
 template <int tile> struct Row { float of[tile]; };
 namespace fast {
 __constant__ float weights[${N}];
@@ -470,7 +543,7 @@ __global__ void rows(const float* x, unsigned char* q, float* s, int* z) {
   s[blockIdx.x] = least;
   z[blockIdx.x] = 128;
 }
-__global__ void done(float* rows) { rows[0] = 1; }
+__global__ void done(float* rows) { rows[0] = twice(1); }
 }
 extern "C" __global__ void shared_name(float* x) { x[0] = 2; }
 )cuda"}};
@@ -481,10 +554,11 @@ extern "C" __global__ void shared_name(float* x) { x[0] = 2; }
 TEST_CASE("kernels of namespaces and templates are exported by their names, and read back") {
   const ExportRequest request = export_request(variables_tree(), "vars", {"narrow", "wide"}, {}, 90);
   const std::string text = export_cuda(request);
-  CHECK_THAT(text, ContainsSubstring("(const void*)&fast::rows<Row<TILE>, 32>;"));
-  CHECK_THAT(text, ContainsSubstring("start(evo_vars_N64::evo_kernel_0(), launch, arguments, limit_0, stream)"));
-  CHECK_THAT(text, ContainsSubstring("start((const void*)&evo_vars_N64::fast::done_N64, launch"));
-  CHECK_THAT(text, ContainsSubstring("(const void*)&plain::rows<float, 128>;"));
+  const std::string named = without_content(text);
+  CHECK_THAT(named, ContainsSubstring("(const void*)&fast::rows<Row<TILE>, 32>;"));
+  CHECK_THAT(named, ContainsSubstring("const void* const kernel = evo_vars_N64::evo_kernel_0();"));
+  CHECK_THAT(named, ContainsSubstring("const void* const kernel = (const void*)&evo_vars_N64::fast::done_N64;"));
+  CHECK_THAT(named, ContainsSubstring("(const void*)&plain::rows<float, 128>;"));
   const Exported exported = read_export(text, "best.cu");
   CHECK_FALSE(exported.edited);
   const Task task = load_task(exported.tree, "vars");
@@ -495,7 +569,7 @@ TEST_CASE("kernels of namespaces and templates are exported by their names, and 
 }
 
 TEST_CASE("an exported launcher fills variables in the caller's stream, after it has compared sizes") {
-  const std::string text = export_cuda(export_request(variables_tree(), "vars", {"narrow"}, {}, 90));
+  const std::string text = without_content(export_cuda(export_request(variables_tree(), "vars", {"narrow"}, {}, 90)));
   CHECK_THAT(text, ContainsSubstring("fill(evo_vars_N64::fast::weights, w, cudaMemcpyDeviceToDevice, stream)"));
   CHECK_THAT(text, ContainsSubstring("if (!(within({64LL * 4LL}, sizeof(evo_vars_N64::fast::weights), "
                                      "sizeof(evo_vars_N64::fast::weights)))) return false;  // fast::weights"));

@@ -13,6 +13,7 @@
 #include "population/export/kernel_source.h"
 #include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
+#include "tests/population/export_program.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;
@@ -215,8 +216,8 @@ TEST_CASE("a file without provenance, or with a damaged one, is refused in one l
   CHECK_THAT(read_error(""), ContainsSubstring("no evo provenance"));
   CHECK_THAT(read_error(text.substr(0, text.size() - 10)),
              Equals("best.cu: its evo provenance is cut off: export it again"));
-  CHECK_THAT(read_error(replaced(text, "\n \"format\": 1", "\n \"format\": 3")),
-             Equals("best.cu was exported by a newer evo (format 3, this evo knows 2): update evo"));
+  CHECK_THAT(read_error(replaced(text, "\n \"format\": 3", "\n \"format\": 4")),
+             Equals("best.cu was exported by a newer evo (format 4, this evo knows 3): update evo"));
   CHECK_THAT(read_error(replaced(text, "\n \"run\": 3", "\n \"run\": \"x\"")), StartsWith("best.cu: run: "));
   CHECK_THAT(read_error(replaced(text, "\n \"salt\": \"", "\n \"salt\": \"g")), StartsWith("best.cu: salt: "));
   CHECK_THAT(read_error(replaced(text, "\n \"objective\":", "\n \"objectiv\":")), ContainsSubstring("objectiv"));
@@ -305,7 +306,7 @@ TEST_CASE("names with special characters stay within their comments and strings"
 TEST_CASE("a name that the host code or C++ uses is prefixed, other names stay") {
   for (const std::string name :
        {"stream", "all", "using", "register", "unsigned", "namespace", "typename", "goto", "volatile", "sizeof",
-        "derived_row_bytes", "argument_4", "limit_toy_sum_N64", "evo_x"}) {
+        "derived_row_bytes", "argument_4", "kernel", "allow_shared_memory", "evo_x"}) {
     CAPTURE(name);
     SourceTree tree = toy_tree();
     for (const char* file : {"toy/task.json", "toy/plain/family.json"})
@@ -314,6 +315,42 @@ TEST_CASE("a name that the host code or C++ uses is prefixed, other names stay")
                ContainsSubstring("const float* evo_" + name + ", float* y"));
   }
   CHECK_THAT(export_cuda(toy_request()), ContainsSubstring("const float* x_scale, float* y"));
+}
+
+TEST_CASE("the launcher has the name that is asked for, and it can be read back") {
+  const std::string text = export_cuda(toy_request(), "my_toy");
+  CHECK_THAT(text, ContainsSubstring("// A launcher, my_toy below:") && ContainsSubstring("\ncudaError_t my_toy(") &&
+                       ContainsSubstring("\nsize_t my_toy_workspace_bytes(") && !ContainsSubstring("evo_toy"));
+  CHECK(read_export(text, "best.cu").launcher == "my_toy");
+  CHECK(read_export(export_cuda(toy_request()), "best.cu").launcher == "evo_toy");
+  for (const std::string name : {"1st", "a-b", "for", "_mine", "main", "f(", "a b"}) {
+    CHECK(error_of([&] { export_cuda(toy_request(), name); }) ==
+          "'" + name + "' cannot be the launcher's name: name it like a function in C, as my_toy");
+  }
+  CHECK_THAT(read_error(replaced(text, "\n \"launcher\": \"my_toy\"", "\n \"launcher\": \"my toy\"")),
+             StartsWith("best.cu: launcher: "));
+}
+
+TEST_CASE("a file of an older evo, which does not name its launcher, is read") {
+  const std::string text =
+      replaced(export_cuda(toy_request()), "\n \"format\": 3,\n \"launcher\": \"evo_toy\",", "\n \"format\": 1,");
+  const Exported exported = read_export(text, "best.cu");
+  CHECK(exported.launcher == "evo_toy");
+  CHECK(exported.programs.size() == 2);
+}
+
+TEST_CASE("every name of a file but the launcher's carries a hash of its content") {
+  const std::string one = export_cuda(toy_request());
+  ExportRequest request = toy_request();
+  request.provenance.candidate = 218;
+  CHECK(content_of(one) == content_of(export_cuda(toy_request())));
+  CHECK(content_of(one) != content_of(export_cuda(request)));
+  CHECK(content_of(one) != content_of(export_cuda(toy_request(), "my_toy")));
+  const std::regex declared("\nnamespace (\\w+)|\n#define toy_\\w+ (\\w+)");
+  int names = 0;
+  for (std::sregex_iterator at(one.begin(), one.end(), declared), end; at != end; ++at, ++names)
+    CHECK_THAT(at->str(), ContainsSubstring("_" + content_of(one)));
+  CHECK(names == 4 + 6 + 2);  // Namespaces of two kernels, of their references, of host and main; two and one renamed.
 }
 
 TEST_CASE("a name that C++ does not allow is refused") {

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 // What device code reads; see device_launch_parameters.h.
@@ -36,12 +39,6 @@ using Forms = void(void*, void*, void*, void*, void*, void*, void*, void*, void*
                    Sizes, Four, unsigned short, bool, void*, unsigned char, unsigned short);
 using FormsReference = void(void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*,
                             float, Sizes);
-// Every name that a test's file gives its kernels. Weak: a file has some of them only.
-__attribute__((weak)) Sum toy_sum_N64, toy_sum_N128, toy_sum_k0_N64, toy_sum_k1_N128, toy_sum_k2_N64;
-__attribute__((weak)) Apply toy_apply_N64, toy_apply_N128, toy_apply_k0_N64, toy_apply_k1_N128, toy_apply_k2_N64;
-__attribute__((weak)) Reference toy_reference_N64, toy_reference_N128, toy_reference_k0_N64, toy_reference_k1_N128;
-__attribute__((weak)) Forms forms_apply;
-__attribute__((weak)) FormsReference forms_reference;
 }
 
 namespace {
@@ -77,37 +74,29 @@ void over_grid(dim3 grid, dim3 block, const std::function<void()>& thread) {
 enum class Kind { none, sum, apply, reference, forms, forms_reference };
 
 struct Known {
-  const void* kernel;
-  Kind kind;
-  const char* name;
+  Kind kind = Kind::none;
+  std::string name = "another kernel";
 };
 
-#define KNOWN(kind, name) \
-  { (const void*)&name, Kind::kind, #name }
-const Known kKnown[] = {
-    KNOWN(sum, toy_sum_N64),
-    KNOWN(sum, toy_sum_N128),
-    KNOWN(sum, toy_sum_k0_N64),
-    KNOWN(sum, toy_sum_k1_N128),
-    KNOWN(sum, toy_sum_k2_N64),
-    KNOWN(apply, toy_apply_N64),
-    KNOWN(apply, toy_apply_N128),
-    KNOWN(apply, toy_apply_k0_N64),
-    KNOWN(apply, toy_apply_k1_N128),
-    KNOWN(apply, toy_apply_k2_N64),
-    KNOWN(reference, toy_reference_N64),
-    KNOWN(reference, toy_reference_N128),
-    KNOWN(reference, toy_reference_k0_N64),
-    KNOWN(reference, toy_reference_k1_N128),
-    KNOWN(forms, forms_apply),
-    KNOWN(forms_reference, forms_reference),
-};
+Kind kind_of(const std::string& name) {
+  const auto starts = [&](const char* start) { return name.compare(0, std::strlen(start), start) == 0; };
+  if (starts("toy_sum")) return Kind::sum;
+  if (starts("toy_apply")) return Kind::apply;
+  if (starts("toy_reference")) return Kind::reference;
+  if (starts("forms_apply")) return Kind::forms;
+  if (starts("forms_reference")) return Kind::forms_reference;
+  return Kind::none;
+}
+
+/// By the address of the kernel. Static constructors fill it, whatever their order.
+std::map<const void*, Known>& kernels() {
+  static std::map<const void*, Known> all;
+  return all;
+}
 
 Known known(const void* kernel) {
-  for (const Known& entry : kKnown) {
-    if (entry.kernel != nullptr && entry.kernel == kernel) return entry;
-  }
-  return {kernel, Kind::none, "another kernel"};
+  const auto found = kernels().find(kernel);
+  return found == kernels().end() ? Known() : found->second;
 }
 
 cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** a) {
@@ -149,11 +138,16 @@ cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** a) {
   return cudaSuccess;
 }
 
-/// Dynamic shared memory that each kernel was last allowed; 48 KB need no asking.
-std::map<const void*, size_t> allowed;
+thread_local int current_device = 0;
 
-const char* name_of(const void* kernel) {
-  return known(kernel).name;
+/// Dynamic shared memory that each kernel was last allowed, on each device; 48 KB need no asking.
+std::mutex allowing;
+std::map<std::pair<int, const void*>, size_t> allowed;
+
+size_t allowed_bytes(const void* kernel) {
+  const std::lock_guard<std::mutex> alone(allowing);
+  const auto found = allowed.find({current_device, kernel});
+  return found == allowed.end() ? 49152 : found->second;
 }
 
 CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* dims,
@@ -172,6 +166,11 @@ CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, voi
 }  // namespace
 
 extern "C" {
+
+/// Exported files are made to call this for each of their kernels.
+void fake_kernel(const void* kernel, const char* name) {
+  kernels()[kernel] = {kind_of(name), name};
+}
 
 cudaError_t cudaMalloc(void** to, size_t bytes) {
   *to = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -199,7 +198,17 @@ const char* cudaGetErrorString(cudaError_t error) {
   return text;
 }
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = current_device;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  current_device = device;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceReset() {
+  const std::lock_guard<std::mutex> alone(allowing);
+  for (auto entry = allowed.begin(); entry != allowed.end();)
+    entry = entry->first.first == current_device ? allowed.erase(entry) : std::next(entry);
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
@@ -207,16 +216,27 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::strcpy(properties->name, "Fake GPU");
   return cudaSuccess;
 }
+cudaError_t cudaGetLastError() {
+  return cudaSuccess;
+}
 cudaError_t cudaDeviceSynchronize() {
   return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
-  std::fprintf(stderr, "attribute %d of %s is %d\n", attribute, name_of(kernel), value);
-  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) allowed[kernel] = static_cast<size_t>(value);
+  if (!recording.active)
+    std::fprintf(stderr, "attribute %d of %s is %d\n", attribute, known(kernel).name.c_str(), value);
+  const std::lock_guard<std::mutex> alone(allowing);
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
+    allowed[{current_device, kernel}] = static_cast<size_t>(value);
+  return cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  *attributes = {};
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(allowed_bytes(kernel));
   return cudaSuccess;
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
-  if (config->dynamicSmemBytes > 49152 && config->dynamicSmemBytes > allowed[kernel]) return cudaErrorInvalidValue;
+  if (config->dynamicSmemBytes > allowed_bytes(kernel)) return cudaErrorInvalidValue;
   unsigned cluster[3] = {1, 1, 1};
   int programmatic = 0;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
@@ -229,9 +249,9 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
   }
   if (!recording.active) {
     std::fprintf(stderr, "launch %s grid %u %u %u block %u %u %u cluster %u %u %u smem %zu programmatic %d\n",
-                 name_of(kernel), config->gridDim.x, config->gridDim.y, config->gridDim.z, config->blockDim.x,
-                 config->blockDim.y, config->blockDim.z, cluster[0], cluster[1], cluster[2], config->dynamicSmemBytes,
-                 programmatic);
+                 known(kernel).name.c_str(), config->gridDim.x, config->gridDim.y, config->gridDim.z,
+                 config->blockDim.x, config->blockDim.y, config->blockDim.z, cluster[0], cluster[1], cluster[2],
+                 config->dynamicSmemBytes, programmatic);
   }
   return launch(kernel, config->gridDim, config->blockDim, arguments);
 }

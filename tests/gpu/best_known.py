@@ -1,0 +1,13 @@
+"""The best known kernels of fp8_sdpa (best_known.json), for the scripts of this folder."""
+
+import json
+import pathlib
+
+BEST_KNOWN = json.loads((pathlib.Path(__file__).parent / "best_known.json").read_text())  # By option, then by shape.
+
+
+def proposing(genome):
+    """Arguments with which `evo run` evaluates this genome, as a candidate whose op is 'proposer', and one random one."""
+    answer = json.dumps({"proposals": [{"genome": genome}]})
+    proposer = f"read -r task; while read -r turn; do echo '{answer}'; done"
+    return ["--strategy", "random", "--evals", "2", "--screen", "1", "--seed", "1", "--proposer", proposer, "--proposer-share", "50"]
