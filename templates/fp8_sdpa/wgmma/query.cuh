@@ -1,4 +1,43 @@
-//% if score_type == 'f16'
+//% if row_scales
+__device__ __forceinline__ u32 max_u16x2(u32 a, u32 b) {
+  u32 d;
+  asm("max.u16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// An f16 score must not overflow: the codes of a query are divided by a power of two, at least 4 D (2^8 where D = 64) over
+// 2^8 the one above its largest code. Its scores' scale makes up for it. Rows of small codes keep their bits.
+__device__ __forceinline__ void find_query_shifts(int (&shifts)[2], const e4m3x4 (&query)[head_dim / 8]) {
+  u32 largest[2] = {0, 0};  // pairs of 16 bits whose upper bytes are magnitudes of codes
+#pragma unroll
+  for (int i = 0; i < head_dim / 8; ++i) {
+    largest[i % 2] = max_u16x2(largest[i % 2], query[i] & 0x7f7f7f7fu);
+    largest[i % 2] = max_u16x2(largest[i % 2], query[i] << 8 & 0x7f007f00u);
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+#pragma unroll
+    for (int lanes = 1; lanes < 4; lanes *= 2) {
+      largest[r] = max_u16x2(largest[r], __shfl_xor_sync(0xffffffffu, largest[r], lanes));
+    }
+    const int code = max(largest[r] >> 24, largest[r] >> 8 & 0xff);
+    shifts[r] = max(code / 8 - ${D == 64 ? 7 : D == 128 ? 6 : 5}, 0);
+  }
+}
+
+// In place: of every two registers the first belongs to `row`, the second to `row + 8`.
+__device__ __forceinline__ void shrink_query(e4m3x4 (&query)[head_dim / 8], const int (&shifts)[2]) {
+#pragma unroll
+  for (int i = 0; i < head_dim / 8; ++i) {
+    const f16x2 factor = (15 - shifts[i % 2]) * 0x04000400u;  // 2^-shift
+    query[i] = join(e4m3x2_from_f16x2(multiply_f16x2(first_pair(query[i]), factor)),
+                    e4m3x2_from_f16x2(multiply_f16x2(second_pair(query[i]), factor)));
+  }
+}
+
+__device__ __forceinline__ float power_of_two(int exponent) { return __int_as_float((127 + exponent) << 23); }
+
+//% elif score_type == 'f16'
 // An f16 score must not overflow: the queries' codes are divided by 4 D (2^8 where D = 64), and the scores' scale makes up
 // for it.
 constexpr float query_shrink = 4.0f * head_dim;
@@ -20,7 +59,7 @@ __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const 
     const int row = first_row + lane / 4 + i % 2 * 8;
     query[i] = row < S ? load_global_u32(q_head + (long long)row * head_dim + i / 2 * 16 + lane % 4 * 4) : 0;
   }
-//%   if score_type == 'f16'
+//%   if score_type == 'f16' && !row_scales
 #pragma unroll
   for (int i = 0; i < head_dim / 8; ++i) query[i] = shrink_query(query[i]);
 //%   end
@@ -36,8 +75,38 @@ __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], shared
     load_matrices(matrices, rows + 2 * step * 16 / row_bytes * (tile_q * row_bytes) +
                                 xor_offset<row_bytes>(row, chunk % (row_bytes / 16)));
 #pragma unroll
-    for (int i = 0; i < 4; ++i) query[4 * step + i] = ${score_type == 'f16' ? 'shrink_query' : ''}(matrices[i]);
+    for (int i = 0; i < 4; ++i) query[4 * step + i] = ${score_type == 'f16' && !row_scales ? 'shrink_query' : ''}(matrices[i]);
   }
+}
+//% elif row_scales
+// A warpgroup's 64 rows, `rows` on: a thread's chunk of 16 codes of its two rows as registers of either in turns.
+__device__ __forceinline__ shared_address query_chunk(shared_address rows, int r, int chunk, int warp, int lane) {
+  constexpr int panel_chunks = row_bytes / 16;
+  return rows + chunk / panel_chunks * (tile_q * row_bytes) +
+         xor_offset<row_bytes>(warp * 16 + lane / 4 + 8 * r, chunk % panel_chunks);
+}
+
+__device__ __forceinline__ void load_query_rows(e4m3x4 (&query)[head_dim / 8], shared_address rows, int warp, int lane) {
+#pragma unroll
+  for (int i = 0; i < head_dim / 32; ++i) {
+    const int r = i % 2;
+    const uint4 codes = load_shared(query_chunk(rows, r, i / 2 * 4 + lane % 4, warp, lane));
+    query[i / 2 * 8 + r] = codes.x;
+    query[i / 2 * 8 + r + 2] = codes.y;
+    query[i / 2 * 8 + r + 4] = codes.z;
+    query[i / 2 * 8 + r + 6] = codes.w;
+  }
+}
+
+__device__ __forceinline__ void store_query_rows(shared_address rows, const e4m3x4 (&query)[head_dim / 8], int warp,
+                                                 int lane) {
+#pragma unroll
+  for (int i = 0; i < head_dim / 32; ++i) {
+    const int r = i % 2;
+    const e4m3x4* codes = query + i / 2 * 8 + r;
+    store_shared(query_chunk(rows, r, i / 2 * 4 + lane % 4, warp, lane), make_uint4(codes[0], codes[2], codes[4], codes[6]));
+  }
+  publish_to_async_proxy();
 }
 //% elif score_type == 'f16'
 // A warpgroup's 64 rows in place.
