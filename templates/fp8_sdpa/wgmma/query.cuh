@@ -1,27 +1,18 @@
 //% if row_scales
-__device__ __forceinline__ u32 max_u16x2(u32 a, u32 b) {
-  u32 d;
-  asm("max.u16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-  return d;
-}
-
-// An f16 score must not overflow: the codes of a query are divided by a power of two, at least 4 D (2^8 where D = 64) over
-// 2^8 the one above its largest code. Its scores' scale makes up for it. Rows of small codes keep their bits.
+// An f16 score must not overflow: the codes of a query are divided by a power of two, 2^shift, so that their sum times the
+// largest code of a key is an f16 value. Its scores' scale makes up for it. Rows of small codes keep their bits.
 __device__ __forceinline__ void find_query_shifts(int (&shifts)[2], const e4m3x4 (&query)[head_dim / 8]) {
-  u32 largest[2] = {0, 0};  // pairs of 16 bits whose upper bytes are magnitudes of codes
+  f16x2 sums[2] = {0, 0};
 #pragma unroll
   for (int i = 0; i < head_dim / 8; ++i) {
-    largest[i % 2] = max_u16x2(largest[i % 2], query[i] & 0x7f7f7f7fu);
-    largest[i % 2] = max_u16x2(largest[i % 2], query[i] << 8 & 0x7f007f00u);
+    sums[i % 2] = add_f16x2(sums[i % 2], first_pair(query[i]) & 0x7fff7fffu);
+    sums[i % 2] = add_f16x2(sums[i % 2], second_pair(query[i]) & 0x7fff7fffu);
   }
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-#pragma unroll
-    for (int lanes = 1; lanes < 4; lanes *= 2) {
-      largest[r] = max_u16x2(largest[r], __shfl_xor_sync(0xffffffffu, largest[r], lanes));
-    }
-    const int code = max(largest[r] >> 24, largest[r] >> 8 & 0xff);
-    shifts[r] = max(code / 8 - ${D == 64 ? 7 : D == 128 ? 6 : 5}, 0);
+    // 1.02: such sums and scores are rounded
+    const float excess = quad_sum(first_of(sums[r]) + second_of(sums[r])) * (1.02f * 448.0f / 65504.0f);
+    shifts[r] = max((__float_as_int(excess) >> 23) - 126, 0);  // 2^shift is the power of two above
   }
 }
 
