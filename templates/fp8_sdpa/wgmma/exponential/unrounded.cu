@@ -1,5 +1,11 @@
+//% let logarithms = score_type == 'f32' ? 'f16x2 logarithms' : 'f16x2 scores, f16x2 scale, f16x2 offset'
+//% let given = score_type == 'f32' ? 'logarithms' : 'scores, scale, offset'
+//% if score_type == 'f32'
+// The row's maximum is not rounded. The logarithms of two weights at once become f16.
+//% else
 // The row's maximum as precise as an f16 offset can be: the maximum is what the rounded offset makes of it, so that what
 // is accumulated shrinks by exactly as much as the weights do.
+//% end
 //% if fma_percent == 0
 // Weights on the multi-function unit, two f16 at once.
 //% else
@@ -12,6 +18,9 @@ constexpr float top = 8.0f;  // log2 of the largest weight
 constexpr float top = 0.0f;  // log2 of the largest weight, before its code makes it 2^8
 //% end
 __device__ __forceinline__ float weight_offset(float row_max) { return top - row_max; }
+//% if score_type == 'f32'
+__device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
+//% end
 
 //% if fma_percent > 0
 // Whether the weights of this operand register take the FMA pipe. Even ones belong to `row`, odd ones to `row + 8`: the
@@ -27,35 +36,39 @@ __device__ __forceinline__ f16x2 fma_relu_f16x2(f16x2 a, f16x2 b, f16x2 c) {
   return d;
 }
 
-// first + 64 (score * scale + offset), rounded to integers, 0 where that is negative. The bits of a subnormal f16 are an
+// first + 64 times the logarithm, rounded to integers, 0 where that is negative. The bits of a subnormal f16 are an
 // integer, and up to 2047 those behind them, too.
-__device__ __forceinline__ u32 steps_of_octaves(f16x2 scores, f16x2 scale, f16x2 offset, float first) {
+__device__ __forceinline__ u32 steps_of_octaves(${logarithms}, float first) {
   const f16x2 factor = twice_f16(64.0f);
+//%   if score_type == 'f32'
+  const f16x2 sum = fma_f16x2(logarithms, factor, twice_f16(first));
+//%   else
   const f16x2 sum = fma_f16x2(scores, multiply_f16x2(scale, factor), fma_f16x2(offset, factor, twice_f16(first)));
+//%   end
   return fma_relu_f16x2(sum, 0x00010001u, 0u);
 }
 
 //%   if fma_weight == 'lines'
 // Two lines for half of the logarithm each, half an octave apart: where one errs most the other errs least. Their
 // product errs by 2 % at most, 0.9 % in the mean square, and is right in the mean.
-__device__ __forceinline__ f16x2 weight_by_fma(f16x2 scores, f16x2 scale, f16x2 offset) {
+__device__ __forceinline__ f16x2 weight_by_fma(${logarithms}) {
 //%     if code_by == 'converter'
-  const u32 half = steps_of_octaves(scores, scale, offset, 768.0f) * 8;  // of -12 octaves: 0
+  const u32 half = steps_of_octaves(${given}, 768.0f) * 8;  // of -12 octaves: 0
   return multiply_f16x2(half + 0x24c524c5u, half + 0x22c522c5u);         // 1024 * (15 - 6 + 0.193) and 1/2 less
 //%     else
-  const u32 half = steps_of_octaves(scores, scale, offset, 1280.0f) * 8;  // of -20 octaves: 0
+  const u32 half = steps_of_octaves(${given}, 1280.0f) * 8;  // of -20 octaves: 0
   return multiply_f16x2(half + 0x14c514c5u, half + 0x12c512c5u);          // 1024 * (15 - 10 + 0.193) and 1/2 less
 //%     end
 }
 //%   else
 // f16 bits count the logarithm, 1024 an octave, but for the mantissa's curve: a line up to 6 % too high. What is rounded
 // to e4m3 afterwards has that type's subnormals.
-__device__ __forceinline__ f16x2 weight_by_fma(f16x2 scores, f16x2 scale, f16x2 offset) {
+__device__ __forceinline__ f16x2 weight_by_fma(${logarithms}) {
 //%     if fma_weight == 'line'
   // 64 * 15 less the line's mean error, all but 0.7: with those the largest weight might not be rounded to 2^8.
-  return steps_of_octaves(scores, scale, offset, 957.0f) * 16;
+  return steps_of_octaves(${given}, 957.0f) * 16;
 //%     else
-  const u32 line = steps_of_octaves(scores, scale, offset, 960.0f) * 16;  // 64 * 15
+  const u32 line = steps_of_octaves(${given}, 960.0f) * 16;  // 64 * 15
   const f16x2 mantissa = (line & 0x03ff03ffu) | 0x3c003c00u;  // m, 1 to 2
   // 2^(m - 1) / m, relative error 0.35 %
   const f16x2 slope = fma_f16x2(mantissa, twice_f16(0.2337055f), twice_f16(-0.6942066f));
@@ -65,11 +78,11 @@ __device__ __forceinline__ f16x2 weight_by_fma(f16x2 scores, f16x2 scale, f16x2 
 //%   end
 
 //% end
-__device__ __forceinline__ f16x2 weight(f16x2 scores, f16x2 scale, f16x2 offset, int reg) {
+__device__ __forceinline__ f16x2 weight(${logarithms}, int reg) {
 //% if fma_percent > 0
-  if (on_fma_pipe(reg)) return weight_by_fma(scores, scale, offset);
+  if (on_fma_pipe(reg)) return weight_by_fma(${given});
 //% end
-  return exp2_approximate(fma_f16x2(scores, scale, offset));
+  return exp2_approximate(${score_type == 'f32' ? 'logarithms' : 'fma_f16x2(scores, scale, offset)'});
 }
 //% if code_by == 'converter'
 __device__ __forceinline__ e4m3x4 codes_of(f16x2 w01, f16x2 w23, int) {
