@@ -117,15 +117,17 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_sc
 //%   end
 //% else
 //%   if row_scales
-  const f16x2 scale_pair[2] = {twice_f16(scale[0]), twice_f16(scale[1])};
+  const RowLogarithm rows[2] = {{scale[0], row_max[0]}, {scale[1], row_max[1]}};
+#pragma unroll
+  for (int i = 0; i < score_registers; ++i) scores[i] = weight(scores[i], rows[i % 2], i / 4 * 2 + i % 2);
 //%   else
   const f16x2 scale_pair = twice_f16(scale);
-//%   end
   const f16x2 offset[2] = {twice_f16(weight_offset(row_max[0])), twice_f16(weight_offset(row_max[1]))};
 #pragma unroll
   for (int i = 0; i < score_registers; ++i) {
-    scores[i] = weight(scores[i], scale_pair${row_scales ? '[i % 2]' : ''}, offset[i % 2], i / 4 * 2 + i % 2);
+    scores[i] = weight(scores[i], scale_pair, offset[i % 2], i / 4 * 2 + i % 2);
   }
+//%   end
 //% end
 }
 

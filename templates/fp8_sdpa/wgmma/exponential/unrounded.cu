@@ -1,5 +1,3 @@
-//% let logarithms = score_type == 'f32' ? 'f16x2 logarithms' : 'f16x2 scores, f16x2 scale, f16x2 offset'
-//% let given = score_type == 'f32' ? 'logarithms' : 'scores, scale, offset'
 //% if score_type == 'f32'
 // The row's maximum is not rounded. The logarithms of two weights at once become f16.
 //% else
@@ -30,60 +28,88 @@ __device__ __forceinline__ constexpr bool on_fma_pipe(int reg) {
   return (i + 1) * ${fma_percent} / 100 != i * ${fma_percent} / 100;
 }
 
-__device__ __forceinline__ f16x2 fma_relu_f16x2(f16x2 a, f16x2 b, f16x2 c) {
-  f16x2 d;
-  asm("fma.rn.relu.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-  return d;
-}
-
-// first + 64 times the logarithm, rounded to integers, 0 where that is negative. The bits of a subnormal f16 are an
-// integer, and up to 2047 those behind them, too.
-__device__ __forceinline__ u32 steps_of_octaves(${logarithms}, float first) {
-  const f16x2 factor = twice_f16(64.0f);
-//%   if score_type == 'f32'
-  const f16x2 sum = fma_f16x2(logarithms, factor, twice_f16(first));
+// What makes integers of logarithms: 64 an octave, from first_step on.
+constexpr f16x2 octave_steps = 0x54005400u;  // 64
+//%   if fma_weight == 'lines'
+//%     if code_by == 'converter'
+constexpr f16x2 first_step = 0x62006200u;  // 768: 0 is 2^-12
+//%     else
+constexpr f16x2 first_step = 0x65006500u;  // 1280: 0 is 2^-20
+//%     end
+//%   elif fma_weight == 'line'
+constexpr f16x2 first_step = 0x637a637au;  // 957: f16's 64 * 15, less the line's mean error of 3.7, all but 0.7: with
+                                           // those the largest weight might not be rounded to 2^8
 //%   else
-  const f16x2 sum = fma_f16x2(scores, multiply_f16x2(scale, factor), fma_f16x2(offset, factor, twice_f16(first)));
+constexpr f16x2 first_step = 0x63806380u;  // 960: f16's 64 * 15
 //%   end
-  return fma_relu_f16x2(sum, 0x00010001u, 0u);
+
+// Rounded, 0 where they are negative. The bits of a subnormal f16 are an integer, and up to 2047 those behind them, too.
+__device__ __forceinline__ u32 integers_of(f16x2 steps) {
+  u32 integers;
+  asm("fma.rn.relu.f16x2 %0, %1, %2, %3;" : "=r"(integers) : "r"(steps), "r"(0x00010001u), "r"(0u));
+  return integers;
 }
 
 //%   if fma_weight == 'lines'
 // Two lines for half of the logarithm each, half an octave apart: where one errs most the other errs least. Their
 // product errs by 2 % at most, 0.9 % in the mean square, and is right in the mean.
-__device__ __forceinline__ f16x2 weight_by_fma(${logarithms}) {
+__device__ __forceinline__ f16x2 weight_of_steps(f16x2 steps) {
+  const u32 half = integers_of(steps) * 8;
 //%     if code_by == 'converter'
-  const u32 half = steps_of_octaves(${given}, 768.0f) * 8;  // of -12 octaves: 0
-  return multiply_f16x2(half + 0x24c524c5u, half + 0x22c522c5u);         // 1024 * (15 - 6 + 0.193) and 1/2 less
+  return multiply_f16x2(half + 0x24c524c5u, half + 0x22c522c5u);  // 1024 * (15 - 6 + 0.193) and 1/2 less
 //%     else
-  const u32 half = steps_of_octaves(${given}, 1280.0f) * 8;  // of -20 octaves: 0
-  return multiply_f16x2(half + 0x14c514c5u, half + 0x12c512c5u);          // 1024 * (15 - 10 + 0.193) and 1/2 less
+  return multiply_f16x2(half + 0x14c514c5u, half + 0x12c512c5u);  // 1024 * (15 - 10 + 0.193) and 1/2 less
 //%     end
 }
-//%   else
+//%   elif fma_weight == 'line'
 // f16 bits count the logarithm, 1024 an octave, but for the mantissa's curve: a line up to 6 % too high. What is rounded
 // to e4m3 afterwards has that type's subnormals.
-__device__ __forceinline__ f16x2 weight_by_fma(${logarithms}) {
-//%     if fma_weight == 'line'
-  // 64 * 15 less the line's mean error, all but 0.7: with those the largest weight might not be rounded to 2^8.
-  return steps_of_octaves(${given}, 957.0f) * 16;
-//%     else
-  const u32 line = steps_of_octaves(${given}, 960.0f) * 16;  // 64 * 15
-  const f16x2 mantissa = (line & 0x03ff03ffu) | 0x3c003c00u;  // m, 1 to 2
-  // 2^(m - 1) / m, relative error 0.35 %
-  const f16x2 slope = fma_f16x2(mantissa, twice_f16(0.2337055f), twice_f16(-0.6942066f));
-  return multiply_f16x2(line, fma_f16x2(mantissa, slope, twice_f16(1.4570488f)));
-//%     end
+__device__ __forceinline__ f16x2 weight_of_steps(f16x2 steps) { return integers_of(steps) * 16; }
+//%   else
+// f16 bits count the logarithm, 1024 an octave, but for the mantissa's curve. With m, 1 to 2, the mantissa, the line
+// errs by the factor m / 2^(m - 1), of which a parabola is the inverse but for 0.35 %.
+__device__ __forceinline__ f16x2 weight_of_steps(f16x2 steps) {
+  const u32 line = integers_of(steps) * 16;
+  const f16x2 m = (line & 0x03ff03ffu) | 0x3c003c00u;
+  const f16x2 slope = fma_f16x2(m, 0x337b337bu, 0xb98eb98eu);               // 0.2337 m - 0.6943
+  return multiply_f16x2(line, fma_f16x2(m, slope, 0x3dd43dd4u));  // m slope + 1.457
 }
 //%   end
 
 //% end
-__device__ __forceinline__ f16x2 weight(${logarithms}, int reg) {
-//% if fma_percent > 0
-  if (on_fma_pipe(reg)) return weight_by_fma(${given});
-//% end
-  return exp2_approximate(${score_type == 'f32' ? 'logarithms' : 'fma_f16x2(scores, scale, offset)'});
+//% if score_type == 'f32'
+__device__ __forceinline__ f16x2 weight(f16x2 logarithms, int reg) {
+//%   if fma_percent > 0
+  if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(logarithms, octave_steps, first_step));
+//%   end
+  return exp2_approximate(logarithms);
 }
+//% else
+// What makes logarithms of a row's scores.
+struct RowLogarithm {
+  f16x2 scale;
+  f16x2 offset;
+//%   if fma_percent > 0
+  f16x2 scale_in_steps;
+  f16x2 offset_in_steps;
+//%   end
+
+  __device__ __forceinline__ RowLogarithm(float row_scale, float row_max)
+      : scale(twice_f16(row_scale)), offset(twice_f16(weight_offset(row_max))) {
+//%   if fma_percent > 0
+    scale_in_steps = multiply_f16x2(scale, octave_steps);
+    offset_in_steps = fma_f16x2(offset, octave_steps, first_step);
+//%   end
+  }
+};
+
+__device__ __forceinline__ f16x2 weight(f16x2 scores, const RowLogarithm& row, int reg) {
+//%   if fma_percent > 0
+  if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(scores, row.scale_in_steps, row.offset_in_steps));
+//%   end
+  return exp2_approximate(fma_f16x2(scores, row.scale, row.offset));
+}
+//% end
 //% if code_by == 'converter'
 __device__ __forceinline__ e4m3x4 codes_of(f16x2 w01, f16x2 w23, int) {
   return join(e4m3x2_from_f16x2(w01), e4m3x2_from_f16x2(w23));
