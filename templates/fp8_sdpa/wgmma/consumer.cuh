@@ -38,7 +38,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     const float code_scale = arguments.q_scale[scale_index] * arguments.k_scale[scale_index];
 //% if score_type == 'f32'
     const float qk_scale = fmaxf(code_scale * score_unit, smallest_scale);
-//% else
+//% elif !row_scales
     // Queries are shrunk, and packed arithmetic takes the scale in f16: so does the search for the maximum.
     const float qk_scale = rounded_to_f16(fmaxf(code_scale * (score_unit * query_shrink), smallest_scale));
 //% end
@@ -47,6 +47,11 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     e4m3x4 query[head_dim / 8];
     load_query(query, arguments.q + (long long)work.head * S * head_dim,
                work.first_row + row_part * 64 + warp * 16, S, lane);
+//%   if row_scales
+    int shifts[2];
+    find_query_shifts(shifts, query);
+    shrink_query(query, shifts);
+//%   end
 //% else
     const shared_address query_rows = smem.query() + row_part * 64 * row_bytes;
     wait_for(smem.query_full(), query_parity);
@@ -54,16 +59,39 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //%   if q_operand == 'registers'
     e4m3x4 query[head_dim / 8];
     load_query(query, query_rows + warp * 16 * row_bytes, lane);
+//%     if row_scales
+    int shifts[2];
+    find_query_shifts(shifts, query);
+    shrink_query(query, shifts);
+//%     end
 //%     if persistent
     if (lane == 0) arrive(smem.query_free());
 //%     end
 //%   else
-//%     if score_type == 'f16'
+//%     if row_scales
+    int shifts[2];
+    e4m3x4 rows[head_dim / 8];
+    load_query_rows(rows, query_rows, warp, lane);
+    find_query_shifts(shifts, rows);
+//%       if warpgroups_k > 1
+    sync_at(consumers_barrier, consumer_threads);  // all groups have read them
+//%       end
+    shrink_query(rows, shifts);
+    if (group == 0) store_query_rows(query_rows, rows, warp, lane);
+    sync_at(consumers_barrier, consumer_threads);
+//%     elif score_type == 'f16'
     if (group == 0) shrink_query_rows(query_rows);
     sync_at(consumers_barrier, consumer_threads);
 //%     end
     const matrix_descriptor query = describe_matrix<row_bytes>(query_rows);
 //%   end
+//% end
+//% if row_scales
+    float qk_scale[2];  // an f16 value
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      qk_scale[r] = rounded_to_f16(fmaxf(code_scale * score_unit * power_of_two(shifts[r]), smallest_scale));
+    }
 //% end
 
     const auto start_scores = [&](TileScores& scores, const RingPlace<stages>& place) {
@@ -152,7 +180,12 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     row_sum[0] = quad_sum(row_sum[0]);
     row_sum[1] = quad_sum(row_sum[1]);
 //% else
+//%   if row_sum == 'eighths'
+    const float row_sum[2] = {quad_sum(acc_o[${D / 2}] + acc_o[${D / 2 + 1}]),
+                              quad_sum(acc_o[${D / 2 + 2}] + acc_o[${D / 2 + 3}])};  // the columns of ones
+//%   else
     const float row_sum[2] = {acc_o[${D / 2}], acc_o[${D / 2 + 2}]};  // the columns of ones
+//%   end
 //% end
     const int first_row = work.first_row + row_part * 64;
 //% let output = 'arguments'

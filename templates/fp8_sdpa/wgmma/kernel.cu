@@ -157,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     prefetch_tensor_map(v_map);
     init_barriers(smem);
   }
-//% if row_sum == 'ones'
+//% if sum_columns > 0
   write_ones(smem);
   publish_to_async_proxy();
 //% end

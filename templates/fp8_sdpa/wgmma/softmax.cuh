@@ -61,7 +61,7 @@ __device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], co
 
 // In units of the weights' exponent. `scale` is positive.
 __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score (&scores)[score_registers],
-                                              float scale) {
+                                              ${row_scales ? 'const float (&scale)[2]' : 'float scale'}) {
 //% if score_type == 'f32'
   float highest[2] = {fmaxf(scores[0], scores[1]), fmaxf(scores[2], scores[3])};
 #pragma unroll
@@ -78,29 +78,56 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
     highest[0] = max_f16x2(highest[0], scores[2 * n]);
     highest[1] = max_f16x2(highest[1], scores[2 * n + 1]);
   }
+//%   if row_scales
+  // Both rows at once: `row` in the low half, `row + 8` in the high one.
+  f16x2 rows = max_f16x2(pick_bytes<0x5410>(highest[0], highest[1]), pick_bytes<0x7632>(highest[0], highest[1]));
+#pragma unroll
+  for (int lanes = 1; lanes < 4; lanes *= 2) rows = max_f16x2(rows, __shfl_xor_sync(0xffffffffu, rows, lanes));
+  const f16x2 offsets = fma_f16x2(rows, f16x2_from_f32(-scale[0], -scale[1]), twice_f16(top));
+  tile_max[0] = top - first_of(offsets);
+  tile_max[1] = top - second_of(offsets);
+//%   else
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     tile_max[r] = rounded_max(quad_max(fmaxf(first_of(highest[r]), second_of(highest[r]))) * scale);
   }
+//%   end
 //% end
 }
 
-// In place. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
+//% let f32_pairs = exponential == 'unrounded' && score_type == 'f32'
+// In place${f32_pairs ? ', two f16 weights in the place of the first of two scores' : ''}. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
 // is the operand register that the weight will be part of.
-__device__ __forceinline__ void weigh(Score (&scores)[score_registers], float scale, const float (&row_max)[2]) {
+__device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_scales ? 'const float (&scale)[2]' : 'float scale'}, const float (&row_max)[2]) {
 //% if score_type == 'f32'
   const float offset[2] = {weight_offset(row_max[0]), weight_offset(row_max[1])};
+//%   if f32_pairs
+#pragma unroll
+  for (int i = 0; i < score_registers; i += 2) {
+    const int r = i / 2 % 2;
+    const f16x2 logarithms =
+        f16x2_from_f32(fmaf(scores[i], scale, offset[r]), fmaf(scores[i + 1], scale, offset[r]));
+    scores[i] = __uint_as_float(weight(logarithms, i / 8 * 2 + r));
+  }
+//%   else
 #pragma unroll
   for (int i = 0; i < score_registers; ++i) {
     scores[i] = weight(scores[i], scale, offset[i / 2 % 2], i / 8 * 2 + i / 2 % 2);
   }
+//%   end
 //% else
+//%   if row_scales
+  const RowLogarithm rows[2] = {{scale[0], row_max[0]}, {scale[1], row_max[1]}};
+#pragma unroll
+  for (int i = 0; i < score_registers; ++i) scores[i] = weight(scores[i], rows[i % 2], i / 4 * 2 + i % 2);
+//%   else
   const f16x2 scale_pair = twice_f16(scale);
   const f16x2 offset[2] = {twice_f16(weight_offset(row_max[0])), twice_f16(weight_offset(row_max[1]))};
 #pragma unroll
   for (int i = 0; i < score_registers; ++i) {
     scores[i] = weight(scores[i], scale_pair, offset[i % 2], i / 4 * 2 + i % 2);
   }
+//%   end
 //% end
 }
 
@@ -142,7 +169,11 @@ __device__ __forceinline__ void pack_weights(e4m3x4 (&weights)[weight_registers]
                                              const Score (&scores)[score_registers]) {
 #pragma unroll
   for (int n = 0; n < tile_k / 16; ++n) {
-//% if score_type == 'f32'
+//% if f32_pairs
+    const float* s = scores + 8 * n;
+    weights[2 * n] = codes_of(__float_as_uint(s[0]), __float_as_uint(s[4]), 2 * n);
+    weights[2 * n + 1] = codes_of(__float_as_uint(s[2]), __float_as_uint(s[6]), 2 * n + 1);
+//% elif score_type == 'f32'
     const float* s = scores + 8 * n;
     weights[2 * n] = codes_of(s[0], s[1], s[4], s[5], 2 * n);
     weights[2 * n + 1] = codes_of(s[2], s[3], s[6], s[7], 2 * n + 1);
