@@ -13,7 +13,11 @@ constexpr float smallest_scale = 5.9604645e-8f * units_per_octave;
 
 //% if mask == 'causal'
 // The maximum of a row that has seen no key yet. Its weights, which are all zero, have an offset that is still an f16 value.
+//%   if row_scales
+constexpr float lowest_max = -1000.0f;  // in steps, 64 an octave, too
+//%   else
 constexpr float lowest_max = -30000.0f;
+//%   end
 //% else
 // The maximum of a row before its first tile, in which it sees a key.
 constexpr float lowest_max = lowest_score;
