@@ -111,7 +111,8 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_sc
     const int r = i / 2 % 2;
     const f16x2 logarithms =
         f16x2_from_f32(fmaf(scores[i], scale, offset[r]), fmaf(scores[i + 1], scale, offset[r]));
-    scores[i] = __uint_as_float(weight(logarithms, i / 8 * 2 + r));
+    // Moved here: the next scores come in this register.
+    asm volatile("mov.b32 %0, %1;" : "=f"(scores[i]) : "r"(weight(logarithms, i / 8 * 2 + r)));
   }
 //%   else
 #pragma unroll
