@@ -42,7 +42,7 @@ bool any(const Genome&) {
 
 /// True when the multi-function unit computes packed weights from offset, scale and score in f16.
 bool f16_powers(const Genome& genome) {
-  return has(genome, "exponential", "ex2_f16x2") ||
+  return has(genome, "exponential", "ex2_f16x2") || has(genome, "exponential", "unrounded") ||
          (has(genome, "score_type", "f16") && has(genome, "mixed_with", "ex2"));
 }
 

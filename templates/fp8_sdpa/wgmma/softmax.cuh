@@ -13,7 +13,11 @@ constexpr float smallest_scale = 5.9604645e-8f * units_per_octave;
 
 //% if mask == 'causal'
 // The maximum of a row that has seen no key yet. Its weights, which are all zero, have an offset that is still an f16 value.
+//%   if row_scales
+constexpr float lowest_max = -1000.0f;  // in steps, 64 an octave, too
+//%   else
 constexpr float lowest_max = -30000.0f;
+//%   end
 //% else
 // The maximum of a row before its first tile, in which it sees a key.
 constexpr float lowest_max = lowest_score;
@@ -107,7 +111,8 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_sc
     const int r = i / 2 % 2;
     const f16x2 logarithms =
         f16x2_from_f32(fmaf(scores[i], scale, offset[r]), fmaf(scores[i + 1], scale, offset[r]));
-    scores[i] = __uint_as_float(weight(logarithms, i / 8 * 2 + r));
+    // Moved here: the next scores come in this register.
+    asm volatile("mov.b32 %0, %1;" : "=f"(scores[i]) : "r"(weight(logarithms, i / 8 * 2 + r)));
   }
 //%   else
 #pragma unroll
