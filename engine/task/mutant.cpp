@@ -35,7 +35,7 @@ class MutantLoader {
       : tree_(tree), task_(task), family_(std::move(family)), root_(JsonPlace::read(tree, file)) {}
 
   std::vector<Mutant> load() {
-    root_.allow_only({"base", "controls", "mutants"});
+    root_.allow_only({"base", "objective", "controls", "mutants"});
     if (!tree_.contains(fmt::format("{}/{}/family.json", task_.name, family_))) {
       root_.fail(fmt::format("task {} has no family {}: the file is named after one", task_.name, family_));
     }
@@ -91,7 +91,8 @@ class MutantLoader {
           options->fail(fmt::format("option {} cannot be '{}'", name, expr::to_string(value)));
       }
     }
-    if (const auto objective = place.find("objective")) mutant.objective = known_objective(*objective);
+    const auto objective = place.find("objective");
+    if (const auto given = objective ? objective : root_.find("objective")) mutant.objective = known_objective(*given);
     return mutant;
   }
 

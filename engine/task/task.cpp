@@ -375,7 +375,7 @@ class TaskLoader {
   }
 
   Regime regime(const std::string& name, const JsonPlace& place) const {
-    place.allow_only({"distribution", "gain", "tensors"});
+    place.allow_only({"distribution", "gain", "tensors", "objectives"});
     Regime regime;
     regime.name = name;
     regime.distribution = distribution(place.at("distribution"));
@@ -385,6 +385,10 @@ class TaskLoader {
         require_known(tensor, "input", tensor.text(), names_of(drawn_tensors(task_)));
         regime.tensors.push_back(tensor.text());
       }
+    }
+    if (const auto objectives = place.find("objectives")) {
+      if (task_.regimes.empty()) objectives->fail("the first regime is every objective's");
+      for (const JsonPlace& objective : objectives->items()) regime.objectives.push_back(objective.text());
     }
     return regime;
   }
@@ -496,6 +500,10 @@ class TaskLoader {
       task_.objectives.push_back(std::move(objective));
     }
     if (task_.objectives.empty()) objectives->fail("at least one objective is needed; the first is the default");
+    for (const Regime& regime : task_.regimes)
+      for (std::size_t i = 0; i < regime.objectives.size(); ++i)
+        require_known(root_.at("regimes").at(regime.name).at("objectives").items()[i], "objective",
+                      regime.objectives[i], names_of(task_.objectives));
   }
 
   void require_emulation(const JsonPlace& place, const Limits& limits) const {
@@ -626,6 +634,14 @@ const Shape& Task::shape(std::string_view wanted) const {
     if (shape.name == wanted) return shape;
   }
   throw usage_error(fmt::format("task {} has no shape '{}'; there are {}", name, wanted, list_of(names_of(shapes))));
+}
+
+std::vector<Regime> Task::regimes_of(std::string_view objective) const {
+  std::vector<Regime> drawn;
+  std::ranges::copy_if(regimes, std::back_inserter(drawn), [&](const Regime& regime) {
+    return regime.objectives.empty() || std::ranges::find(regime.objectives, objective) != regime.objectives.end();
+  });
+  return drawn;
 }
 
 const Objective& Task::objective(std::string_view wanted) const {

@@ -102,7 +102,8 @@ struct Regime {
   std::string name;
   Distribution distribution = Distribution::normal;
   double gain = 1.0;
-  std::vector<std::string> tensors = {};  ///< Inputs it applies to; the others are N(0, 1). Empty: all.
+  std::vector<std::string> tensors = {};     ///< Inputs it applies to; the others are N(0, 1). Empty: all.
+  std::vector<std::string> objectives = {};  ///< Those whose candidates it is drawn for. Empty: all.
 };
 
 /// What the candidates of a run are ranked by. That is always the latency; objectives differ in the errors they
@@ -156,7 +157,8 @@ struct Task {
   /// name, without their probes: rows of another hash never compete.
   std::string hash;
 
-  const Shape& shape(std::string_view name) const;          ///< Throws usage_error listing the names there are.
+  const Shape& shape(std::string_view name) const;  ///< Throws usage_error listing the names there are.
+  std::vector<Regime> regimes_of(std::string_view objective) const;  ///< At least the first regime.
   const Objective& objective(std::string_view name) const;  ///< Throws usage_error listing the names there are.
   const Tensor* tensor(std::string_view name) const;        ///< Null when there is none.
   Bindings default_options() const;

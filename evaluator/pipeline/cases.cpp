@@ -56,9 +56,8 @@ std::vector<std::size_t> regime_order(const std::vector<Regime>& regimes, std::s
 }
 
 /// Seeds x regimes, every regime once before any comes again; the first draw is the first regime with seed 0.
-std::vector<Draw> covering_order(const Task& task, std::size_t shape_number) {
-  const std::vector<std::size_t> regimes = regime_order(task.regimes, shape_number);
-  const auto seeds = static_cast<std::uint64_t>(task.seeds);
+std::vector<Draw> covering_order(const std::vector<Regime>& all, std::uint64_t seeds, std::size_t shape_number) {
+  const std::vector<std::size_t> regimes = regime_order(all, shape_number);
   std::vector<Draw> order;
   for (std::uint64_t pass = 0; pass < seeds; ++pass) {
     for (std::size_t i = 0; i < regimes.size(); ++i) order.push_back({regimes[i], (pass + i) % seeds});
@@ -105,7 +104,12 @@ std::optional<std::size_t> other_case(const std::vector<Case>& cases, const Time
 class Planner {
  public:
   Planner(const Task& task, const Target& target, std::string_view kind, std::uint64_t salt)
-      : task_(task), target_(target), kind_(kind_named(kind)), salt_(salt), shapes_(shapes_of(target)) {
+      : task_(task),
+        target_(target),
+        regimes_(task.regimes_of(target.objective)),
+        kind_(kind_named(kind)),
+        salt_(salt),
+        shapes_(shapes_of(target)) {
     for (const Shape& shape : shapes_) work_.push_back(work_of(task, target.options, shape, kind_));
     cheapest_ = static_cast<std::size_t>(std::ranges::min_element(work_) - work_.begin());
   }
@@ -114,12 +118,12 @@ class Planner {
     CasePlan plan;
     for (std::size_t i = 0; i < shapes_.size(); ++i) add_shape(plan.cases, i);
     shuffle(plan.cases, salt_);
-    plan.smoke = index_of(plan.cases, shapes_[cheapest_], task_.regimes.front(), 0);
+    plan.smoke = index_of(plan.cases, shapes_[cheapest_], regimes_.front(), 0);
     for (const Shape& shape : target_.timed) {
       TimedShape timed;
       timed.shape = shape;
       for (std::uint64_t seed = 0; seed < sets(shape); ++seed) {
-        timed.rotation.push_back(index_of(plan.cases, shape, task_.regimes.front(), seed));
+        timed.rotation.push_back(index_of(plan.cases, shape, regimes_.front(), seed));
       }
       // On a repeatable device only what a kernel reads from earlier runs can differ, and the cheapest case shows that.
       // A GPU schedules blocks anew each time, and the size that is timed shows that best.
@@ -136,16 +140,16 @@ class Planner {
  private:
   /// How many sets of buffers timing alternates between. Modelled times do not depend on them.
   std::uint64_t sets(const Shape& shape) const {
-    const CaseRecipe one = make_recipe(task_, target_.options, shape, task_.regimes.front(), 0, salt_);
+    const CaseRecipe one = make_recipe(task_, target_.options, shape, regimes_.front(), 0, salt_);
     if (kind_.modelled || input_bytes(one) > kRotatedBytes) return 1;
     return std::min<std::uint64_t>(2, static_cast<std::uint64_t>(task_.seeds));
   }
 
   void add_shape(std::vector<Case>& cases, std::size_t number) {
-    std::vector<Draw> order = covering_order(task_, number);
+    std::vector<Draw> order = covering_order(regimes_, static_cast<std::uint64_t>(task_.seeds), number);
     const double part = kind_.grid_work / static_cast<double>(shapes_.size());
     std::size_t count = affordable(work_[number], part, order.size());
-    const std::size_t covering = std::max(task_.regimes.size(), static_cast<std::size_t>(task_.seeds));
+    const std::size_t covering = std::max(regimes_.size(), static_cast<std::size_t>(task_.seeds));
     if (number == cheapest_) count = std::max(count, std::min(covering, order.size()));
     order.resize(std::min(count, order.size()));
     if (is_timed(shapes_[number])) {
@@ -154,7 +158,7 @@ class Planner {
       }
     }
     for (const Draw& draw : order) {
-      const Regime& regime = task_.regimes[draw.regime];
+      const Regime& regime = regimes_[draw.regime];
       cases.push_back({shapes_[number], regime, draw.seed,
                        make_recipe(task_, target_.options, shapes_[number], regime, draw.seed, salt_)});
     }
@@ -166,6 +170,7 @@ class Planner {
 
   const Task& task_;
   const Target& target_;
+  std::vector<Regime> regimes_;  ///< Of the target's objective.
   const DeviceKind& kind_;
   std::uint64_t salt_;
   std::vector<Shape> shapes_;

@@ -188,6 +188,28 @@ TEST_CASE("an objective's limits may follow the emulation of limits.json, and it
   CHECK(complaint(without) == place + ": scale/limits.json with an emulation is missing (docs/trust.md)");
 }
 
+TEST_CASE("a regime may belong to some objectives") {
+  const std::string limits = "\"limits\": { \"relative_l2\": 0.01, \"cosine\": 0.99 },";
+  const auto with = [&](const std::string& name, const std::string& objective) {
+    const SourceTree tree =
+        edited(scale_task(), "scale/task.json", limits, limits + R"( "objectives": {"exact": {}, "fast": {}},)");
+    std::string json = tree.at("scale/task.json");
+    const std::size_t regime = json.find("\"" + name + "\"", json.find("regimes"));
+    json.insert(json.find('}', regime), R"(, "objectives": [")" + objective + R"("])");
+    SourceTree changed = tree;
+    changed["scale/task.json"] = json;
+    return changed;
+  };
+  const std::string first = scale().regimes[0].name, second = scale().regimes[1].name;
+  const Task task = load_task(with(second, "exact"), "scale");
+  CHECK(task.regimes_of("exact").size() == task.regimes.size());
+  CHECK(task.regimes_of("fast").size() == task.regimes.size() - 1);
+  CHECK(task.regimes_of("fast").front().name == first);
+  CHECK_THAT(complaint_of([&] { load_task(with(second, "exakt"), "scale"); }), ContainsSubstring("exakt"));
+  CHECK_THAT(complaint_of([&] { load_task(with(first, "exact"), "scale"); }),
+             ContainsSubstring("the first regime is every objective's"));
+}
+
 TEST_CASE("a task without a limit of the relative error is refused") {
   const std::string limits = "\"limits\": { \"relative_l2\": 0.01, \"cosine\": 0.99 },";
   const auto complaint = [&](const std::string& others) {

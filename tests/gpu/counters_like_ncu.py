@@ -36,7 +36,7 @@ def read_ncu(program, kernel, metrics):
     """Of a warm launch among those that the program times; of its only other one where ncu sees none of them."""
     for skipped, arguments in ((2, []), (0, ["check"])):
         text = run("ncu", "--csv", "--page", "raw", "--print-units", "base", "--cache-control", "none",
-                   "--clock-control", "none", "-k", f"regex:(^|::){kernel}(_[A-Z]+[0-9]+)*$", "--launch-skip",
+                   "--clock-control", "none", "-k", f"regex:(^|::){kernel}(_[A-Z]+[0-9]+)*(_[0-9a-f]{{12}})?$", "--launch-skip",
                    str(skipped), "--launch-count", "1", "--metrics", ",".join(metrics), program, *arguments)
         if '"ID"' in text:
             break
