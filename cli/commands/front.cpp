@@ -79,10 +79,12 @@ std::string front_document(const std::vector<Front>& fronts, const FrontFilter& 
   return json_text(json);
 }
 
+/// Without kernels that are exact: a logarithmic axis has no place for them.
 ScatterPlot plot_of(const Front& front) {
   PointSeries best{.name = "evo, the front", .note = "", .points = {}, .joined = true};
   std::map<std::string, PointSeries> others, rivals;
   for (const FrontPoint& point : front.candidates) {
+    if (point.error == 0) continue;
     if (point.on_front) best.points.push_back({point.error, point.latency_us});
     PointSeries& series = others[point.objective];
     series.name = "evo, " + point.objective;
