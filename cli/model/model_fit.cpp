@@ -24,14 +24,17 @@
 namespace evo::cli {
 namespace {
 
-/// The family that has the sweep's genes.
+/// The family that has the sweep's genes, and besides them only genes that have come since and depend on others.
 std::string family_of(const SourceTree& tree, const Task& task, const Sweep& sweep) {
   std::set<std::string, std::less<>> wanted;
   for (const auto& [gene, allele] : sweep.points.front().genes) wanted.insert(gene);
   for (const Family& family : load_families(tree, task)) {
-    std::set<std::string, std::less<>> genes;
-    for (const Gene& gene : family.genes) genes.insert(gene.name);
-    if (genes == wanted) return family.name;
+    std::set<std::string, std::less<>> genes, always;
+    for (const Gene& gene : family.genes) {
+      genes.insert(gene.name);
+      if (gene.when.text() == "true") always.insert(gene.name);
+    }
+    if (std::ranges::includes(genes, wanted) && std::ranges::includes(wanted, always)) return family.name;
   }
   throw usage_error(fmt::format("{}: no family of the task {} has its genes", sweep.name, task.name));
 }
