@@ -9,15 +9,12 @@
 #include <optional>
 #include <tuple>
 
+#include "cli/subject/lookup.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 
 namespace evo::cli {
 namespace {
-
-bool is_named(const DeviceRecord& device, const std::string& name) {
-  return name.empty() || device.id == name || device.name == name;
-}
 
 std::string options_of(const Target& target) {
   std::string text;
@@ -88,7 +85,8 @@ std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter) 
   std::map<std::tuple<std::string, std::string, std::string>, Front> fronts;  // by device, shape and options
   for (const RunRow& run : store.runs()) {
     const Target& target = run.info.target;
-    if (run.info.task != filter.task || target.timed.size() != 1 || !is_named(run.info.device, filter.device)) continue;
+    const bool on_device = filter.device.empty() || is_called(run.info.device, filter.device);
+    if (run.info.task != filter.task || target.timed.size() != 1 || !on_device) continue;
     const std::string& shape = target.timed.front().name;
     if (!filter.shape.empty() && shape != filter.shape) continue;
     Front& front = fronts[{device_key(run.info.device), shape, options_of(target)}];

@@ -10,7 +10,7 @@ namespace evo::cli {
 /// Which results are put side by side.
 struct FrontFilter {
   std::string task;
-  std::string device = {};               ///< Its id or name; empty: all.
+  std::string device = {};               ///< Its id, its kind or a part of its name; empty: all.
   std::string shape = {};                ///< A timed shape's name; empty: all.
   std::string regime = "normal";         ///< The draws whose errors count.
   std::vector<std::string> rivals = {};  ///< Files of JSON lines.

@@ -125,12 +125,6 @@ void check_known(std::string_view what, const std::string& name, std::vector<std
   throw unknown_name(what, name, known, fmt::format("in {}", store.path().string()));
 }
 
-/// Whether a filter's text names the device: by its id, its kind or a part of its name.
-bool is_called(const DeviceRecord& device, const std::string& text) {
-  const auto alike = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  return device.id == text || device.kind == text || !std::ranges::search(device.name, text, alike).empty();
-}
-
 /// Whether a filter's text is an objective or the first words of one.
 bool begins_one(const std::string& text, const std::vector<std::string>& objectives) {
   return std::any_of(objectives.begin(), objectives.end(),
@@ -138,6 +132,11 @@ bool begins_one(const std::string& text, const std::vector<std::string>& objecti
 }
 
 }  // namespace
+
+bool is_called(const DeviceRecord& device, const std::string& text) {
+  const auto alike = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  return device.id == text || device.kind == text || !std::ranges::search(device.name, text, alike).empty();
+}
 
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter) {
   std::vector<std::string> tasks, devices, objectives;

@@ -60,6 +60,9 @@ std::optional<DeviceInfo> device_like(const DeviceRecord& record);
 /// in the database has: an empty list would hide the typing error. A database without runs gives an empty list.
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter);
 
+/// Whether a filter's text names the device: by its id, its kind or a part of its name.
+bool is_called(const DeviceRecord& device, const std::string& text);
+
 /// Throws usage_error when the database holds no such row.
 CandidateRow find_candidate(const Store& store, CandidateId id);
 RunRow find_run(const Store& store, RunId id);

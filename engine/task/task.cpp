@@ -68,9 +68,9 @@ class TaskLoader {
     shapes();
     scales();
     shape_sets();
-    seeds_and_regimes();
     limits();
     objectives();
+    seeds_and_regimes();
     floor();
     reference();
     for (const Tensor& tensor : drawn_tensors(task_)) {
@@ -388,7 +388,10 @@ class TaskLoader {
     }
     if (const auto objectives = place.find("objectives")) {
       if (task_.regimes.empty()) objectives->fail("the first regime is every objective's");
-      for (const JsonPlace& objective : objectives->items()) regime.objectives.push_back(objective.text());
+      for (const JsonPlace& objective : objectives->items()) {
+        require_known(objective, "objective", objective.text(), names_of(task_.objectives));
+        regime.objectives.push_back(objective.text());
+      }
     }
     return regime;
   }
@@ -500,10 +503,6 @@ class TaskLoader {
       task_.objectives.push_back(std::move(objective));
     }
     if (task_.objectives.empty()) objectives->fail("at least one objective is needed; the first is the default");
-    for (const Regime& regime : task_.regimes)
-      for (std::size_t i = 0; i < regime.objectives.size(); ++i)
-        require_known(root_.at("regimes").at(regime.name).at("objectives").items()[i], "objective",
-                      regime.objectives[i], names_of(task_.objectives));
   }
 
   void require_emulation(const JsonPlace& place, const Limits& limits) const {

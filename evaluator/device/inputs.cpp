@@ -42,14 +42,26 @@ std::uint32_t word(const InputRecipe& recipe, InputPurpose purpose, std::uint64_
   return words(recipe, purpose, index / 4)[index % 4];
 }
 
-/// Elements `begin` to `end` of an input, which are drawn to values[0], values[1], ... `begin` is a multiple of 4.
-void draw_normal(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values) {
+/// Elements `begin` to `end` of an input, which are drawn to values[0], values[1], ...: of_word(the element's own
+/// random word) times gain. `begin` is a multiple of 4.
+template <typename OfWord>
+void draw_each(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values,
+               OfWord of_word) {
   for (std::uint64_t i = begin; i < end; i += 4) {
     const auto four = words(recipe, InputPurpose::value, i / 4);
     for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane) {
-      values[i - begin + lane] = static_cast<float>(gain * normal_from_word(four[lane]));
+      values[i - begin + lane] = static_cast<float>(gain * of_word(four[lane]));
     }
   }
+}
+
+void draw_normal(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values) {
+  draw_each(recipe, begin, end, gain, values, normal_from_word);
+}
+
+/// From 0 to gain.
+void draw_uniform(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values) {
+  draw_each(recipe, begin, end, gain, values, [](std::uint32_t word) { return (word + 0.5) * 0x1.0p-32; });
 }
 
 /// Multiplies by `factor` where the element's own choice word is below `share` of 2^32.
@@ -89,19 +101,12 @@ std::uint64_t spiked_row(const InputRecipe& recipe, std::uint64_t matrix, std::u
   return (word(recipe, InputPurpose::row, matrix) * rows) >> 32;
 }
 
-void raise_spikes(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, std::uint64_t end,
-                  float* values) {
+/// Multiplies one row of each matrix by gain: chosen(matrix) is its number.
+template <typename Chosen>
+void raise_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values, Chosen chosen) {
   const std::uint64_t rows = recipe.matrix / recipe.row;
   visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
-    if (row % rows != spiked_row(recipe, row / rows, seed)) return;
-    for (float& value : elements) value *= static_cast<float>(recipe.gain);
-  });
-}
-
-void raise_first_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
-  const std::uint64_t rows = recipe.matrix / recipe.row;
-  visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
-    if (row % rows != 0) return;
+    if (row % rows != chosen(row / rows)) return;
     for (float& value : elements) value *= static_cast<float>(recipe.gain);
   });
 }
@@ -123,14 +128,6 @@ void raise_common_channel(const InputRecipe& recipe, std::uint64_t begin, std::u
   }
 }
 
-void draw_uniform(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
-  for (std::uint64_t i = begin; i < end; i += 4) {
-    const auto four = words(recipe, InputPurpose::value, i / 4);
-    for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane)
-      values[i - begin + lane] = static_cast<float>(recipe.gain * (four[lane] + 0.5) * 0x1.0p-32);
-  }
-}
-
 void draw(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, std::uint64_t end, float* values) {
   const auto gain = static_cast<float>(recipe.gain);
   switch (recipe.distribution) {
@@ -147,11 +144,11 @@ void draw(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, st
       break;
     case Distribution::spikes:
       draw_normal(recipe, begin, end, 1.0, values);
-      raise_spikes(recipe, seed, begin, end, values);
+      raise_rows(recipe, begin, end, values, [&](std::uint64_t matrix) { return spiked_row(recipe, matrix, seed); });
       break;
     case Distribution::first_row:
       draw_normal(recipe, begin, end, 1.0, values);
-      raise_first_rows(recipe, begin, end, values);
+      raise_rows(recipe, begin, end, values, [](std::uint64_t) { return std::uint64_t{0}; });
       break;
     case Distribution::log_normal_rows:
       draw_normal(recipe, begin, end, 1.0, values);
@@ -162,7 +159,7 @@ void draw(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, st
       raise_common_channel(recipe, begin, end, values);
       break;
     case Distribution::uniform:
-      draw_uniform(recipe, begin, end, values);
+      draw_uniform(recipe, begin, end, recipe.gain, values);
       break;
     case Distribution::constant_rows:
       draw_constant_rows(recipe, begin, end, values);

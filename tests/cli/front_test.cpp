@@ -52,6 +52,9 @@ TEST_CASE("a front puts the results of all objectives beside rivals") {
   const std::string svg = bench.read("front.svg");
   CHECK(svg.find("slow but exact") != std::string::npos);
   CHECK(svg.find("relative L2 error, regime normal") != std::string::npos);
+  CHECK(bench.json({"front", "--task", "toy", "--device", "vgpu"})["fronts"].size() == 1);
+  CHECK(bench.json({"front", "--task", "toy", "--device", "h200"})["fronts"].size() == 1);
+  check_refused(bench.evo({"front", "--task", "toy", "--device", "cuda"}), 2, {"no results of task toy", "on cuda"});
   const Outcome text = bench.evo({"front", "--task", "toy", "--rivals", "rivals.jsonl"});
   CHECK(text.out.find("slow but exact") != std::string::npos);
 }

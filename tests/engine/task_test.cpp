@@ -206,6 +206,11 @@ TEST_CASE("a regime may belong to some objectives") {
   CHECK(task.regimes_of("fast").size() == task.regimes.size() - 1);
   CHECK(task.regimes_of("fast").front().name == first);
   CHECK_THAT(complaint_of([&] { load_task(with(second, "exakt"), "scale"); }), ContainsSubstring("exakt"));
+  SourceTree without_objectives = with(second, "exact");
+  std::string& json = without_objectives["scale/task.json"];
+  const std::string objectives = R"( "objectives": {"exact": {}, "fast": {}},)";
+  json.erase(json.find(objectives), objectives.size());
+  CHECK_THAT(complaint_of([&] { load_task(without_objectives, "scale"); }), ContainsSubstring("objective 'exact'"));
   CHECK_THAT(complaint_of([&] { load_task(with(first, "exact"), "scale"); }),
              ContainsSubstring("the first regime is every objective's"));
 }
