@@ -51,6 +51,18 @@ TEST_CASE("cheap shapes get every seed in every regime") {
   }
 }
 
+TEST_CASE("a regime of other objectives is not drawn") {
+  Setting setting({{"a", 100}});
+  setting.task.regimes.back().objectives = {"accurate"};
+  const std::string last = setting.task.regimes.back().name;
+  setting.target.objective = "accurate";
+  CHECK(contains(plan_cases(setting.task, setting.target, "vgpu", 1), "a", last));
+  setting.target.objective = "latency";
+  const CasePlan plan = plan_cases(setting.task, setting.target, "vgpu", 1);
+  CHECK_FALSE(contains(plan, "a", last));
+  CHECK(plan.cases.size() == 12);
+}
+
 TEST_CASE("expensive shapes get fewer cases, the most informative ones, and the grid's work is bounded") {
   const Setting setting({{"huge", 400'000'000'000}, {"large", 40'000'000}, {"small", 1000}});
   const CasePlan plan = plan_cases(setting.task, setting.target, "vgpu", 1);
