@@ -19,7 +19,9 @@ import tempfile
 from pathlib import Path
 
 TOLERANCE = 0.03
-LEAST_PERCENT = 1  # Smaller shares are noise.
+LEAST_PERCENT = 1  # Smaller shares are noise, also conflicts in a smaller share of the wavefronts.
+CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
 OF_ELAPSED, ELAPSED = ".pct_of_peak_sustained_elapsed", "sm__cycles_elapsed.max"
 DECIDING = ("sm__inst_executed", "l1tex__data_pipe", "l1tex__data_bank_conflicts", "lts__t_sectors.sum",
             "sm__pipe_tensor", "sm__inst_executed_pipe_xu")
@@ -46,6 +48,13 @@ def read_ncu(program, kernel, metrics):
     return {metric: float(rows[1][metric].replace(",", "")) for metric in metrics if rows[1].get(metric)}
 
 
+def percent(metric, values):
+    """What share of its whole a metric is; a count that is a whole of its own is all of it."""
+    if metric == CONFLICTS and values.get(WAVEFRONTS):
+        return 100 * values[metric] / values[WAVEFRONTS]
+    return values[metric] if "pct" in metric else 100
+
+
 def compare(evo, database, candidate, folder):
     profile = json.loads(run(evo, "profile", candidate, "--db", database, "--json"))["kernels"][0]
     source, program = folder / f"{candidate}.cu", folder / candidate
@@ -68,7 +77,7 @@ def compare(evo, database, candidate, folder):
                 ratio = ours / theirs if theirs else (1.0 if ours == 0 else float("inf"))
                 if metric.endswith(OF_ELAPSED):
                     ratio *= counters[ELAPSED] / ncu[ELAPSED]
-                decides = metric.startswith(DECIDING) and not ("pct" in metric and theirs < LEAST_PERCENT)
+                decides = metric.startswith(DECIDING) and percent(metric, ncu) >= LEAST_PERCENT
                 wrong = decides and abs(ratio - 1) > TOLERANCE
                 agree = agree and not wrong
                 print(f"  {metric:<74}{ours:>14.5g}{theirs:>14.5g}{ratio:>9.3f}"
