@@ -24,7 +24,7 @@ namespace evo {
 namespace {
 
 /// Elements that one thread draws at a time; a multiple of the four words of a Philox block.
-constexpr std::uint64_t kInputChunk = 1 << 16;
+constexpr std::uint64_t kInputChunk = 1 << 14;
 
 /// Elements after which a repeating input begins again; a multiple of kInputChunk.
 constexpr std::uint64_t kPeriod = 1 << 20;
@@ -322,11 +322,13 @@ void quantise(const CaseRecipe& recipe, const InputRecipe& input, const std::vec
     float high = -std::numeric_limits<float>::infinity();
   };
   std::vector<Extent> extents(groups.count());
-  for (std::uint64_t i = 0; i < input.elements; ++i) {
-    Extent& extent = extents[groups.of(i)];
-    extent.low = std::min(extent.low, values[i]);
-    extent.high = std::max(extent.high, values[i]);
-  }
+  groups.visit_runs(0, input.elements, [&](std::uint64_t group, std::uint64_t begin, std::uint64_t end) {
+    Extent& extent = extents[group];
+    for (std::uint64_t i = begin; i < end; ++i) {
+      extent.low = std::min(extent.low, values[i]);
+      extent.high = std::max(extent.high, values[i]);
+    }
+  });
   const DType scale_dtype = recipe.inputs[*input.scale].dtype;
   std::vector<Quantiser> quantisers(groups.count());
   for (std::uint64_t group = 0; group < groups.count(); ++group) {
@@ -341,12 +343,14 @@ void quantise(const CaseRecipe& recipe, const InputRecipe& input, const std::vec
     }
   }
   parallel_chunks(input.elements, kInputChunk, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const Quantiser& quantiser = quantisers[groups.of(i)];
-      const float code = input.zero_point ? values[i] / quantiser.scale + quantiser.zero_point
-                                          : encoded_by_scale(input.dtype, values[i], quantiser.scale);
-      convert_one(input.dtype, code, codes, i);
-    }
+    groups.visit_runs(begin, end, [&](std::uint64_t group, std::uint64_t first, std::uint64_t last) {
+      const Quantiser& quantiser = quantisers[group];
+      for (std::uint64_t i = first; i < last; ++i) {
+        const float code = input.zero_point ? values[i] / quantiser.scale + quantiser.zero_point
+                                            : encoded_by_scale(input.dtype, values[i], quantiser.scale);
+        convert_one(input.dtype, code, codes, i);
+      }
+    });
   });
 }
 

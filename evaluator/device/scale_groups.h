@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -27,8 +28,27 @@ class ScaleGroups {
     for (const Axis& axis : axes_) group += element / axis.step % axis.dim / axis.length * axis.scale_step;
     return group;
   }
+  /// visit(group, first element, end) for each run of elements from `begin` to `end` that share a scale, in order.
+  template <typename Visit>
+  void visit_runs(std::uint64_t begin, std::uint64_t end, Visit visit) const {
+    for (std::uint64_t i = begin; i < end;) {
+      const std::uint64_t run_end = std::min(end, end_of_run(i));
+      visit(of(i), i, run_end);
+      i = run_end;
+    }
+  }
 
  private:
+  /// Elements of one scale follow each other as far as the innermost dim that has several groups goes on in one.
+  std::uint64_t end_of_run(std::uint64_t element) const {
+    for (const Axis& axis : axes_) {
+      if (axis.length >= axis.dim) continue;
+      const std::uint64_t place = element / axis.step, in_dim = place % axis.dim;
+      return (place - in_dim + std::min(axis.dim, (in_dim / axis.length + 1) * axis.length)) * axis.step;
+    }
+    return UINT64_MAX;
+  }
+
   struct Axis {
     std::uint64_t step, dim, length, scale_step;
   };

@@ -29,10 +29,12 @@ NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calib
       stand_in_(options_, plan, stop) {}
 
 EmulationError NoiseFloor::emulation_error(const Case& one, const Expected& exact, std::size_t output) {
+  const std::lock_guard lock(mutex_);
   return errors(one, exact).at(output);
 }
 
 double NoiseFloor::ill_conditioning(const Case& one, const Expected& exact) {
+  const std::lock_guard lock(mutex_);
   if (!ordinary_) {
     const std::size_t first = plan_.timed.front().rotation.front();
     ordinary_ = floor(plan_.cases[first], *oracles_.get(first));
@@ -67,6 +69,7 @@ const std::vector<EmulationError>& NoiseFloor::errors(const Case& one, const Exp
 }
 
 void NoiseFloor::rest() {
+  const std::lock_guard lock(mutex_);
   stand_in_.rest();
 }
 

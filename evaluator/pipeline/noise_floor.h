@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace evo {
 /// cancel, or a few values on which every output depends. On these any kernel of the precision that the task admits has
 /// a large relative error. How large is measured by the task's emulation of such a kernel (engine/task/calibration.h)
 /// on the same inputs. For a task without one it is how far the reference's results move when the last bits of its
-/// inputs change. Used by one thread.
+/// inputs change. Several threads may ask.
 class NoiseFloor {
  public:
   /// Everything referred to must outlive it. `stop` may be null.
@@ -31,11 +32,13 @@ class NoiseFloor {
   void rest();
 
  private:
+  // To be called with the lock held.
   /// The errors of what stands for an honest kernel, by output. Those of integers are 0.
   const std::vector<EmulationError>& errors(const Case& one, const Expected& exact);
   /// The largest relative L2 error of several outputs.
   double floor(const Case& one, const Expected& exact);
 
+  std::mutex mutex_;
   bool has_emulation_;
   const CasePlan& plan_;
   OracleStore& oracles_;

@@ -37,12 +37,12 @@ Dense dequantised(const Dense& codes, std::vector<std::uint64_t> dims, const Den
   std::uint64_t count = 1;
   for (const std::uint64_t dim : dims) count *= dim;
   std::vector<float> values(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t group = groups.of(i);
+  groups.visit_runs(0, count, [&](std::uint64_t group, std::uint64_t begin, std::uint64_t end) {
     const double scale = as_double(load_at(scales.dtype, scales.bytes.data(), group));
     const double zero = zero_points ? as_double(load_at(zero_points->dtype, zero_points->bytes.data(), group)) : 0;
-    values[i] = static_cast<float>((as_double(load_at(codes.dtype, codes.bytes.data(), i)) - zero) * scale);
-  }
+    for (std::uint64_t i = begin; i < end; ++i)
+      values[i] = static_cast<float>((as_double(load_at(codes.dtype, codes.bytes.data(), i)) - zero) * scale);
+  });
   Dense real{DType::f32, std::vector<std::byte>(count * sizeof(float))};
   std::memcpy(real.bytes.data(), values.data(), real.bytes.size());
   return real;

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <functional>
+#include <future>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,8 +30,11 @@ namespace {
 
 /// Runs of a case whose outputs must agree bitwise.
 constexpr std::uint32_t kRepeats = 3;
-/// Requests on their way: while one case is compared here, the next one runs in the worker.
+/// Requests on their way: while the answer to one is read here, the next one runs in the worker.
 constexpr std::size_t kInFlight = 2;
+/// Cases that are compared here at once while further ones run, and the bytes of their outputs.
+constexpr std::size_t kComparedAtOnce = 4;
+constexpr std::uint64_t kComparedBytes = 256 << 20;
 /// An error of more than this part of its limit is checked on further seeds, in so many cases.
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
@@ -53,6 +59,10 @@ int more_seeds(std::uint64_t output_bytes) {
   constexpr std::uint64_t kMost = 4;
   constexpr std::uint64_t kBytes = 32 << 20;  // of outputs, all seeds together
   return static_cast<int>(std::clamp<std::uint64_t>(kBytes / output_bytes, 1, kMost));
+}
+
+std::size_t compared_at_once(std::uint64_t output_bytes) {
+  return std::clamp<std::size_t>(kComparedBytes / std::max<std::uint64_t>(output_bytes, 1), 1, kComparedAtOnce);
 }
 
 /// One candidate's way through the gates, with one worker process.
@@ -110,6 +120,7 @@ class Trial {
     if (!setup_.options.task.deterministic)
       for (const std::size_t number : setup_.plan.repeated) order.insert(order.end(), kRepeats - 1, number);
     std::size_t sent = 0;
+    std::deque<Comparing> comparing;
     for (std::size_t done = 0; done < order.size(); ++done) {
       // The smoke case goes alone: most of what is wrong ends there.
       const std::size_t ahead = done == 0 ? 1 : std::min(order.size(), done + kInFlight);
@@ -118,11 +129,53 @@ class Trial {
       }
       auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
       const Case& one = setup_.plan.cases[order[done]];
-      if (ran.failure) return at(one, std::move(*ran.failure));
-      const OutputCheck check = check_outputs(one, *setup_.oracles.get(order[done]), ran.reply.outputs);
+      if (ran.failure) {
+        if (auto earlier = judge(comparing, 0)) return earlier;
+        return at(one, std::move(*ran.failure));
+      }
+      const std::uint64_t bytes = ran.reply.outputs.size();
+      comparing.push_back(start_comparing(order[done], std::move(ran.reply)));
+      const bool waits = done == 0 || done + 1 == order.size();
+      if (auto failure = judge(comparing, waits ? 0 : compared_at_once(bytes))) return failure;
+    }
+    return std::nullopt;
+  }
+
+  /// Every output of one case, beside its oracle.
+  struct Comparison {
+    bool has_right_size = false;
+    std::shared_ptr<const Expected> expected;
+    std::vector<ComparedOutput> outputs;
+    std::vector<EmulationError> honest;  ///< By output.
+  };
+
+  /// A case that has run, and its comparison, which goes on in a thread of its own.
+  struct Comparing {
+    std::size_t number = 0;
+    std::optional<Failure> unrepeatable;
+    std::future<Comparison> comparison;
+  };
+
+  Comparing start_comparing(std::size_t number, protocol::Ran ran) {
+    Comparing started{number, std::move(ran.unrepeatable), {}};
+    started.comparison = std::async(std::launch::async, [this, number, outputs = std::move(ran.outputs)] {
+      return compare(setup_.plan.cases[number], setup_.oracles.get(number), outputs);
+    });
+    return started;
+  }
+
+  /// Judges cases in the order in which they ran: all that are compared, and more until `most` are left.
+  std::optional<Failure> judge(std::deque<Comparing>& comparing, std::size_t most) {
+    while (!comparing.empty()) {
+      const bool compared = comparing.front().comparison.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+      if (!compared && comparing.size() <= most) break;
+      Comparing first = std::move(comparing.front());
+      comparing.pop_front();
+      const Case& one = setup_.plan.cases[first.number];
+      const OutputCheck check = judge(one, first.comparison.get());
       if (check.failure) return check.failure;
-      if (check.closeness > kClose) close_.push_back({order[done], check.closeness, check.further_draws});
-      if (ran.reply.unrepeatable) return at(one, std::move(*ran.reply.unrepeatable));
+      if (check.closeness > kClose) close_.push_back({first.number, check.closeness, check.further_draws});
+      if (first.unrepeatable) return at(one, std::move(*first.unrepeatable));
     }
     return std::nullopt;
   }
@@ -172,8 +225,7 @@ class Trial {
     if (auto failure = send_case(one, 1)) return failure;
     auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
     if (ran.failure) return at(one, std::move(*ran.failure));
-    const std::shared_ptr<const Expected> expected = setup_.extra.get(one);
-    auto failure = check_outputs(one, *expected, ran.reply.outputs, true).failure;
+    auto failure = judge(one, compare(one, setup_.extra.get(one), ran.reply.outputs), true).failure;
     if (failure) failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
     return failure;
   }
@@ -254,7 +306,8 @@ class Trial {
   }
 
   std::optional<Failure> check_outputs(std::size_t number, std::span<const std::byte> outputs) {
-    return check_outputs(setup_.plan.cases[number], *setup_.oracles.get(number), outputs).failure;
+    const Case& one = setup_.plan.cases[number];
+    return judge(one, compare(one, setup_.oracles.get(number), outputs)).failure;
   }
 
   /// The limits measured for the regime, tightened by those of the objective where they are tighter than the task's.
@@ -285,41 +338,50 @@ class Trial {
     int further_draws = 0;  ///< That many, where they are to tell.
   };
 
-  /// Compares every output of one case with its oracle. `further`: a draw beyond the grid's.
-  OutputCheck check_outputs(const Case& one, const Expected& expected, std::span<const std::byte> outputs,
-                            bool further = false) {
+  /// Changes nothing: several threads may compare.
+  Comparison compare(const Case& one, std::shared_ptr<const Expected> expected,
+                     std::span<const std::byte> outputs) const {
+    Comparison comparison{false, std::move(expected), {}, {}};
     const Plan& plan = plan_of(one);
-    if (outputs.size() != protocol::output_bytes(plan)) {
-      return {Failure{Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size"}};
-    }
-    OutputCheck check;
+    if (outputs.size() != protocol::output_bytes(plan)) return comparison;
+    comparison.has_right_size = true;
     const Bindings& choices = setup_.options.target.options;
-    std::vector<EmulationError> honest;  // by output
+    std::vector<EmulationError>& honest = comparison.honest;
     const auto limits_of = [&](const Tensor& output) {
       const Limits limits = limits_of_output(setup_.options.task, output, choices, limits_in(one.regime.name));
-      honest.push_back(limits.follow_emulation() ? setup_.floor.emulation_error(one, expected, honest.size())
-                                                 : EmulationError{});
+      honest.push_back(limits.follow_emulation()
+                           ? setup_.floor.emulation_error(one, *comparison.expected, honest.size())
+                           : EmulationError{});
       return following(limits, honest.back());
     };
-    const std::vector<ComparedOutput> compared =
-        compare_outputs(setup_.options.task, choices, one, plan, expected, outputs, limits_of);
-    for (std::size_t i = 0; i < compared.size(); ++i) {
-      const ComparedOutput& output = compared[i];
+    comparison.outputs =
+        compare_outputs(setup_.options.task, choices, one, plan, *comparison.expected, outputs, limits_of);
+    return comparison;
+  }
+
+  /// Keeps the errors of a case and says whether they are too large. `further`: a draw beyond the grid's.
+  OutputCheck judge(const Case& one, const Comparison& comparison, bool further = false) {
+    if (!comparison.has_right_size)
+      return {Failure{Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size"}};
+    OutputCheck check;
+    for (std::size_t i = 0; i < comparison.outputs.size(); ++i) {
+      const ComparedOutput& output = comparison.outputs[i];
+      const EmulationError& honest = comparison.honest[i];
       const Difference& difference = output.difference;
       const auto wrong = why_wrong(difference, output.limits);
       check.closeness = std::max(check.closeness, closeness(difference, output.limits));
       const bool open = wrong && PooledDraws::leave_open(difference, output.limits, output.rows, further);
       if (output.limits.follow_emulation())
         pooled_.add(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, output.name), difference,
-                    output.limits, open ? *wrong + yardstick(output.limits, honest[i]) : "");
+                    output.limits, open ? *wrong + yardstick(output.limits, honest) : "");
       if (open) check.further_draws = std::max(check.further_draws, PooledDraws::further_draws(output.rows));
-      if (wrong && !open && ill_conditioned(one, expected, difference, output.limits)) continue;
+      if (wrong && !open && ill_conditioned(one, *comparison.expected, difference, output.limits)) continue;
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, output.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
       if (wrong && !open) {
         return {Failure{Verdict::wrong_answer, fmt::format("{}: {}: {}{}{}", name_of_case(one), output.name, *wrong,
-                                                           yardstick(output.limits, honest[i]), look_of(one, output))}};
+                                                           yardstick(output.limits, honest), look_of(one, output))}};
       }
     }
     return check;
