@@ -72,15 +72,19 @@ class CudaDevice final : public Device {
   }
   void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
     if (bytes == 0) return;
-    finish(driver_->memory_set(to, std::to_integer<unsigned char>(value), bytes, stream_.get()), "filling memory");
+    require(driver_->memory_set(to, std::to_integer<unsigned char>(value), bytes, stream_.get()), "filling memory");
   }
   void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
     if (bytes == 0) return;
-    finish(driver_->copy_on_device(to, from, bytes, stream_.get()), "copying on the GPU");
+    require(driver_->copy_on_device(to, from, bytes, stream_.get()), "copying on the GPU");
   }
   std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
+    const DeviceRange range{from, bytes};
+    return digests(std::span(&range, 1)).front();
+  }
+  std::vector<std::uint64_t> digests(std::span<const DeviceRange> ranges) override {
     if (!digest_kernel_) digest_kernel_.emplace(*driver_);
-    return (*digest_kernel_)(from, bytes, digest_key(), stream_.get());
+    return (*digest_kernel_)(ranges, digest_key(), stream_.get());
   }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override {
@@ -157,7 +161,7 @@ class CudaDevice final : public Device {
           "end other programs on this GPU",
           info_.id, static_cast<double>(bytes) * 1e-6, name, static_cast<double>(info_.memory_bytes) * 1e-9));
     }
-    require(*driver_, result, fmt::format("{}: allocating {}", info_.id, name));
+    cuda::require(*driver_, result, fmt::format("{}: allocating {}", info_.id, name));
     return {*driver_, address};
   }
 
@@ -169,10 +173,14 @@ class CudaDevice final : public Device {
     failure = candidate_failure(*driver_, waited, "while it ran");
   }
 
-  /// Waits for a copy: the driver may still be moving bytes when the call that started it returns.
+  void require(CUresult result, const char* what) const {
+    cuda::require(*driver_, result, fmt::format("{}: {}", info_.id, what));
+  }
+
+  /// Waits for a copy from or to the host: the driver may still be moving bytes when the call that started it returns.
+  /// What stays on the GPU needs no waiting, because all goes through one stream.
   void finish(CUresult started, const char* what) {
-    const CUresult result = started != CUDA_SUCCESS ? started : driver_->stream_synchronize(stream_.get());
-    require(*driver_, result, fmt::format("{}: {}", info_.id, what));
+    require(started != CUDA_SUCCESS ? started : driver_->stream_synchronize(stream_.get()), what);
   }
 
   FlushBuffer flush_buffer() {

@@ -100,36 +100,48 @@ DigestKernel::DigestKernel(const Driver& driver) : driver_(driver) {
   require(driver, driver.module_load(&module, kDigestPtx), "loading the kernel that takes digests");
   module_ = OwnedModule(driver, module);
   require(driver, driver.module_function(&function_, module, "evo_digest"), "the kernel that takes digests");
-  CUdeviceptr sum = 0;
-  require(driver, driver.memory_allocate(&sum, sizeof(std::uint64_t)), "allocating a digest");
-  sum_ = OwnedMemory(driver, sum);
 }
 
-std::uint64_t DigestKernel::operator()(CUdeviceptr address, std::size_t bytes, std::uint64_t key,
-                                       CUstream stream) const {
-  std::uint64_t words = bytes / sizeof(std::uint64_t);
-  std::array<std::byte, sizeof(std::uint64_t)> rest{};
-  const std::size_t rest_bytes = bytes % sizeof(std::uint64_t);
-  std::uint64_t sum = 0;
-  CUdeviceptr result = sum_.get();
-  require(driver_, driver_.memory_set(result, 0, sizeof(sum), stream), "clearing a digest");
-  if (words > 0) {
-    CUlaunchConfig config{};
-    config.gridDimX = static_cast<unsigned>(std::min(kMaxBlocks, (words + kThreads - 1) / kThreads));
-    config.gridDimY = config.gridDimZ = 1;
-    config.blockDimX = kThreads;
-    config.blockDimY = config.blockDimZ = 1;
-    config.hStream = stream;
-    std::array<void*, 4> parameters = {&address, &words, &key, &result};
-    require(driver_, driver_.launch(&config, function_, parameters.data(), nullptr), "taking a digest");
+std::vector<std::uint64_t> DigestKernel::operator()(std::span<const DeviceRange> ranges, std::uint64_t key,
+                                                    CUstream stream) {
+  constexpr const char* kTaking = "taking digests";
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  if (ranges.empty()) return {};
+  if (ranges.size() > room_) {
+    CUdeviceptr sums = 0;
+    require(driver_, driver_.memory_allocate(&sums, ranges.size() * kWord), "allocating digests");
+    sums_ = OwnedMemory(driver_, sums);
+    room_ = ranges.size();
   }
-  if (rest_bytes > 0) {
-    require(driver_, driver_.copy_to_host(rest.data(), address + words * sizeof(std::uint64_t), rest_bytes, stream),
-            "taking a digest");
+  require(driver_, driver_.memory_set(sums_.get(), 0, ranges.size() * kWord, stream), kTaking);
+  std::vector<std::array<std::byte, kWord>> rests(ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto [address, bytes] = ranges[i];
+    const std::uint64_t words = bytes / kWord;
+    if (words > 0) start(address, words, key, sums_.get() + i * kWord, stream);
+    if (const std::size_t rest = bytes % kWord; rest > 0)
+      require(driver_, driver_.copy_to_host(rests[i].data(), address + words * kWord, rest, stream), kTaking);
   }
-  require(driver_, driver_.copy_to_host(&sum, result, sizeof(sum), stream), "taking a digest");
-  require(driver_, driver_.stream_synchronize(stream), "taking a digest");
-  return sum + digest_of_rest(std::span(rest).first(rest_bytes), words, key);
+  std::vector<std::uint64_t> sums(ranges.size());
+  require(driver_, driver_.copy_to_host(sums.data(), sums_.get(), sums.size() * kWord, stream), kTaking);
+  require(driver_, driver_.stream_synchronize(stream), kTaking);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::size_t bytes = ranges[i].bytes;
+    sums[i] += digest_of_rest(std::span(rests[i]).first(bytes % kWord), bytes / kWord, key);
+  }
+  return sums;
+}
+
+void DigestKernel::start(CUdeviceptr address, std::uint64_t words, std::uint64_t key, CUdeviceptr result,
+                         CUstream stream) const {
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(std::min(kMaxBlocks, (words + kThreads - 1) / kThreads));
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = kThreads;
+  config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream;
+  std::array<void*, 4> parameters = {&address, &words, &key, &result};
+  require(driver_, driver_.launch(&config, function_, parameters.data(), nullptr), "taking a digest");
 }
 
 }  // namespace evo::cuda

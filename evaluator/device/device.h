@@ -53,6 +53,12 @@ struct Failure {
 
 using DeviceAddress = std::uint64_t;
 
+/// Bytes on a device.
+struct DeviceRange {
+  DeviceAddress from = 0;
+  std::size_t bytes = 0;
+};
+
 /// Loaded code. Freed with the object; must not outlive its device.
 class Module {
  public:
@@ -93,6 +99,12 @@ class Device {
   virtual void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) = 0;
   /// The digest of those bytes under this process's key (evaluator/device/digest.h). `from` is a multiple of 8.
   virtual std::uint64_t digest(DeviceAddress from, std::size_t bytes) = 0;
+  /// Those of several ranges. A GPU is waited for once.
+  virtual std::vector<std::uint64_t> digests(std::span<const DeviceRange> ranges) {
+    std::vector<std::uint64_t> all;
+    for (const DeviceRange& range : ranges) all.push_back(digest(range.from, range.bytes));
+    return all;
+  }
 
   /// Null, with `failure` set, when the code does not load: a bad image, an instruction that the device does not know.
   virtual std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) = 0;

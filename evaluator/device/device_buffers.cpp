@@ -87,16 +87,17 @@ void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant) {
 }
 
 void BufferSet::replace_inputs(const PristineInputs& inputs) {
-  std::size_t number = 0;
+  std::vector<DeviceAddress> places;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (!tensors_[i].drawn()) continue;
-    const std::size_t drawn = number++;
-    if (inputs.content(drawn).size() != tensors_[i].bytes) {
+    const std::vector<std::byte>& content = inputs.content(places.size());
+    if (content.size() != tensors_[i].bytes) {
       throw machine_error(fmt::format("input {}: the plan wants {} bytes, the case has {}", tensors_[i].name,
-                                      tensors_[i].bytes, inputs.content(drawn).size()));
+                                      tensors_[i].bytes, content.size()));
     }
-    if (tensors_[i].bytes > 0) inputs.place(drawn, tensor_memory_[i].address());
+    places.push_back(tensors_[i].bytes > 0 ? tensor_memory_[i].address() : 0);
   }
+  inputs.place(places);
 }
 
 void BufferSet::forget_outputs() {
@@ -115,15 +116,21 @@ void BufferSet::write_guards(DeviceAddress address, std::uint64_t bytes) {
 }
 
 std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
-  std::size_t number = 0;
+  std::vector<DeviceAddress> read_only;  // of each drawn tensor; 0 for what is also written
+  std::vector<std::size_t> numbers;      // their tensors
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    const std::size_t drawn = tensors_[i].drawn() ? number++ : 0;
+    if (!tensors_[i].drawn()) continue;
+    read_only.push_back(tensors_[i].output || tensors_[i].bytes == 0 ? 0 : tensor_memory_[i].address());
+    numbers.push_back(i);
+  }
+  const std::optional<std::size_t> changed = inputs.first_changed(read_only);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].bytes == 0) continue;
     if (tensors_[i].output) {
       if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
       if (auto failure = damage_of_gaps(i)) return failure;
-    } else if (!inputs.intact(drawn, tensor_memory_[i].address())) {
-      return damage_of_input(i, inputs.content(drawn));
+    } else if (changed && numbers[*changed] == i) {
+      return damage_of_input(i, inputs.content(*changed));
     }
   }
   for (std::size_t i = 0; i < workspaces_.size(); ++i) {

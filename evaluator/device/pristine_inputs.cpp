@@ -16,15 +16,33 @@ PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::si
   }
 }
 
-void PristineInputs::place(std::size_t number, DeviceAddress to) const {
-  const Image& image = images_.at(number);
-  if (!intact(number, image.memory.address())) upload(number, image.memory.address());
-  device_.copy(to, image.memory.address(), image.bytes);
+void PristineInputs::place(std::span<const DeviceAddress> to) const {
+  std::vector<DeviceAddress> used(images_.size(), 0);
+  for (std::size_t i = 0; i < images_.size(); ++i)
+    if (to[i] != 0) used[i] = images_[i].memory.address();
+  for (const std::size_t number : changed(used)) upload(number, used[number]);
+  for (std::size_t i = 0; i < images_.size(); ++i)
+    if (to[i] != 0) device_.copy(to[i], used[i], images_[i].bytes);
 }
 
-bool PristineInputs::intact(std::size_t number, DeviceAddress at) const {
-  const Image& image = images_.at(number);
-  return device_.digest(at, image.bytes) == image.digest;
+std::optional<std::size_t> PristineInputs::first_changed(std::span<const DeviceAddress> at) const {
+  const std::vector<std::size_t> numbers = changed(at);
+  return numbers.empty() ? std::nullopt : std::optional(numbers.front());
+}
+
+std::vector<std::size_t> PristineInputs::changed(std::span<const DeviceAddress> at) const {
+  std::vector<std::size_t> numbers;
+  std::vector<DeviceRange> ranges;
+  for (std::size_t i = 0; i < images_.size(); ++i) {
+    if (at[i] == 0) continue;
+    numbers.push_back(i);
+    ranges.push_back({at[i], images_[i].bytes});
+  }
+  const std::vector<std::uint64_t> digests = device_.digests(ranges);
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (digests[i] != images_[numbers[i]].digest) found.push_back(numbers[i]);
+  return found;
 }
 
 void PristineInputs::upload(std::size_t number, DeviceAddress to) const {

@@ -21,10 +21,10 @@ class PristineInputs {
   PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes);
 
   const std::vector<std::byte>& content(std::size_t number) const { return contents_.at(number); }
-  /// Copies an input and its guards to `to`.
-  void place(std::size_t number, DeviceAddress to) const;
-  /// Whether the bytes that `place` copied there are unchanged.
-  bool intact(std::size_t number, DeviceAddress at) const;
+  /// Copies each input and its guards to its address in `to`; 0 leaves one out.
+  void place(std::span<const DeviceAddress> to) const;
+  /// The first input whose bytes at its address in `at`, where `place` copied them, have changed; 0 leaves one out.
+  std::optional<std::size_t> first_changed(std::span<const DeviceAddress> at) const;
 
  private:
   struct Image {
@@ -33,6 +33,8 @@ class PristineInputs {
     std::uint64_t digest;
   };
   void upload(std::size_t number, DeviceAddress to) const;
+  /// The inputs that have an address, and whose bytes there are not the drawn ones.
+  std::vector<std::size_t> changed(std::span<const DeviceAddress> at) const;
 
   Device& device_;
   std::size_t guard_;
