@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "evaluator/base/thread_pool.h"
 
 namespace evo {
 
@@ -17,19 +20,45 @@ int usable_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+namespace {
+
+/// Chunks that several threads take one by one. A helper that comes late finds none left and touches nothing else.
+class Chunks {
+ public:
+  Chunks(std::uint64_t count, std::uint64_t chunk, const std::function<void(std::uint64_t, std::uint64_t)>& work)
+      : count_(count), chunk_(chunk), chunks_((count + chunk - 1) / chunk), work_(work) {}
+
+  std::uint64_t chunks() const { return chunks_; }
+
+  void take_all() {
+    ++working_;
+    for (std::uint64_t i = next_++; i < chunks_; i = next_++) work_(i * chunk_, std::min(count_, (i + 1) * chunk_));
+    if (--working_ == 0) working_.notify_all();
+  }
+
+  /// To be called by a thread that has found none left.
+  void wait_for_others() {
+    for (int working = working_; working > 0; working = working_) working_.wait(working);
+  }
+
+ private:
+  const std::uint64_t count_, chunk_, chunks_;
+  const std::function<void(std::uint64_t, std::uint64_t)>& work_;
+  std::atomic<std::uint64_t> next_{0};
+  std::atomic<int> working_{0};
+};
+
+}  // namespace
+
 void parallel_chunks(std::uint64_t count, std::uint64_t chunk,
                      const std::function<void(std::uint64_t begin, std::uint64_t end)>& work) {
-  const std::uint64_t chunks = (count + chunk - 1) / chunk;
-  std::atomic<std::uint64_t> next{0};
-  const auto drain = [&] {
-    for (std::uint64_t i = next++; i < chunks; i = next++) work(i * chunk, std::min(count, (i + 1) * chunk));
-  };
+  const auto chunks = std::make_shared<Chunks>(count, chunk, work);
   // More than eight threads only compete for memory bandwidth.
-  const std::uint64_t threads = std::min<std::uint64_t>({chunks, static_cast<std::uint64_t>(usable_cores()), 8});
-  std::vector<std::thread> helpers;
-  for (std::uint64_t i = 1; i < threads; ++i) helpers.emplace_back(drain);
-  drain();
-  for (std::thread& helper : helpers) helper.join();
+  const std::uint64_t threads =
+      std::min<std::uint64_t>({chunks->chunks(), static_cast<std::uint64_t>(usable_cores()), 8});
+  for (std::uint64_t i = 1; i < threads; ++i) shared_pool().post([chunks] { chunks->take_all(); });
+  chunks->take_all();
+  chunks->wait_for_others();
 }
 
 void parallel_each(std::size_t count, const std::function<std::function<void(std::size_t index)>()>& make_worker) {

@@ -18,6 +18,7 @@
 #include "engine/device/device_kind.h"
 #include "engine/task/limits.h"
 #include "evaluator/base/stopwatch.h"
+#include "evaluator/base/thread_pool.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/gates.h"
@@ -149,18 +150,28 @@ class Trial {
     std::vector<EmulationError> honest;  ///< By output.
   };
 
-  /// A case that has run, and its comparison, which goes on in a thread of its own.
+  /// A case that has run, and its comparison, which goes on in another thread. It is waited for in any case.
   struct Comparing {
     std::size_t number = 0;
     std::optional<Failure> unrepeatable;
     std::future<Comparison> comparison;
+
+    Comparing(std::size_t of, std::optional<Failure> difference, std::future<Comparison> result)
+        : number(of), unrepeatable(std::move(difference)), comparison(std::move(result)) {}
+    Comparing(Comparing&&) = default;
+    Comparing& operator=(Comparing&&) = delete;
+    ~Comparing() {
+      if (comparison.valid()) comparison.wait();
+    }
   };
 
   Comparing start_comparing(std::size_t number, protocol::Ran ran) {
-    Comparing started{number, std::move(ran.unrepeatable), {}};
-    started.comparison = std::async(std::launch::async, [this, number, outputs = std::move(ran.outputs)] {
-      return compare(setup_.plan.cases[number], setup_.oracles.get(number), outputs);
-    });
+    const auto task =
+        std::make_shared<std::packaged_task<Comparison()>>([this, number, outputs = std::move(ran.outputs)] {
+          return compare(setup_.plan.cases[number], setup_.oracles.get(number), outputs);
+        });
+    Comparing started(number, std::move(ran.unrepeatable), task->get_future());
+    shared_pool().post([task] { (*task)(); });
     return started;
   }
 
