@@ -16,6 +16,7 @@
 #include "cli/check/argument_check.h"
 #include "cli/commands/commands.h"
 #include "cli/run/cost_model_predictor.h"
+#include "cli/run/device_shares.h"
 #include "cli/run/elite_comparison.h"
 #include "cli/run/elite_profiles.h"
 #include "cli/run/fixed_width_evaluator.h"
@@ -96,6 +97,7 @@ PipelineOptions pipeline_options(const PreparedRun& run, std::shared_ptr<BinaryC
   options.tree = run.info.files;
   options.target = run.info.target;
   options.device = run.device;
+  options.further_devices = run.further_devices;
   options.salt = run.info.salt;
   return options;
 }
@@ -126,6 +128,7 @@ void make_parent_folder(const std::string& database) {
 SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
   using Clock = std::chrono::steady_clock;
   SearchLimits limits;
+  limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit > 0 ? run.info.evaluation_limit : UINT64_MAX;
   limits.stop = &stop;
   limits.until_us = run.until_us;
@@ -185,6 +188,13 @@ void warn_unless_selftested(const PreparedRun& run, const Store& store) {
   if (!warning.empty()) write_to_stderr(fmt::format("{}\n", warning));
 }
 
+/// "cuda:0", "cuda:0, cuda:1"
+std::string devices_text(const PreparedRun& run) {
+  std::string text = run.device.id;
+  for (const DeviceInfo& further : run.further_devices) text += ", " + further.id;
+  return text;
+}
+
 std::string strategy_text(const RunInfo& info) {
   return info.screen > 1 ? fmt::format("{}, the best modelled of {}", info.strategy, info.screen) : info.strategy;
 }
@@ -197,7 +207,7 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   for (const Shape& shape : info.target.timed) timed.push_back(shape.name);
   const std::string continued = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
   write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id,
-                              continued, info.task, run.device.id, run.device.name, fmt::join(timed, ","),
+                              continued, info.task, devices_text(run), run.device.name, fmt::join(timed, ","),
                               info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as the time allows",
                               grouped(space.size()), strategy_text(info), info.seed));
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
@@ -259,6 +269,21 @@ void refuse_wrong_arguments(const ShortForm& form, const Space& space, const Pre
 
 using Json = nlohmann::ordered_json;
 
+Json shares_json(const DeviceShares& shares) {
+  Json json = Json::array();
+  for (const DeviceShare& share : shares.devices) {
+    const auto& ratio = share.ratio;
+    json.push_back({{"device", share.place.device},
+                    {"uuid", share.place.uuid},
+                    {"host", share.place.host},
+                    {"evaluated", share.evaluated},
+                    {"machine_failed", share.machine_failed},
+                    {"ratio", ratio ? Json({{"mean", ratio->ratio}, {"low", ratio->low}, {"high", ratio->high}})
+                                    : Json(nullptr)}});
+  }
+  return json;
+}
+
 std::string run_document(const RunSummary& summary) {
   Json json = json_document("run");
   json["run"] = run_json(summary.run);
@@ -273,6 +298,7 @@ std::string run_document(const RunSummary& summary) {
   json["improvement"] = or_null(summary.improvement());
   json["rejections"] = rejections_json(summary.rejections);
   json["elites"] = elites_json(summary.elites);
+  json["devices"] = shares_json(summary.devices);
   return json_text(json);
 }
 
@@ -355,14 +381,16 @@ int run(const RunRequest& request, const std::string& command_line) {
       search_recorded(id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
                       elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device));
 
-  // The counters of what it found. Nothing else runs on the device by then.
+  // What its devices did and how they differ. Then the counters of what it found: nothing else runs on the device.
+  const DeviceShares shares = device_shares(store, id, run, result.interrupted ? nullptr : evaluators.pipeline);
   evaluators.in_front.reset();
   if (profiled.elites && !result.interrupted) profile_elites(store, id, pipeline_options(run, binaries), build);
 
   // The report.
-  const RunSummary summary = summarise(store, id, result, [&](const std::string& message) {
+  RunSummary summary = summarise(store, id, result, [&](const std::string& message) {
     return request.form ? request.form->in_authors_places(message) : message;
   });
+  summary.devices = shares;
   fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
 }
@@ -372,6 +400,23 @@ void add_search_options(CLI::App& command, RunRequest& request) {
       .add_option("--device", request.device,
                   "auto (the first CUDA GPU, else a virtual one), cuda:N, or vgpu[:h200|h100|a100|l4|rtx4090]")
       ->type_name("DEVICE");
+  command
+      .add_option(
+          "--devices", request.devices,
+          "Several devices of one model instead: cuda:0,cuda:1, cuda:all, vgpu:h200,vgpu:h200. Each candidate is "
+          "evaluated on one that is free (docs/scale.md)")
+      ->type_name("A,B");
+  command
+      .add_option("--in-flight", request.in_flight,
+                  fmt::format("Candidates under way at once, at most {}. A modelled search repeats with the same "
+                              "number, on any devices (default: as many as keep GPUs busy; 4 on virtual ones)",
+                              kMostInFlight))
+      ->type_name("N");
+  command
+      .add_option("--answers", request.answers,
+                  "In which order the strategy is given results: asked, which repeats where latencies do, or finished, "
+                  "which does not wait for the slowest (default: finished on several GPUs, else asked)")
+      ->type_name("ORDER");
   command
       .add_option("--shapes", request.shapes,
                   "Shapes to time, by name (mission,long) or by all their sizes (1,8,512,64); with several shapes the "
@@ -442,11 +487,11 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   add_database_option(command, request.database);
   command.add_flag("--quiet", request.quiet, "Print no progress");
   add_json_flag(command, request.json);
-  group_options(command, "Problem", {"--device", "--shapes", "--option", "--objective"});
-  group_options(command, "Limits", {"--evals", "--time", "--until"});
+  group_options(command, "Problem", {"--device", "--devices", "--shapes", "--option", "--objective"});
+  group_options(command, "Limits", {"--evals", "--time", "--until", "--in-flight"});
   group_options(command, "Search",
-                {"--strategy", "--seed", "--seed-from", "--screen", "--presearch", "--proposer", "--proposer-share",
-                 "--proposer-deadline", "--profile"});
+                {"--strategy", "--answers", "--seed", "--seed-from", "--screen", "--presearch", "--proposer",
+                 "--proposer-share", "--proposer-deadline", "--profile"});
   group_options(command, "Output", {"--db", "--quiet", "--json"});
 }
 

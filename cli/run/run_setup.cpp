@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "cli/model/modeller.h"
@@ -95,6 +96,9 @@ void refuse_other_arguments(const RunRequest& request) {
   };
   refuse("--task", !request.task.empty());
   refuse("--device", !request.device.empty());
+  refuse("--devices", !request.devices.empty());
+  refuse("--in-flight", !request.in_flight.empty());
+  refuse("--answers", !request.answers.empty());
   refuse("--shapes", !request.shapes.empty());
   refuse("--seed", !request.seed.empty());
   refuse("--strategy", !request.strategy.empty());
@@ -113,6 +117,49 @@ DeviceInfo same_device(const RunRow& row) {
   if (found && found->same) return found->device;
   throw machine_error(fmt::format("run {} was made on {} ({}), which is not in this machine: start a new run instead",
                                   row.id, record.name, record.uuid));
+}
+
+/// The further GPUs of a resumed run, as far as they are there. The notice names the others.
+std::vector<DeviceInfo> further_devices_again(const RunRow& row, std::string& notice) {
+  std::vector<DeviceInfo> devices;
+  for (const DeviceRecord& record : row.info.further_devices) {
+    const std::optional<FoundDevice> found = find_again(record);
+    if (found && found->same) {
+      devices.push_back(found->device);
+    } else {
+      notice += fmt::format("{}{} ({}) is not in this machine: the run continues without it",
+                            notice.empty() ? "" : "; ", record.id, record.uuid);
+    }
+  }
+  return devices;
+}
+
+/// Results of measured runs on several devices come as they finish, so that none waits for the slowest. Those of
+/// modelled runs, which repeat, come as asked. So do those of runs with a proposer: a resumed run cannot ask it again.
+AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
+  if (request.answers.empty()) {
+    const bool waits = run.further_devices.empty() || kind_named(run.device.kind).modelled || !request.proposer.empty();
+    return waits ? AnswerOrder::asked : AnswerOrder::finished;
+  }
+  for (const AnswerOrder order : {AnswerOrder::asked, AnswerOrder::finished}) {
+    if (request.answers != name_of(order)) continue;
+    if (order == AnswerOrder::finished && !request.proposer.empty())
+      throw usage_error("--answers finished cannot be combined with --proposer: name --answers asked");
+    return order;
+  }
+  throw usage_error(fmt::format("--answers {}: expected asked or finished", request.answers));
+}
+
+/// The device of a new run, and the further ones.
+void find_devices_of(const RunRequest& request, PreparedRun& run) {
+  if (request.devices.empty()) {
+    run.device = find_device(request.device.empty() ? "auto" : request.device, &run.notice);
+    return;
+  }
+  if (!request.device.empty()) throw usage_error("--device and --devices cannot be combined: name all in --devices");
+  std::vector<DeviceInfo> devices = find_devices(request.devices);
+  run.device = std::move(devices.front());
+  run.further_devices.assign(std::make_move_iterator(devices.begin() + 1), std::make_move_iterator(devices.end()));
 }
 
 /// A notice that the templates have changed since the run began. The run continues with the files it has stored.
@@ -148,12 +195,15 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.salt = request.seed.empty() ? fresh_salt() : salt_of(info.seed);
   const std::vector<std::string> shapes = parse_shapes(run.task, request.shapes);
   const Bindings options = parse_options(run.task, request.options);
-  run.device = find_device(request.device.empty() ? "auto" : request.device, &run.notice);
+  find_devices_of(request, run);
   info.task = run.task.name;
   info.task_hash = run.task.hash;
   info.files = files_of_task(tree, run.task.name);
   info.family = request.family;
   info.device = record_of(run.device);
+  for (const DeviceInfo& further : run.further_devices) info.further_devices.push_back(record_of(further));
+  info.answers = answer_order(request, run);
+  if (!request.in_flight.empty()) info.width = parse_number("--in-flight", request.in_flight, 1, kMostInFlight);
   info.target = make_target(run.task, run.device.kind, shapes, options, checked_objective(run.task, request.objective));
   info.objective = objective_of(info.target);
   info.evaluation_limit = evaluation_limit(request, run.device);
@@ -188,6 +238,7 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   }
   run.device = same_device(row);
   run.notice = changed_templates_notice(request, run.task);
+  run.further_devices = further_devices_again(row, run.notice);
   if (request.evaluations.empty() && row.info.evaluation_limit > 0 && row.evaluated >= row.info.evaluation_limit) {
     run.notice =
         fmt::format("run {} has done its {} evaluations: continue it with a larger --evals", id, row.evaluated);

@@ -16,6 +16,7 @@ namespace evo::cli {
 
 /// All proposals of a screening round are held in memory.
 inline constexpr std::uint64_t kMostScreened = 1024;
+inline constexpr std::uint64_t kMostInFlight = 4096;
 inline constexpr std::uint64_t kMostPresearched = 1'000'000;
 
 /// The options of `evo run` as typed; empty where an option was not given.
@@ -23,6 +24,9 @@ struct RunRequest {
   std::string task;
   std::optional<ShortForm> form;  ///< Of `evo tune`, in the place of a task.
   std::string device;
+  std::string devices;
+  std::string in_flight;
+  std::string answers;
   std::vector<std::string> shapes;
   std::string evaluations;
   std::string time;
@@ -51,6 +55,7 @@ struct PreparedRun {
   RunInfo info;
   Task task;
   DeviceInfo device;
+  std::vector<DeviceInfo> further_devices;    ///< Of the same model.
   std::size_t presearch = 0;                  ///< Genomes that a pre-search models before a new run begins.
   std::vector<std::vector<Seed>> warm_start;  ///< The best genomes of other runs, for a new run, by ranking.
   std::string notice;                         ///< For people, before it starts.

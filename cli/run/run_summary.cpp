@@ -120,6 +120,7 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
     text += fmt::format("{} evaluated: {}\n", summary.result.answered, verdict_counts(summary.verdicts));
   }
   text += rejections_text(summary);
+  text += shares_text(summary.devices);
   if (summary.result.reached) text += "the latency of --until is reached\n";
   if (summary.result.exhausted) text += "the space is exhausted: every legal genome was tried\n";
   return text + next_commands(summary, database);

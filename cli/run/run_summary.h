@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/run/device_shares.h"
 #include "cli/run/rejections.h"
 #include "cli/text/terminal.h"
 #include "engine/search/search.h"
@@ -24,6 +25,8 @@ struct RunSummary {
   std::string why_no_elite;               ///< How the best one compared with the elite that stayed; else empty.
   std::vector<EliteRow> elites;           ///< Of the run's task, device and objective.
   std::vector<Rejection> rejections;      ///< By their first candidates.
+
+  DeviceShares devices;
 
   bool self_consistent = false;  ///< The task has no reference but a genome.
 

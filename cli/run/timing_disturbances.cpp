@@ -14,36 +14,38 @@ constexpr double kSameClock = 0.9;
 
 std::vector<std::string> TimingDisturbances::notice(const std::string& name, const Evaluation& evaluation) {
   std::vector<std::string> lines;
-  for (const Timing& timing : evaluation.timings) note_clocks(timing.conditions);
+  const RanOn& place = evaluation.ran_on;
+  Gpu& gpu = gpus_[place.host + ' ' + place.device];
+  const std::string name_of_gpu = place.device.empty() ? "the GPU" : place.device;
+  for (const Timing& timing : evaluation.timings) gpu.note_clocks(timing.conditions);
   for (const Timing& timing : evaluation.timings) {
     const Conditions& now = timing.conditions;
-    if (now.other_processes > 0 && first(Kind::other_process)) {
-      lines.push_back(fmt::format("{} other process{} on this GPU while {} was timed: latencies may be too long",
-                                  now.other_processes, now.other_processes > 1 ? "es" : "", name));
+    if (now.other_processes > 0 && gpu.first(Kind::other_process)) {
+      lines.push_back(fmt::format("{} other process{} on {} while {} was timed: latencies may be too long",
+                                  now.other_processes, now.other_processes > 1 ? "es" : "", name_of_gpu, name));
     }
-    if (timing.throttled > 0 && first(Kind::throttling)) {
-      lines.push_back(
-          fmt::format("the GPU lowered its clocks while {} was timed (heat or power): {} samples were dropped", name,
-                      timing.throttled));
+    if (timing.throttled > 0 && gpu.first(Kind::throttling)) {
+      lines.push_back(fmt::format("{} lowered its clocks while {} was timed (heat or power): {} samples were dropped",
+                                  name_of_gpu, name, timing.throttled));
     }
     if (now.sm_mhz_low == 0) continue;  // The clock is not known.
     if (now.power_limited) {
-      if (first(Kind::power_limit))
+      if (gpu.first(Kind::power_limit))
         lines.push_back(fmt::format(
-            "the GPU's power limit lowers the clock under {} (SM at {} MHz): latencies are those of a lasting load",
-            name, now.sm_mhz_low));
-    } else if (now.sm_mhz_low < kSameClock * std::min(highest_sm_mhz_, lowest_limited_sm_mhz_) && first(Kind::clocks)) {
-      lines.push_back(fmt::format("the GPU's clock changes during this run: {} MHz while {} was timed, {} MHz at best",
-                                  now.sm_mhz_low, name, highest_sm_mhz_));
+            "the power limit of {} lowers the clock under {} (SM at {} MHz): latencies are those of a lasting load",
+            name_of_gpu, name, now.sm_mhz_low));
+    } else if (now.sm_mhz_low < kSameClock * std::min(gpu.highest_sm_mhz, gpu.lowest_limited_sm_mhz) &&
+               gpu.first(Kind::clocks)) {
+      lines.push_back(fmt::format("the clock of {} changes during this run: {} MHz while {} was timed, {} MHz at best",
+                                  name_of_gpu, now.sm_mhz_low, name, gpu.highest_sm_mhz));
     }
   }
   return lines;
 }
 
-void TimingDisturbances::note_clocks(const Conditions& now) {
-  highest_sm_mhz_ = std::max(highest_sm_mhz_, now.sm_mhz_high);
-  if (now.power_limited && now.sm_mhz_low > 0)
-    lowest_limited_sm_mhz_ = std::min(lowest_limited_sm_mhz_, now.sm_mhz_low);
+void TimingDisturbances::Gpu::note_clocks(const Conditions& now) {
+  highest_sm_mhz = std::max(highest_sm_mhz, now.sm_mhz_high);
+  if (now.power_limited && now.sm_mhz_low > 0) lowest_limited_sm_mhz = std::min(lowest_limited_sm_mhz, now.sm_mhz_low);
 }
 
 }  // namespace evo::cli

@@ -34,6 +34,7 @@ Json timing_json(const Timing& timing, bool with_samples) {
   json["memory_mhz"] = count_or_null(conditions.memory_mhz);
   json["other_processes"] = conditions.other_processes;
   json["power_limited"] = conditions.power_limited;
+  json["temperature_c"] = count_or_null(conditions.temperature_c);
   if (with_samples) json["samples_us"] = timing.samples_us;
   return json;
 }
@@ -143,6 +144,9 @@ Json evaluation_json(const Evaluation& evaluation) {
   json["cases"] = Json::array();
   for (const CaseError& error : evaluation.errors) json["cases"].push_back(case_json(error));
   json["profile"] = evaluation.sass_summary;
+  const RanOn& place = evaluation.ran_on;
+  json["ran_on"] = place.device.empty() ? Json(nullptr)
+                                        : Json({{"device", place.device}, {"uuid", place.uuid}, {"host", place.host}});
   return json;
 }
 
@@ -152,6 +156,8 @@ Json run_json(const RunRow& row) {
                {"task", info.task},
                {"task_hash", info.task_hash},
                {"device", device_json(info.device)},
+               {"further_devices", Json::array()},
+               {"answers", name_of(info.answers)},
                {"target", target_json(info.target)},
                {"objective", info.objective},
                {"family", info.family.empty() ? Json(nullptr) : Json(info.family)},
@@ -160,6 +166,7 @@ Json run_json(const RunRow& row) {
                {"salt", hex(info.salt)},
                {"width", info.width},
                {"screen", info.screen}};
+  for (const DeviceRecord& further : info.further_devices) json["further_devices"].push_back(device_json(further));
   json["seeds"] = Json::array();
   for (const Seed& seed : info.seeds)
     json["seeds"].push_back({{"origin", seed.origin}, {"genome", genome_json(seed.genome)}});

@@ -10,6 +10,7 @@
 #include "cli/text/streams.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
+#include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/candidate.h"
 #include "engine/task/error_context.h"
@@ -33,6 +34,46 @@ DeviceInfo find_device(const std::string& name, std::string* notice) {
                           reason.empty() ? "" : fmt::format(" ({})", reason), device.id);
   }
   return device;
+}
+
+namespace {
+
+/// The devices that KIND:all names.
+std::vector<DeviceInfo> all_of_kind(const std::string& kind) {
+  for (const DeviceBackend& backend : device_backends()) {
+    if (backend.kind.name != kind) continue;
+    std::string why;
+    std::vector<DeviceInfo> devices = backend.list(&why);
+    if (devices.empty()) throw machine_error(fmt::format("{}:all: {}", kind, why));
+    return devices;
+  }
+  throw usage_error(fmt::format("'{}:all': there are {}", kind, fmt::join(kind_names(), ", ")));
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> find_devices(const std::string& list) {
+  constexpr std::string_view kAll = ":all";
+  std::vector<DeviceInfo> devices;
+  for (const std::string& name : split(list, ',')) {
+    if (name.ends_with(kAll)) {
+      for (DeviceInfo& device : all_of_kind(name.substr(0, name.size() - kAll.size())))
+        devices.push_back(std::move(device));
+    } else {
+      devices.push_back(resolve_device(name));
+    }
+  }
+  for (std::size_t i = 1; i < devices.size(); ++i) {
+    const DeviceInfo& device = devices[i];
+    if (device_key(record_of(device)) != device_key(record_of(devices[0]))) {
+      throw usage_error(fmt::format("{} is {} and {} is {}: a run takes devices of one model, name those",
+                                    devices[0].id, devices[0].name, device.id, device.name));
+    }
+    const auto same = [&](const DeviceInfo& other) { return other.uuid == device.uuid; };
+    if (!kind_named(device.kind).on_host && std::any_of(devices.begin(), devices.begin() + static_cast<long>(i), same))
+      throw usage_error(fmt::format("{} is named twice: candidates are timed alone on a GPU", device.id));
+  }
+  return devices;
 }
 
 Bindings known_to_space(const DeviceInfo& device, const Target& target) {

@@ -29,6 +29,10 @@ Task find_task(const SourceTree& tree, const std::string& name);
 /// The device of that name. When "auto" finds no GPU and takes the virtual one, `notice` gets a line that says why.
 DeviceInfo find_device(const std::string& name, std::string* notice = nullptr);
 
+/// The devices of a list: "cuda:0,cuda:1", "cuda:all" (all of the kind), "vgpu:h200,vgpu:h200". Throws usage_error for
+/// devices of different models, and for a GPU that is named twice: candidates are timed alone on it.
+std::vector<DeviceInfo> find_devices(const std::string& list);
+
 /// The legal genomes of a task on a device for a target. `family`: only that one; empty: all that the device
 /// can run.
 Space make_space(const SourceTree& tree, const Task& task, const DeviceInfo& device, const Target& target,

@@ -1,5 +1,6 @@
 #include "engine/search/search.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <unordered_map>
@@ -7,9 +8,8 @@
 namespace evo {
 namespace {
 
-/// Runs one search. Proposals enter a window as wide as the evaluator; results leave it in ask order, and
-/// each that leaves lets one more enter, so what is asked depends on answers alone, never on which candidate
-/// finished first.
+/// Runs one search. Proposals enter a window as wide as the evaluator, and each that leaves lets one more enter. In ask
+/// order what is asked depends on answers alone, never on which candidate finished first.
 class Search {
  public:
   Search(Strategy& strategy, Evaluator& evaluator, Archive& archive,
@@ -27,7 +27,7 @@ class Search {
       while (may_start()) start();
       if (ends_early()) withdraw_waiting();
       if (window_.empty()) return result_;
-      finish_oldest();
+      finish(next_to_finish());
     }
   }
 
@@ -36,7 +36,9 @@ class Search {
     Proposal proposal;
     std::optional<Candidate> candidate;  // none when recalled
     std::optional<Evaluation> evaluation;
+    std::uint64_t recorded = 0;  // of one that was recalled: Recalled::number
   };
+  using Window = std::deque<Entry>;
 
   bool may_start() {
     if (window_.size() >= std::max<std::size_t>(1, evaluator_.width()) || asked_ >= limits_.evaluations) return false;
@@ -70,26 +72,51 @@ class Search {
     }
     ++asked_;
     Entry entry{std::move(*proposal), std::nullopt, std::nullopt};
-    entry.evaluation = archive_.recall(entry.proposal);
-    if (!entry.evaluation) {
+    if (std::optional<Recalled> recalled = archive_.recall(entry.proposal)) {
+      entry.evaluation = std::move(recalled->evaluation);
+      entry.recorded = recalled->number;
+    } else {
       entry.candidate = build_(entry.proposal.genome);
       evaluator_.submit(entry.proposal.ticket, *entry.candidate);
     }
     window_.push_back(std::move(entry));
   }
 
-  void finish_oldest() {
-    Entry& oldest = window_.front();
-    while (!oldest.evaluation) accept(evaluator_.wait());
-    const Evaluation& evaluation = *oldest.evaluation;
+  /// The entry whose result is given next; waits until it has one.
+  Window::iterator next_to_finish() {
+    auto next = window_.begin();
+    if (limits_.order == AnswerOrder::asked) {
+      while (!next->evaluation) accept(evaluator_.wait());
+      return next;
+    }
+    if (const auto recalled = first_recorded(); recalled != window_.end()) return recalled;
+    while (true) {
+      const auto finished = std::ranges::find_if(window_, [](const Entry& entry) { return bool(entry.evaluation); });
+      if (finished != window_.end()) return finished;
+      accept(evaluator_.wait());
+    }
+  }
+
+  /// Of the recalled entries the one that was recorded first; end() without one. A window that has any has the next of
+  /// the recorded order, because it was the same when that one was recorded.
+  Window::iterator first_recorded() {
+    auto first = window_.end();
+    for (auto entry = window_.begin(); entry != window_.end(); ++entry) {
+      if (!entry->candidate && (first == window_.end() || entry->recorded < first->recorded)) first = entry;
+    }
+    return first;
+  }
+
+  void finish(Window::iterator entry) {
+    const Evaluation& evaluation = *entry->evaluation;
     const std::optional<double> latency_us = latency_of(evaluation);
-    if (oldest.candidate) archive_.record(oldest.proposal, *oldest.candidate, evaluation);
-    strategy_.tell({oldest.proposal.ticket, latency_us});
+    if (entry->candidate) archive_.record(entry->proposal, *entry->candidate, evaluation);
+    strategy_.tell({entry->proposal.ticket, latency_us});
     ++result_.answered;
     if (evaluation.verdict == Verdict::valid) ++result_.valid;
     if (latency_us && (!best_us_ || *latency_us < *best_us_)) best_us_ = latency_us;
-    if (progress_) progress_({result_.answered, result_.valid, best_us_, &oldest.proposal, &evaluation});
-    window_.pop_front();
+    if (progress_) progress_({result_.answered, result_.valid, best_us_, &entry->proposal, &evaluation});
+    window_.erase(entry);
   }
 
   void accept(Evaluator::Done done) {
@@ -107,7 +134,7 @@ class Search {
   const std::function<Candidate(const Genome&)>& build_;
   const SearchLimits& limits_;
   const std::function<void(const SearchProgress&)>& progress_;
-  std::deque<Entry> window_;  // in ask order
+  Window window_;  // in ask order
   std::uint64_t asked_ = 0;
   bool out_of_time_ = false;
   std::optional<double> best_us_;

@@ -12,12 +12,18 @@
 
 namespace evo {
 
+/// The stored evaluation of a proposal.
+struct Recalled {
+  Evaluation evaluation;
+  std::uint64_t number = 0;  ///< Grows in the order in which results were recorded.
+};
+
 /// Remembers what a run has done. Implementations: the SQLite store, fakes.
 class Archive {
  public:
   virtual ~Archive() = default;
   /// The stored evaluation of a proposal of a resumed run. It is used instead of evaluating the proposal again.
-  virtual std::optional<Evaluation> recall(const Proposal& proposal) = 0;
+  virtual std::optional<Recalled> recall(const Proposal& proposal) = 0;
   /// Commits one evaluated proposal, all or nothing, and lets it compete for the elites.
   virtual void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) = 0;
 };
@@ -25,11 +31,18 @@ class Archive {
 /// Stores nothing: for searches whose evaluations nobody needs afterwards.
 class NoArchive : public Archive {
  public:
-  std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
+  std::optional<Recalled> recall(const Proposal&) override { return std::nullopt; }
   void record(const Proposal&, const Candidate&, const Evaluation&) override {}
 };
 
+/// In which order the strategy and the archive are given results.
+enum class AnswerOrder : std::uint8_t {
+  asked,     ///< As asked. The same answers give the same run, whichever evaluation was faster.
+  finished,  ///< As they come: nothing waits for the slowest. A resumed run is given recorded answers as they came.
+};
+
 struct SearchLimits {
+  AnswerOrder order = AnswerOrder::asked;
   std::uint64_t evaluations = 0;            ///< Proposals answered at most, recalled ones included.
   std::optional<double> until_us = {};      ///< Nothing new starts once a latency is at most this.
   std::function<bool()> out_of_time;        ///< Asked between evaluations. May be empty.
@@ -53,7 +66,7 @@ struct SearchResult {
 };
 
 /// Runs one search: asks the strategy, evaluates up to evaluator.width() candidates at once, and gives the strategy and
-/// the archive the results in ask order. `build` renders a genome to a candidate.
+/// the archive the results in the order that the limits name. `build` renders a genome to a candidate.
 SearchResult search(Strategy& strategy, Evaluator& evaluator, Archive& archive,
                     const std::function<Candidate(const Genome&)>& build, const SearchLimits& limits,
                     const std::function<void(const SearchProgress&)>& progress);

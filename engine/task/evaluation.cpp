@@ -12,6 +12,7 @@ std::string to_text(const Conditions& conditions) {
   if (conditions.sm_mhz_high != conditions.sm_mhz_low) text += fmt::format("-{}", conditions.sm_mhz_high);
   text += conditions.power_limited ? " MHz (power limit)" : " MHz";
   if (conditions.memory_mhz > 0) text += fmt::format(", memory {} MHz", conditions.memory_mhz);
+  if (conditions.temperature_c > 0) text += fmt::format(", {} C", conditions.temperature_c);
   return text;
 }
 

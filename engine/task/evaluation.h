@@ -58,9 +58,10 @@ struct Conditions {
   int other_processes = 0;     ///< Processes other than evo's that computed on the GPU.
   bool power_limited = false;  ///< The GPU's power limit lowered its clocks, because of what the kernel draws: no
                                ///< disturbance. The driver may report it late.
+  int temperature_c = 0;       ///< The highest.
 };
 
-/// "SM 1755-1980 MHz (power limit), memory 3201 MHz"; empty where unknown.
+/// "SM 1755-1980 MHz (power limit), memory 3201 MHz, 61 C"; empty where unknown.
 std::string to_text(const Conditions& conditions);
 
 /// One shape's latency. `modelled` times come from the virtual GPU's cost model and never mix with measured
@@ -84,6 +85,13 @@ struct PhaseTimes {
   double timing_s = 0;
 };
 
+/// Where a candidate ran. Empty texts: it did not, or nobody knows.
+struct RanOn {
+  std::string device;  ///< "cuda:1", by its number on that host.
+  std::string uuid;    ///< Empty for a virtual GPU.
+  std::string host;
+};
+
 /// What stands in the reason of a wrong answer before the short form of its diagnosis.
 inline constexpr const char* kLooksLike = "; looks like: ";
 
@@ -98,6 +106,7 @@ struct Evaluation {
   std::vector<Profile> profiles = {};  ///< Counters at the timed shapes, where they were read.
   std::string sass_summary;            ///< Free-form profile for people (occupancy, modelled pipes); may be empty.
   PhaseTimes phases = {};
+  RanOn ran_on = {};
   std::uint64_t salt = 0;  ///< Mixed into the seeds; replays the run's inputs.
 };
 

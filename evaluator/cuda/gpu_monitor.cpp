@@ -29,6 +29,7 @@ constexpr unsigned long long kSlowdowns = kHwSlowdown | kSwThermalSlowdown | kHw
 
 constexpr int kSmClock = 1;  // nvmlClockType_t
 constexpr int kMemoryClock = 2;
+constexpr int kGpuTemperature = 0;  // nvmlTemperatureSensors_t
 constexpr int kPowerViolation = 0;  // nvmlPerfPolicyType_t
 
 struct NvmlProcess {  // nvmlProcessInfo_t
@@ -75,6 +76,7 @@ class Nvml {
     clock_ = other.clock_;
     processes_ = other.processes_;
     violation_ = other.violation_;
+    temperature_ = other.temperature_;
     started_ = std::exchange(other.started_, false);
     return *this;
   }
@@ -94,6 +96,12 @@ class Nvml {
   int clock(NvmlDevice device, int which) const {
     unsigned mhz = 0;
     return clock_(device, which, &mhz) == 0 ? static_cast<int>(mhz) : 0;
+  }
+  /// 0 when NVML does not report it.
+  int temperature_c(NvmlDevice device) const {
+    unsigned celsius = 0;
+    return temperature_ != nullptr && temperature_(device, kGpuTemperature, &celsius) == 0 ? static_cast<int>(celsius)
+                                                                                           : 0;
   }
   /// For how long power has limited clocks, of all time, in ns; empty when NVML does not report it.
   std::optional<unsigned long long> power_violation(NvmlDevice device) const {
@@ -127,6 +135,7 @@ class Nvml {
     // Its form is known since driver 510; without it other programs are not noticed.
     if (!library_.bind(processes_, "nvmlDeviceGetComputeRunningProcesses_v3")) processes_ = nullptr;
     if (!library_.bind(violation_, "nvmlDeviceGetViolationStatus")) violation_ = nullptr;  // Not on every GPU.
+    if (!library_.bind(temperature_, "nvmlDeviceGetTemperature")) temperature_ = nullptr;
     return library_.bind(init_, "nvmlInit_v2") && library_.bind(shutdown_, "nvmlShutdown") &&
            library_.bind(error_string_, "nvmlErrorString") &&
            library_.bind(driver_version_, "nvmlSystemGetDriverVersion") &&
@@ -147,6 +156,7 @@ class Nvml {
   NvmlReturn (*clock_)(NvmlDevice, int, unsigned*) = nullptr;
   NvmlReturn (*processes_)(NvmlDevice, unsigned*, NvmlProcess*) = nullptr;
   NvmlReturn (*violation_)(NvmlDevice, int, NvmlViolation*) = nullptr;
+  NvmlReturn (*temperature_)(NvmlDevice, int, unsigned*) = nullptr;
   bool started_ = false;
 };
 
@@ -179,7 +189,8 @@ class NvmlMonitor final : public GpuMonitor {
     return {.throttled = (reasons & kSlowdowns) != 0,
             .power_limited = before && power_violation_ ? *power_violation_ > *before : (reasons & kSwPowerCap) != 0,
             .sm_mhz = nvml_.clock(device_, kSmClock),
-            .memory_mhz = nvml_.clock(device_, kMemoryClock)};
+            .memory_mhz = nvml_.clock(device_, kMemoryClock),
+            .temperature_c = nvml_.temperature_c(device_)};
   }
   int other_processes() override { return count_others(nvml_.processes(device_), is_ours); }
 

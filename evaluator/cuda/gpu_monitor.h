@@ -13,6 +13,7 @@ struct GpuClocks {
   bool power_limited = false;  ///< The power limit has lowered them since the reading before.
   int sm_mhz = 0;              ///< 0: unknown.
   int memory_mhz = 0;
+  int temperature_c = 0;  ///< 0: unknown.
 };
 
 /// Watches a GPU while it is timed. Implementations: NVML, fakes.

@@ -77,6 +77,7 @@ void note(Conditions& conditions, const GpuClocks& clocks) {
   conditions.sm_mhz_high = std::max(conditions.sm_mhz_high, clocks.sm_mhz);
   conditions.memory_mhz = lower(conditions.memory_mhz, clocks.memory_mhz);
   conditions.power_limited = conditions.power_limited || clocks.power_limited;
+  conditions.temperature_c = std::max(conditions.temperature_c, clocks.temperature_c);
 }
 
 void warm_up(const TimingContext& context, double seconds, const Sampler& sample, std::optional<Failure>& failure) {

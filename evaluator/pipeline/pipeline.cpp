@@ -1,8 +1,11 @@
 #include "evaluator/pipeline/pipeline.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
@@ -81,12 +84,24 @@ struct Job {
   std::string source_key;
   std::optional<Failure> illegal;
   std::vector<std::shared_future<CompilePool::Result>> compiled;  ///< One for each program; empty until asked for.
+  // Once it is built:
+  std::string binary_key;
+  std::vector<Binary> binaries;
+  Evaluation built;                      ///< Its builds, what they are like, and how long they took.
+  std::optional<std::size_t> failed_on;  ///< The lane on which the machine failed it.
 };
 
-/// A finished candidate, remembered for later ones that turn out to be the same.
+/// A candidate that does the same work as another one under way.
+struct Follower {
+  Job job;
+  const char* same = "";  ///< What they share.
+};
+
+/// A candidate, remembered for later ones that turn out to be the same.
 struct Known {
   std::uint64_t ticket = 0;
-  Evaluation evaluation;
+  std::optional<Evaluation> evaluation;  ///< Empty: under way.
+  std::vector<Follower> followers = {};  ///< Of one under way.
 };
 
 /// The result that a duplicate gets: the figures, without the lists behind them. Those are stored with the original,
@@ -98,14 +113,33 @@ Evaluation abridged(Evaluation evaluation) {
   return evaluation;
 }
 
-Evaluation duplicate_of(const Known& known, const char* what) {
-  Evaluation evaluation = known.evaluation;
+/// `builds`: the duplicate's own; empty for one that was not compiled.
+Evaluation duplicate_of(std::uint64_t original, const Evaluation& known, const char* what, std::vector<Build> builds) {
+  Evaluation evaluation = known;
   evaluation.phases = {};
   evaluation.verdict = Verdict::duplicate;
-  evaluation.reason = fmt::format("same {} as proposal {}: {}", what, known.ticket, name_of(known.evaluation.verdict));
-  if (!known.evaluation.reason.empty()) evaluation.reason += ", " + known.evaluation.reason;
+  evaluation.reason = fmt::format("same {} as proposal {}: {}", what, original, name_of(known.verdict));
+  if (!known.reason.empty()) evaluation.reason += ", " + known.reason;
+  if (!builds.empty()) evaluation.builds = std::move(builds);
   return evaluation;
 }
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+/// One device of a pipeline. What follows `options` is used by its thread alone.
+struct Lane {
+  std::size_t number = 0;
+  PipelineOptions options;  ///< With this device.
+  RanOn place;
+  std::optional<Job> job;  ///< Under way.
+  bool admitting = false;  ///< It looks at the next job in order.
+  int harness_failures = 0;
+  std::optional<Profiler> profiler;
+  std::thread thread;
+};
 
 class Pipeline final : public DevicePipeline {
  public:
@@ -118,8 +152,11 @@ class Pipeline final : public DevicePipeline {
         pool_(worker_options(options_, {"compile"}, &stop_), compile_workers_, options_.compile_deadline_s,
               options_.binaries) {
     for (const Finished& finished : options_.finished) recall(finished);
+    add_lane(options_.device);
+    for (const DeviceInfo& device : options_.further_devices) add_lane(device);
+    serving_ = lanes_.size();
     oracle_thread_ = std::thread([this] { compute_oracles(); });
-    device_thread_ = std::thread([this] { evaluate_all(); });
+    for (const std::unique_ptr<Lane>& lane : lanes_) lane->thread = std::thread([this, &lane] { serve(*lane); });
   }
 
   ~Pipeline() override {
@@ -130,20 +167,21 @@ class Pipeline final : public DevicePipeline {
     }
     changed_.notify_all();
     oracle_thread_.join();
-    device_thread_.join();
+    for (const std::unique_ptr<Lane>& lane : lanes_) lane->thread.join();
   }
 
   /// Throws what is missing.
   void wait_until_open() {
     pool_.wait_until_open();
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return device_open_ || fatal_; });
-    if (!device_open_) std::rethrow_exception(fatal_);
+    changed_.wait(lock, [this] { return opened_ == lanes_.size() || open_error_; });
+    if (open_error_) std::rethrow_exception(open_error_);
   }
 
   std::size_t width() const override {
     if (const std::size_t width = kind_named(options_.device.kind).width; width > 0) return width;
-    return std::min(enough_in_flight(plan_), static_cast<std::size_t>(compile_workers_) + 2);
+    return std::min(enough_in_flight(plan_) * lanes_.size(),
+                    static_cast<std::size_t>(compile_workers_) + 2 * lanes_.size());
   }
 
   void submit(std::uint64_t ticket, const Candidate& candidate) override {
@@ -171,15 +209,25 @@ class Pipeline final : public DevicePipeline {
 
   InterleavedTimings time_interleaved(const std::vector<Candidate>& candidates, int rounds,
                                       const EnoughRounds& enough) override {
-    Comparison comparison{&candidates, rounds, &enough, {}};
-    std::future<InterleavedTimings> result = comparison.result.get_future();
-    {
-      const std::lock_guard lock(mutex_);
-      if (fatal_) std::rethrow_exception(fatal_);
-      comparison_ = &comparison;
+    return enqueue({&candidates, rounds, &enough, std::nullopt, {}}).get();
+  }
+
+  std::vector<InterleavedTimings> time_on_each(const Candidate& candidate, int rounds) override {
+    const std::vector<Candidate> candidates = {candidate};
+    const EnoughRounds all;
+    std::vector<std::future<InterleavedTimings>> waiting;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+      waiting.push_back(enqueue({&candidates, rounds, &all, lane, {}}));
+    std::vector<InterleavedTimings> timings(waiting.size());
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      try {
+        timings[lane] = waiting[lane].get();
+      } catch (const Error& error) {
+        timings[lane].rounds_us.resize(1);
+        timings[lane].failures = {error.what()};
+      }
     }
-    changed_.notify_all();
-    return result.get();
+    return timings;
   }
 
   std::vector<std::uint64_t> withdraw() override {
@@ -196,8 +244,19 @@ class Pipeline final : public DevicePipeline {
     const std::vector<Candidate>* candidates = nullptr;
     int rounds = 0;
     const EnoughRounds* enough = nullptr;
+    std::optional<std::size_t> lane;  ///< The only one that may do it; empty: any.
     std::promise<InterleavedTimings> result;
   };
+
+  void add_lane(const DeviceInfo& device) {
+    auto lane = std::make_unique<Lane>();
+    lane->number = lanes_.size();
+    lane->options = options_;
+    lane->options.finished.clear();
+    lane->options.device = device;
+    lane->place = {device.id, device.uuid, this_host()};
+    lanes_.push_back(std::move(lane));
+  }
 
   void start_compiling(Job& job) {
     for (const Program& program : job.candidate.programs) {
@@ -214,62 +273,143 @@ class Pipeline final : public DevicePipeline {
     }
   }
 
-  // ---- The device thread: candidates one after another, in the order of submission
+  std::future<InterleavedTimings> enqueue(Comparison comparison) {
+    std::future<InterleavedTimings> result = comparison.result.get_future();
+    const std::lock_guard lock(mutex_);
+    if (fatal_) std::rethrow_exception(fatal_);
+    if (comparison.lane && left_.contains(*comparison.lane)) {
+      comparison.result.set_exception(left_.at(*comparison.lane));
+      return result;
+    }
+    comparisons_.push_back(std::move(comparison));
+    changed_.notify_all();
+    return result;
+  }
 
-  void evaluate_all() {
+  // ---- A lane's thread: one candidate after another
+
+  void serve(Lane& lane) {
+    bool open = false;
     try {
       const std::string threads = std::to_string(threads_of_device(compile_workers_));
-      WorkerClient device(worker_options(options_, {"device", options_.device.id, threads}, &stop_));
+      WorkerClient device(worker_options(options_, {"device", lane.options.device.id, threads}, &stop_));
       device.start();
-      announce_device();
-      ExtraOracles extra(options_, plan_, &stop_);
-      NoiseFloor floor(options_, calibration_, plan_, oracles_, &stop_);
-      Validation validation({options_, calibration_, plan_, oracles_, extra, floor, device});
-      while (std::optional<Job> job = next_job(device)) {
-        Evaluation evaluation = evaluate(*job, validation);
-        evaluation.salt = options_.salt;
-        watch_harness(evaluation);
-        report({job->ticket, std::move(evaluation)});
+      announce_open();
+      open = true;
+      ExtraOracles extra(lane.options, plan_, &stop_);
+      NoiseFloor floor(lane.options, calibration_, plan_, oracles_, &stop_);
+      Validation validation({lane.options, calibration_, plan_, oracles_, extra, floor, device});
+      while (next_job(lane, device)) {
+        Evaluation evaluation = evaluate(lane, validation);
+        watch_harness(lane, evaluation);
+        finish(lane, std::move(evaluation));
       }
     } catch (const Stopped&) {
       // Nobody waits any more.
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      fatal_ = std::current_exception();
-      if (comparison_ != nullptr) std::exchange(comparison_, nullptr)->result.set_exception(fatal_);
-      changed_.notify_all();
+      leave(lane, open, std::current_exception());
     }
   }
 
-  void announce_device() {
+  void announce_open() {
     const std::lock_guard lock(mutex_);
-    device_open_ = true;
+    ++opened_;
     changed_.notify_all();
   }
 
-  /// The next candidate. An interleaved comparison that is asked for meanwhile comes first.
-  std::optional<Job> next_job(WorkerClient& device) {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [this] { return closing_ || comparison_ != nullptr || !jobs_.empty(); });
-      if (closing_) return std::nullopt;
-      if (comparison_ == nullptr) break;
-      lock.unlock();
-      InterleavedTimings timings = compare(*comparison_, device);
-      lock.lock();
-      std::exchange(comparison_, nullptr)->result.set_value(std::move(timings));
+  /// A lane whose device is of no more use. Its work goes to the others; without any the pipeline has ended.
+  void leave(Lane& lane, bool open, const std::exception_ptr& why) {
+    const std::lock_guard lock(mutex_);
+    if (!open && !open_error_) open_error_ = why;
+    left_.emplace(lane.number, why);
+    if (--serving_ == 0) fatal_ = why;
+    if (lane.admitting) admitting_ = false;
+    if (lane.job) {
+      if (lane.admitting) {
+        jobs_.push_front(*std::move(lane.job));
+      } else {
+        returned_.push_back(*std::move(lane.job));
+      }
+      lane.job.reset();
     }
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
-    return job;
+    // With one lane left there is no other to choose.
+    if (serving_ == 1) {
+      for (Job& job : returned_) job.failed_on.reset();
+    }
+    for (Comparison& comparison : comparisons_) {
+      if (fatal_ || comparison.lane == lane.number) comparison.result.set_exception(why);
+    }
+    std::erase_if(comparisons_, [&](const Comparison& one) { return fatal_ || one.lane == lane.number; });
+    if (!fatal_ && open && options_.notice) options_.notice(farewell(lane, why));
+    changed_.notify_all();
   }
 
-  InterleavedTimings compare(const Comparison& comparison, WorkerClient& device) {
-    std::vector<BuiltCandidate> candidates;
-    for (const Candidate& candidate : *comparison.candidates)
-      candidates.push_back({&candidate, binaries_of(candidate)});
-    oracles_.wait_until_finished();  // Nothing else runs on the device.
-    return evo::time_interleaved(options_, plan_, device, candidates, comparison.rounds, *comparison.enough);
+  static std::string farewell(const Lane& lane, const std::exception_ptr& why) {
+    const std::string name = lane.options.device.id;
+    try {
+      std::rethrow_exception(why);
+    } catch (const std::exception& error) {
+      return fmt::format("{} is set aside, its work goes to the other devices: {}", name, error.what());
+    }
+  }
+
+  /// Gives the lane the next candidate that has to run. Interleaved comparisons come first. Candidates are looked at in
+  /// the order of submission, by one lane at a time: which of two equal ones is the duplicate does not depend on which
+  /// device is faster. False: the pipeline closes.
+  bool next_job(Lane& lane, WorkerClient& device) {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] {
+        return closing_ || comparison_for(lane) != comparisons_.end() || returned_for(lane) != returned_.end() ||
+               (!admitting_ && !jobs_.empty());
+      });
+      if (closing_) return false;
+      if (const auto comparison = comparison_for(lane); comparison != comparisons_.end()) {
+        Comparison mine = std::move(*comparison);
+        comparisons_.erase(comparison);
+        lock.unlock();
+        compare(lane, std::move(mine), device);
+      } else if (const auto returned = returned_for(lane); returned != returned_.end()) {
+        lane.job = std::move(*returned);
+        returned_.erase(returned);
+        return true;
+      } else {
+        lane.admitting = admitting_ = true;
+        lane.job = std::move(jobs_.front());
+        jobs_.pop_front();
+        lock.unlock();
+        const bool runs = admit(lane);
+        lock.lock();
+        lane.admitting = admitting_ = false;
+        changed_.notify_all();
+        if (runs) return true;
+        lane.job.reset();
+      }
+    }
+  }
+
+  std::deque<Comparison>::iterator comparison_for(const Lane& lane) {
+    return std::ranges::find_if(comparisons_,
+                                [&](const Comparison& one) { return !one.lane || one.lane == lane.number; });
+  }
+
+  std::deque<Job>::iterator returned_for(const Lane& lane) {
+    return std::ranges::find_if(returned_, [&](const Job& job) { return job.failed_on != lane.number; });
+  }
+
+  void compare(Lane& lane, Comparison comparison, WorkerClient& device) {
+    try {
+      std::vector<BuiltCandidate> candidates;
+      for (const Candidate& candidate : *comparison.candidates)
+        candidates.push_back({&candidate, binaries_of(candidate)});
+      oracles_.wait_until_finished();  // Nothing else runs on the device.
+      comparison.result.set_value(
+          evo::time_interleaved(lane.options, plan_, device, candidates, comparison.rounds, *comparison.enough));
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      comparisons_.push_front(std::move(comparison));  // For another lane.
+      throw;
+    }
   }
 
   std::vector<Binary> binaries_of(const Candidate& candidate) {
@@ -285,58 +425,126 @@ class Pipeline final : public DevicePipeline {
     return binaries;
   }
 
-  void report(Done done) {
+  /// Looks at the lane's job: false when its result is reported, or will be with that of an equal one under way.
+  bool admit(Lane& lane) {
+    Job& job = *lane.job;
+    if (is_duplicate(lane, by_source_, job.source_key, "source")) return false;
+    if (job.illegal) return settle(lane, failed(*job.illegal));
+
+    Stopwatch watch;
+    build(job);
+    job.built.phases.waiting_s = watch.lap_s();
+    if (job.built.verdict != Verdict::valid) return settle(lane, std::move(job.built));
+
+    job.binary_key = key_of_builds(job.candidate, job.built.builds);
+    if (is_duplicate(lane, by_binary_, job.binary_key, "cubin")) return false;
+    if (options_.dedup) {
+      const std::lock_guard lock(mutex_);
+      by_source_[job.source_key] = by_binary_[job.binary_key] = Known{job.ticket, std::nullopt, {}};
+    }
+    return true;
+  }
+
+  /// Whether an equal candidate is known. Its result, if there is one yet, is then this one's.
+  bool is_duplicate(Lane& lane, std::map<std::string, Known>& table, const std::string& key, const char* what) {
     const std::lock_guard lock(mutex_);
-    done_.push_back(std::move(done));
+    const auto found = options_.dedup ? table.find(key) : table.end();
+    if (found == table.end()) return false;
+    Known& known = found->second;
+    if (!known.evaluation) {
+      known.followers.push_back({*std::move(lane.job), what});
+      return true;
+    }
+    report_duplicate(known, {*std::move(lane.job), what});
+    lane.harness_failures = 0;
+    return true;
+  }
+
+  void report_duplicate(const Known& known, Follower follower) {
+    report(follower.job.ticket,
+           duplicate_of(known.ticket, *known.evaluation, follower.same, std::move(follower.job.built.builds)));
+  }
+
+  /// The result of a candidate that does not run.
+  bool settle(Lane& lane, Evaluation evaluation) {
+    const Job& job = *lane.job;
+    watch_harness(lane, evaluation);
+    const std::lock_guard lock(mutex_);
+    if (options_.dedup && evaluation.verdict != Verdict::harness_failed)
+      by_source_.insert_or_assign(job.source_key, Known{job.ticket, abridged(evaluation), {}});
+    report(job.ticket, std::move(evaluation));
+    return false;
+  }
+
+  void report(std::uint64_t ticket, Evaluation evaluation) {
+    evaluation.salt = options_.salt;
+    done_.push_back({ticket, std::move(evaluation)});
     changed_.notify_all();
   }
 
-  Evaluation evaluate(Job& job, Validation& validation) {
-    if (const Known* duplicate = known(by_source_, job.source_key)) return duplicate_of(*duplicate, "source");
-    if (job.illegal) return remember(by_source_, job.source_key, job, failed(*job.illegal));
+  Evaluation evaluate(Lane& lane, Validation& validation) {
+    Job& job = *lane.job;
+    Evaluation evaluation = validation.evaluate(job.candidate, job.binaries);
+    evaluation.builds = job.built.builds;
+    evaluation.sass_summary = job.built.sass_summary;
+    evaluation.phases.waiting_s = job.built.phases.waiting_s;
+    evaluation.ran_on = lane.place;
+    if (evaluation.verdict == Verdict::valid) read_counters(lane, evaluation);
+    return evaluation;
+  }
 
-    Evaluation evaluation;
-    Stopwatch watch;
-    const std::vector<Binary> binaries = build(job, evaluation);
-    evaluation.phases.waiting_s = watch.lap_s();
-    if (evaluation.verdict != Verdict::valid) return remember(by_source_, job.source_key, job, std::move(evaluation));
-
-    const std::string binary_key = key_of_builds(job.candidate, evaluation.builds);
-    if (const Known* duplicate = known(by_binary_, binary_key)) {
-      Evaluation copy = duplicate_of(*duplicate, "cubin");
-      copy.builds = std::move(evaluation.builds);
-      return copy;
+  /// Reports the result of the lane's job. What the machine failed runs once more on another device. Failures of the
+  /// machine are not remembered: a duplicate of such a candidate is evaluated.
+  void finish(Lane& lane, Evaluation evaluation) {
+    const std::lock_guard lock(mutex_);
+    Job job = *std::move(lane.job);
+    lane.job.reset();
+    const bool machine_failed = evaluation.verdict == Verdict::harness_failed;
+    if (machine_failed && !job.failed_on && serving_ > 1) {
+      job.failed_on = lane.number;
+      returned_.push_back(std::move(job));
+      changed_.notify_all();
+      return;
     }
-    std::vector<Build> builds = std::move(evaluation.builds);
-    std::string profile = std::move(evaluation.sass_summary);
-    const double waiting_s = evaluation.phases.waiting_s;
-    evaluation = validation.evaluate(job.candidate, binaries);
-    evaluation.builds = std::move(builds);
-    evaluation.sass_summary = std::move(profile);
-    evaluation.phases.waiting_s = waiting_s;
-    if (evaluation.verdict == Verdict::valid) read_counters(job.candidate, binaries, evaluation);
-    remember(by_binary_, binary_key, job, evaluation);
-    return remember(by_source_, job.source_key, job, std::move(evaluation));
+    const Evaluation result = abridged(evaluation);
+    report(job.ticket, std::move(evaluation));
+    if (!options_.dedup) return;
+    inform_followers(by_source_, job.source_key, machine_failed ? std::nullopt : std::optional(result));
+    inform_followers(by_binary_, job.binary_key, machine_failed ? std::nullopt : std::optional(result));
+  }
+
+  /// Without a result they are candidates of their own.
+  void inform_followers(std::map<std::string, Known>& table, const std::string& key,
+                        const std::optional<Evaluation>& result) {
+    const auto entry = table.find(key);
+    std::vector<Follower> followers = std::exchange(entry->second.followers, {});
+    if (result) {
+      entry->second.evaluation = result;
+      for (Follower& follower : followers) report_duplicate(entry->second, std::move(follower));
+      return;
+    }
+    table.erase(entry);
+    for (auto one = followers.rbegin(); one != followers.rend(); ++one) jobs_.push_front(std::move(one->job));
   }
 
   /// Those of every Nth valid candidate, N being profile_every. What hinders it once hinders it ever after, and is said
   /// once.
-  void read_counters(const Candidate& candidate, const std::vector<Binary>& binaries, Evaluation& evaluation) {
+  void read_counters(Lane& lane, Evaluation& evaluation) {
     if (options_.profile_every == 0 || counters_hindered_ || valid_++ % options_.profile_every != 0) return;
-    if (!profiler_) profiler_.emplace(options_, &stop_);
+    if (!lane.profiler) lane.profiler.emplace(lane.options, &stop_);
     try {
-      Profiler::Result result = profiler_->profile(candidate, binaries);
+      Profiler::Result result = lane.profiler->profile(lane.job->candidate, lane.job->binaries);
       if (auto* profiles = std::get_if<std::vector<Profile>>(&result)) evaluation.profiles = std::move(*profiles);
     } catch (const Error& error) {
-      counters_hindered_ = true;
-      if (options_.notice) options_.notice(error.what());
+      if (!counters_hindered_.exchange(true) && options_.notice) options_.notice(error.what());
     }
   }
 
-  /// Waits for the programs and checks each. The evaluation's verdict is `valid` when all may be run.
-  std::vector<Binary> build(Job& job, Evaluation& evaluation) {
+  /// Waits for the programs and checks each. The verdict is `valid` when all may be run.
+  void build(Job& job) {
     if (job.compiled.empty()) start_compiling(job);  // Its duplicate ended without a result.
-    std::vector<Binary> binaries;
+    Evaluation& evaluation = job.built = {};
+    job.binaries.clear();
     evaluation.verdict = Verdict::valid;
     for (std::size_t i = 0; i < job.compiled.size(); ++i) {
       const Program& program = job.candidate.programs[i];
@@ -351,7 +559,7 @@ class Pipeline final : public DevicePipeline {
         failure = check_build(program, *binary, options_.device);
         evaluation.builds.push_back(binary->build);
         evaluation.builds.back().log = program.lines.translated(binary->build.log);
-        binaries.push_back(*binary);
+        job.binaries.push_back(*binary);
         evaluation.sass_summary += describe_occupancy(program, binary->build, options_.device.limits) + "\n";
       }
       Build& build = evaluation.builds.back();
@@ -362,19 +570,19 @@ class Pipeline final : public DevicePipeline {
         evaluation.reason = failure->reason;
       }
     }
-    return binaries;
   }
 
   /// Remembers a candidate of an earlier pipeline as if this one had evaluated it.
   void recall(const Finished& finished) {
     const Verdict verdict = finished.evaluation.verdict;
     if (verdict == Verdict::duplicate || verdict == Verdict::harness_failed) return;
-    const Known remembered{finished.ticket, abridged(finished.evaluation)};
+    const Known remembered{finished.ticket, abridged(finished.evaluation), {}};
     const std::string source_key = finished.candidate.source_hash();
     submitted_sources_.insert(source_key);
-    by_source_.insert_or_assign(source_key, remembered);
+    by_source_[source_key] = {finished.ticket, remembered.evaluation, {}};
     if (was_built(verdict)) {
-      by_binary_.insert_or_assign(key_of_builds(finished.candidate, finished.evaluation.builds), remembered);
+      by_binary_[key_of_builds(finished.candidate, finished.evaluation.builds)] = {
+          finished.ticket, remembered.evaluation, {}};
     }
   }
 
@@ -385,26 +593,12 @@ class Pipeline final : public DevicePipeline {
     return evaluation;
   }
 
-  const Known* known(const std::map<std::string, Known>& table, const std::string& key) const {
-    const auto found = options_.dedup ? table.find(key) : table.end();
-    return found == table.end() ? nullptr : &found->second;
-  }
-
-  /// Failures of the machine are not remembered: a duplicate of such a candidate is evaluated.
-  Evaluation remember(std::map<std::string, Known>& table, const std::string& key, const Job& job,
-                      Evaluation evaluation) {
-    if (options_.dedup && evaluation.verdict != Verdict::harness_failed) {
-      table.insert_or_assign(key, Known{job.ticket, abridged(evaluation)});
-    }
-    return evaluation;
-  }
-
-  void watch_harness(const Evaluation& evaluation) {
-    harness_failures_ = evaluation.verdict == Verdict::harness_failed ? harness_failures_ + 1 : 0;
-    if (harness_failures_ < kMaxHarnessFailures) return;
+  static void watch_harness(Lane& lane, const Evaluation& evaluation) {
+    lane.harness_failures = evaluation.verdict == Verdict::harness_failed ? lane.harness_failures + 1 : 0;
+    if (lane.harness_failures < kMaxHarnessFailures) return;
     throw machine_error(
         fmt::format("{}: {} evaluations in a row failed through no fault of the candidates; the last one: {}",
-                    options_.device.id, harness_failures_, evaluation.reason));
+                    lane.options.device.id, lane.harness_failures, evaluation.reason));
   }
 
   const PipelineOptions options_;
@@ -417,24 +611,26 @@ class Pipeline final : public DevicePipeline {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;  ///< Submitted, not yet taken by the device thread.
+  std::deque<Job> jobs_;      ///< Submitted, not yet looked at.
+  std::deque<Job> returned_;  ///< Built, to be run on another device than before.
   std::deque<Done> done_;
+  std::deque<Comparison> comparisons_;
   std::set<std::string> submitted_sources_;
-  std::exception_ptr fatal_;
-  Comparison* comparison_ = nullptr;
-  bool device_open_ = false;
-  bool closing_ = false;
-
-  // Of the device thread alone.
   std::map<std::string, Known> by_source_;
   std::map<std::string, Known> by_binary_;
-  int harness_failures_ = 0;
-  std::uint64_t valid_ = 0;
-  bool counters_hindered_ = false;
-  std::optional<Profiler> profiler_;
+  bool admitting_ = false;  ///< A lane looks at the next job.
+  std::size_t opened_ = 0;
+  std::size_t serving_ = 0;                         ///< Lanes that have not left.
+  std::map<std::size_t, std::exception_ptr> left_;  ///< Lanes that have, and why.
+  std::exception_ptr open_error_;
+  std::exception_ptr fatal_;
+  bool closing_ = false;
 
+  std::atomic<std::uint64_t> valid_ = 0;
+  std::atomic<bool> counters_hindered_ = false;
+
+  std::vector<std::unique_ptr<Lane>> lanes_;
   std::thread oracle_thread_;
-  std::thread device_thread_;
 };
 
 }  // namespace

@@ -19,20 +19,25 @@ class DevicePipeline : public Evaluator {
   /// Throws as wait() does.
   virtual InterleavedTimings time_interleaved(const std::vector<Candidate>& candidates, int rounds,
                                               const EnoughRounds& enough = {}) = 0;
+  /// Times one valid candidate on every device, on all at once. By device in the order of the options; a device that is
+  /// of no more use has a failure. Otherwise as time_interleaved.
+  virtual std::vector<InterleavedTimings> time_on_each(const Candidate& candidate, int rounds) = 0;
 };
 
 /// Candidates with the same key do the same work: their programs are the same machine code, launched in the same way.
 /// `builds`: one for each program.
 std::string key_of_builds(const Candidate& candidate, const std::vector<Build>& builds);
 
-/// Starts the evaluation pipeline: legality, duplicates, compile workers, one device worker, validation in this
+/// Starts the evaluation pipeline: legality, duplicates, compile workers, a worker for each device, validation in this
 /// process.
 ///
-/// Results come in the order of submission, and do not depend on which process was faster. A candidate whose worker was
-/// lost before it began is tried once more. A failure of the machine gives harness_failed; several in a row end the
-/// run. The destructor ends every worker process.
+/// Results do not depend on which process was faster. With one device they come in the order of submission, with
+/// several as they are there: each candidate runs on the device that is free. A candidate whose worker was lost before
+/// it began is tried once more. A failure of the machine gives harness_failed, with several devices after a second one
+/// failed it too. Several in a row set a device aside, and without any other they end the run. The destructor ends
+/// every worker process.
 ///
-/// Throws machine_error when the device or the compiler cannot be opened. wait() throws usage_error when the task's
+/// Throws machine_error when a device or the compiler cannot be opened. wait() throws usage_error when the task's
 /// reference is at fault.
 std::unique_ptr<DevicePipeline> make_pipeline(PipelineOptions options);
 

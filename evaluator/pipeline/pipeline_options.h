@@ -29,15 +29,17 @@ struct PipelineOptions {
   SourceTree tree;  ///< Holds the reference.
   Target target;
   DeviceInfo device;
-  std::uint64_t salt = 0;   ///< Mixed into every seed.
-  int compile_workers = 0;  ///< 0: one for each core.
+  std::vector<DeviceInfo> further_devices = {};  ///< Of the same model as `device`; each candidate runs on one of all.
+  std::uint64_t salt = 0;                        ///< Mixed into every seed.
+  int compile_workers = 0;                       ///< 0: one for each core.
   double compile_deadline_s = 60;
   double run_deadline_s = 0;  ///< For each case and each timing on the device; 0: the device kind's.
   bool dedup = true;          ///< Whether a copy of an earlier candidate gets that one's result instead of its own.
   std::vector<Finished> finished = {};  ///< Of a resumed run: copies of these are recognised too.
   double timing_seconds = 0.5;          ///< Budget of one timing.
   std::uint64_t profile_every = 0;      ///< N: the counters of every Nth valid candidate are read; 0: of none.
-  /// Told once, in one line and by a thread of the pipeline, why counters cannot be read. May be empty.
+  /// Given one line for people, by a thread of the pipeline: why counters cannot be read, which worker was lost through
+  /// no fault of its candidate, which device is set aside. May be empty.
   std::function<void(const std::string&)> notice = {};
   /// Compiled programs, shared with a ModelPool: none is compiled twice. Null: one of the pipeline's own.
   std::shared_ptr<BinaryCache> binaries = nullptr;

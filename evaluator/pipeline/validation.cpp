@@ -554,6 +554,9 @@ Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Bi
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);
     if (!trial.wants_retry() || attempt > 0) return evaluation;
+    const PipelineOptions& options = setup_.options;
+    if (options.notice)
+      options.notice(fmt::format("{}: {}; its candidate runs again", options.device.id, evaluation.reason));
   }
 }
 

@@ -525,7 +525,8 @@ json write(const Timing& timing) {
           {"sm_mhz_high", timing.conditions.sm_mhz_high},
           {"memory_mhz", timing.conditions.memory_mhz},
           {"other_processes", timing.conditions.other_processes},
-          {"power_limited", timing.conditions.power_limited}};
+          {"power_limited", timing.conditions.power_limited},
+          {"temperature_c", timing.conditions.temperature_c}};
 }
 
 Timing read_timing(const json& object) {
@@ -546,6 +547,7 @@ Timing read_timing(const json& object) {
   timing.conditions.memory_mhz = integer<int>(from, "memory_mhz");
   timing.conditions.other_processes = integer<int>(from, "other_processes");
   timing.conditions.power_limited = boolean(from, "power_limited");
+  timing.conditions.temperature_c = integer<int>(from, "temperature_c");
   return timing;
 }
 

@@ -72,7 +72,7 @@ class RunArchive final : public Archive {
   RunArchive(Database& database, RunId run, EliteComparer compare)
       : database_(database), run_(run), board_(board_of(database, run)), compare_(std::move(compare)) {}
 
-  std::optional<Evaluation> recall(const Proposal& proposal) override {
+  std::optional<Recalled> recall(const Proposal& proposal) override {
     const ReadTransaction transaction(database_);
     Statement row = database_.prepare("SELECT id, genome FROM candidate WHERE run = ? AND ticket = ?");
     row.bind(run_, proposal.ticket);
@@ -83,7 +83,7 @@ class RunArchive final : public Archive {
                       "device or evo itself have changed; start a new run",
                       run_, database_.path().string(), proposal.ticket));
     }
-    return read_evaluation(database_, row.integer(0));
+    return Recalled{read_evaluation(database_, row.integer(0)), row.natural(0)};
   }
 
   void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {

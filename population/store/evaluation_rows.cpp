@@ -59,14 +59,15 @@ std::vector<CaseError> read_errors(Database& database, CandidateId candidate) {
 }
 
 void insert_timings(Database& database, CandidateId candidate, const std::vector<Timing>& timings) {
-  Statement insert = database.prepare("INSERT INTO timing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert = database.prepare("INSERT INTO timing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Statement insert_sample = database.prepare("INSERT INTO sample VALUES (?, ?, ?, ?)");
   std::int64_t position = 0;
   for (const Timing& timing : timings) {
     insert
         .bind(candidate, position, timing.shape, timing.modelled, timing.cold, timing.median_us, timing.low_us,
               timing.high_us, timing.throttled, timing.conditions.sm_mhz_low, timing.conditions.sm_mhz_high,
-              timing.conditions.memory_mhz, timing.conditions.other_processes, timing.conditions.power_limited)
+              timing.conditions.memory_mhz, timing.conditions.other_processes, timing.conditions.power_limited,
+              timing.conditions.temperature_c)
         .run();
     std::int64_t sample_position = 0;
     for (const double sample : timing.samples_us) {
@@ -121,10 +122,11 @@ std::vector<Profile> read_profiles(Database& database, CandidateId candidate) {
 }
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation) {
-  database.prepare("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+  database.prepare("INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .bind(candidate, name_of(evaluation.verdict), evaluation.reason, evaluation.latency_us,
             evaluation.worst_relative_l2, evaluation.sass_summary, evaluation.salt, evaluation.phases.waiting_s,
-            evaluation.phases.validation_s, evaluation.phases.timing_s)
+            evaluation.phases.validation_s, evaluation.phases.timing_s, evaluation.ran_on.device,
+            evaluation.ran_on.uuid, evaluation.ran_on.host)
       .run();
   insert_builds(database, candidate, evaluation.builds);
   insert_errors(database, candidate, evaluation.errors);
@@ -135,7 +137,7 @@ void insert_evaluation(Database& database, CandidateId candidate, const Evaluati
 std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
   constexpr const char* kSelect =
       "SELECT shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, memory_mhz, "
-      "other_processes, power_limited FROM timing WHERE candidate = ? ORDER BY position";
+      "other_processes, power_limited, temperature_c FROM timing WHERE candidate = ? ORDER BY position";
   return read_rows(database, kSelect, candidate, [](const Statement& row) -> Timing {
     return {row.text(0),
             row.integer(1) != 0,
@@ -146,15 +148,15 @@ std::vector<Timing> read_timings(Database& database, CandidateId candidate) {
             static_cast<int>(row.integer(6)),
             {},
             {static_cast<int>(row.integer(7)), static_cast<int>(row.integer(8)), static_cast<int>(row.integer(9)),
-             static_cast<int>(row.integer(10)), row.integer(11) != 0}};
+             static_cast<int>(row.integer(10)), row.integer(11) != 0, static_cast<int>(row.integer(12))}};
   });
 }
 
 Evaluation read_evaluation(Database& database, CandidateId candidate) {
   Evaluation evaluation;
   Statement row = database.prepare(
-      "SELECT verdict, reason, latency_us, worst_relative_l2, profile, salt, waiting_s, validation_s, timing_s "
-      "FROM evaluation WHERE candidate = ?");
+      "SELECT verdict, reason, latency_us, worst_relative_l2, profile, salt, waiting_s, validation_s, timing_s, "
+      "device, uuid, host FROM evaluation WHERE candidate = ?");
   row.bind(candidate);
   if (!row.next()) return evaluation;
   evaluation.verdict = stored_verdict(database, row.text(0));
@@ -164,6 +166,7 @@ Evaluation read_evaluation(Database& database, CandidateId candidate) {
   evaluation.sass_summary = row.text(4);
   evaluation.salt = row.natural(5);
   evaluation.phases = {row.number(6), row.number(7), row.number(8)};
+  evaluation.ran_on = {row.text(9), row.text(10), row.text(11)};
   evaluation.builds = read_builds(database, candidate);
   evaluation.errors = read_errors(database, candidate);
   evaluation.timings = read_timings(database, candidate);

@@ -27,6 +27,10 @@ SourceTree files_of_task(const SourceTree& tree, std::string_view task) {
   return files;
 }
 
+std::string_view name_of(AnswerOrder order) {
+  return order == AnswerOrder::finished ? "finished" : "asked";
+}
+
 std::string_view name_of(RunStatus status) {
   switch (status) {
     case RunStatus::running:

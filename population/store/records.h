@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/source_tree.h"
+#include "engine/search/search.h"
 #include "engine/search/seeds.h"
 #include "engine/task/candidate.h"
 #include "engine/task/evaluation.h"
@@ -43,6 +44,8 @@ struct RunInfo {
   std::string task_hash;
   SourceTree files;  ///< files_of_task: stored once for each task hash, so that export and resume need no templates.
   DeviceRecord device;
+  std::vector<DeviceRecord> further_devices = {};  ///< Of the same model; they evaluate too.
+  AnswerOrder answers = AnswerOrder::asked;
   Target target;
   std::string objective;  ///< objective_of(target).
   std::string family;     ///< The only one that is searched; empty: every one that fits the device.
@@ -66,6 +69,8 @@ enum class RunStatus {
   failed,       ///< The machine failed.
 };
 std::string_view name_of(RunStatus status);
+
+std::string_view name_of(AnswerOrder order);  ///< "asked", "finished".
 
 using RunId = std::int64_t;
 using CandidateId = std::int64_t;
@@ -161,6 +166,13 @@ struct OutcomeRow {
   std::string note;                  ///< A proposer's.
   double compile_ms = 0;
   PhaseTimes phases;
+};
+
+/// How many candidates of a run ran on one device.
+struct PlaceCount {
+  RanOn place;
+  std::uint64_t evaluated = 0;
+  std::uint64_t machine_failed = 0;  ///< Of these, those with the verdict harness_failed.
 };
 
 /// One ancestor: the candidate itself has distance 0, its parents 1, ...

@@ -14,7 +14,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 9> kMigrations = {R"sql(
+constexpr std::array<const char*, 10> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -250,11 +250,11 @@ JOIN candidate ON candidate.id = nearest.candidate
 JOIN evaluation ON evaluation.candidate = candidate.id
 ORDER BY nearest.elite, nearest.distance, candidate.id;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- What a run was seeded with, in the order proposed: a JSON array of {genome, origin}.
 ALTER TABLE run ADD COLUMN seeds TEXT NOT NULL DEFAULT '[]';
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 ALTER TABLE build ADD COLUMN flags TEXT NOT NULL DEFAULT '';  -- of the compiler; empty: unknown
 
 -- What the GPU was found doing meanwhile; 0: nobody could tell.
@@ -277,7 +277,7 @@ CREATE TABLE selftest (
   at            TEXT NOT NULL
 ) STRICT;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- Templates that a candidate has beside its task's: alleles and kernels that a proposer brought.
 CREATE TABLE candidate_file (
   candidate INTEGER NOT NULL REFERENCES candidate,
@@ -286,21 +286,21 @@ CREATE TABLE candidate_file (
   PRIMARY KEY (candidate, path)
 ) STRICT, WITHOUT ROWID;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- Proposals for each that was evaluated: the one of so many that was modelled to be the fastest.
 ALTER TABLE run ADD COLUMN screen INTEGER NOT NULL DEFAULT 1;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- Whether the GPU's power limit lowered its clocks meanwhile.
 ALTER TABLE timing ADD COLUMN power_limited INTEGER NOT NULL DEFAULT 0 CHECK (power_limited IN (0, 1));
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- A device may be of any kind. Only a constraint goes, nothing stored changes: sqlite.org/lang_altertable.html.
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(sql, ' CHECK (kind IN (''cuda'', ''vgpu''))', '') WHERE name = 'device';
 PRAGMA writable_schema = RESET;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- Why a proposer proposed the candidate, in its own words.
 ALTER TABLE candidate ADD COLUMN note TEXT NOT NULL DEFAULT '';
 
@@ -309,7 +309,7 @@ ALTER TABLE evaluation ADD COLUMN waiting_s REAL NOT NULL DEFAULT 0;
 ALTER TABLE evaluation ADD COLUMN validation_s REAL NOT NULL DEFAULT 0;
 ALTER TABLE evaluation ADD COLUMN timing_s REAL NOT NULL DEFAULT 0;
 )sql",
-                                                    R"sql(
+                                                     R"sql(
 -- Counters of a candidate's launches: a GPU's, or those that a cost model knows.
 CREATE TABLE counter (
   candidate INTEGER NOT NULL REFERENCES candidate,
@@ -320,6 +320,26 @@ CREATE TABLE counter (
   metric    TEXT NOT NULL,            -- as ncu names it
   value     REAL NOT NULL,
   PRIMARY KEY (candidate, shape, modelled, launch, metric)
+) STRICT, WITHOUT ROWID;
+)sql",
+                                                     R"sql(
+-- Where the evaluation ran; empty: nowhere, or nobody knows.
+ALTER TABLE evaluation ADD COLUMN device TEXT NOT NULL DEFAULT '';  -- cuda:1, by its number on that host
+ALTER TABLE evaluation ADD COLUMN uuid TEXT NOT NULL DEFAULT '';
+ALTER TABLE evaluation ADD COLUMN host TEXT NOT NULL DEFAULT '';
+
+-- The highest while it was timed; 0: unknown.
+ALTER TABLE timing ADD COLUMN temperature_c INTEGER NOT NULL DEFAULT 0;
+
+-- In which order answers were given to the strategy: as asked, or as evaluations finished.
+ALTER TABLE run ADD COLUMN answers TEXT NOT NULL DEFAULT 'asked' CHECK (answers IN ('asked', 'finished'));
+
+-- The devices of a run beyond its first.
+CREATE TABLE run_device (
+  run      INTEGER NOT NULL REFERENCES run,
+  position INTEGER NOT NULL,          -- from 1
+  device   INTEGER NOT NULL REFERENCES device,
+  PRIMARY KEY (run, position)
 ) STRICT, WITHOUT ROWID;
 )sql"};
 

@@ -115,8 +115,8 @@ const fs::path& Store::path() const {
 RunId Store::begin_run(const RunInfo& info) {
   static const std::string kInsert = fmt::format(
       "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
-      "command, evo_version, nvrtc_version, seeds, screen, status, started_at) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', {})",
+      "command, evo_version, nvrtc_version, seeds, screen, answers, status, started_at) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', {})",
       kNow);
   Database& database = *database_;
   WriteTransaction transaction(database);
@@ -125,9 +125,15 @@ RunId Store::begin_run(const RunInfo& info) {
   database.prepare(kInsert)
       .bind(board, device, target_to_json(info.target), info.family, info.strategy, info.seed, info.salt,
             info.evaluation_limit, info.time_limit_s, info.width, info.command, info.evo_version, info.nvrtc_version,
-            seeds_to_json(info.seeds), info.screen)
+            seeds_to_json(info.seeds), info.screen, name_of(info.answers))
       .run();
   const RunId id = database.last_id();
+  std::int64_t position = 0;
+  for (const DeviceRecord& further : info.further_devices) {
+    database.prepare("INSERT INTO run_device VALUES (?, ?, ?)")
+        .bind(id, ++position, device_id(database, further))
+        .run();
+  }
   transaction.commit();
   return id;
 }

@@ -59,6 +59,8 @@ class Store {
   std::vector<RunRow> runs() const;  ///< Newest first.
   std::optional<RunRow> run(RunId run) const;
   std::vector<OutcomeRow> outcomes(RunId run) const;
+  /// Where its candidates ran, by host and device.
+  std::vector<PlaceCount> places(RunId run) const;
 
   /// By task, device, objective, rank. Rows of a task's former hashes have `current` false.
   std::vector<EliteRow> elites(const EliteFilter& filter = {}) const;

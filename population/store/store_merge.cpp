@@ -59,7 +59,8 @@ class Merge {
   MergeCounts run() {
     Statement runs = from_.prepare(
         "SELECT id, board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
-        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen FROM run ORDER BY id");
+        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen, answers FROM run ORDER "
+        "BY id");
     while (runs.next()) merge_run(runs);
     merge_elites();
     return counts_;
@@ -77,13 +78,24 @@ class Merge {
     const std::int64_t device = device_for(row.integer(2));
     Statement insert = into_.prepare(
         "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
-        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen, answers) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(board, device);
-    bind_columns(insert, row, "iiitttiiirittttttti", 3);
+    bind_columns(insert, row, "iiitttiiiritttttttit", 3);
     insert.run();
     ++counts_.runs;
-    merge_candidates(row.integer(0), into_.last_id(), {});
+    const std::int64_t id = into_.last_id();
+    merge_further_devices(row.integer(0), id);
+    merge_candidates(row.integer(0), id, {});
+  }
+
+  void merge_further_devices(std::int64_t run, std::int64_t new_run) {
+    Statement row = from_.prepare("SELECT position, device FROM run_device WHERE run = ?");
+    row.bind(run);
+    while (row.next()) {
+      const std::int64_t device = device_for(row.integer(1));
+      into_.prepare("INSERT INTO run_device VALUES (?, ?, ?)").bind(new_run, row.integer(0), device).run();
+    }
   }
 
   /// A run is known by when it was started, what was typed, and the salt of its inputs.
@@ -241,14 +253,15 @@ class Merge {
          "compile_ms, flags",
          "ittiiiittrt", candidate, id);
     copy("evaluation",
-         "verdict, reason, latency_us, worst_relative_l2, profile, salt, waiting_s, validation_s, timing_s",
-         "ttrrtirrr", candidate, id);
+         "verdict, reason, latency_us, worst_relative_l2, profile, salt, waiting_s, validation_s, timing_s, "
+         "device, uuid, host",
+         "ttrrtirrrttt", candidate, id);
     copy("case_error", "position, shape, seed, regime, output, relative_l2, max_abs, cosine", "itittrrr", candidate,
          id);
     copy("timing",
          "position, shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, "
-         "memory_mhz, other_processes, power_limited",
-         "itiirrriiiiii", candidate, id);
+         "memory_mhz, other_processes, power_limited, temperature_c",
+         "itiirrriiiiiii", candidate, id);
     copy("sample", "timing, position, us", "iir", candidate, id);
     copy("counter", "shape, modelled, launch, kernel, metric, value", "tiittr", candidate, id);
   }

@@ -26,7 +26,7 @@ SELECT run.id, task.name, task.hash, board.objective, device.label, device.kind,
         WHERE candidate.run = run.id AND verdict = 'valid'),
        (SELECT min(latency_us) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id
         WHERE candidate.run = run.id AND verdict = 'valid'),
-       run.family, run.seeds, run.screen
+       run.family, run.seeds, run.screen, run.answers
 FROM run
 JOIN board ON board.id = run.board
 JOIN task ON task.id = board.task
@@ -42,18 +42,32 @@ RunStatus status_of(std::string_view name) {
   return RunStatus::failed;
 }
 
-RunInfo info_of(const Database& database, const Statement& row) {
+/// Reads seven columns from `first` on.
+DeviceRecord device_of(const Database& database, const Statement& row, int first) {
+  return {row.text(first),
+          row.text(first + 1),
+          row.text(first + 2),
+          row.text(first + 3),
+          row.text(first + 4),
+          row.text(first + 5),
+          stored_bindings(database, row.text(first + 6))};
+}
+
+std::vector<DeviceRecord> further_devices_of(Database& database, RunId run) {
+  constexpr const char* kSelect =
+      "SELECT label, kind, name, arch, uuid, driver, facts FROM run_device JOIN device ON device.id = "
+      "run_device.device "
+      "WHERE run = ? ORDER BY position";
+  return read_rows(database, kSelect, run, [&](const Statement& row) { return device_of(database, row, 0); });
+}
+
+RunInfo info_of(Database& database, const Statement& row) {
   RunInfo info;
   info.task = row.text(1);
   info.task_hash = row.text(2);
   info.objective = row.text(3);
-  info.device = {row.text(4),
-                 row.text(5),
-                 row.text(6),
-                 row.text(7),
-                 row.text(8),
-                 row.text(9),
-                 stored_bindings(database, row.text(10))};
+  info.device = device_of(database, row, 4);
+  info.further_devices = further_devices_of(database, row.integer(0));
   info.target = stored_target(database, row.text(11));
   info.strategy = row.text(12);
   info.seed = row.natural(13);
@@ -67,6 +81,7 @@ RunInfo info_of(const Database& database, const Statement& row) {
   info.family = row.text(27);
   info.seeds = stored_seeds(database, row.text(28));
   info.screen = row.natural(29);
+  info.answers = row.text(30) == name_of(AnswerOrder::finished) ? AnswerOrder::finished : AnswerOrder::asked;
   return info;
 }
 
@@ -163,6 +178,17 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
     outcome.compile_ms = row.number(9);
     outcome.phases = {row.number(10), row.number(11), row.number(12)};
     return outcome;
+  });
+}
+
+std::vector<PlaceCount> Store::places(RunId run) const {
+  // A duplicate has the place of its original.
+  constexpr const char* kSelect =
+      "SELECT device, uuid, host, count(*), total(verdict = 'harness_failed') "
+      "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id "
+      "WHERE run = ? AND device <> '' AND verdict <> 'duplicate' GROUP BY host, device, uuid ORDER BY host, device";
+  return read_rows(*database_, kSelect, run, [](const Statement& row) -> PlaceCount {
+    return {{row.text(0), row.text(1), row.text(2)}, row.natural(3), static_cast<std::uint64_t>(row.number(4))};
   });
 }
 

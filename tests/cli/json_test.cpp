@@ -28,13 +28,13 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   write_toy_task(bench);
   const nlohmann::json run = bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
   const Names run_members = {
-      "id",           "task",        "task_hash",    "device",      "target",    "objective", "family",
-      "strategy",     "seed",        "seeds",        "screen",      "salt",      "width",     "evaluation_limit",
-      "time_limit_s", "status",      "started_at",   "finished_at", "evaluated", "valid",     "best_us",
-      "command_line", "evo_version", "nvrtc_version"};
+      "id",           "task",        "task_hash",     "device",          "target",    "objective", "family",
+      "strategy",     "seed",        "seeds",         "screen",          "salt",      "width",     "evaluation_limit",
+      "time_limit_s", "status",      "started_at",    "finished_at",     "evaluated", "valid",     "best_us",
+      "command_line", "evo_version", "nvrtc_version", "further_devices", "answers"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
   CHECK(members(run) == document({"run", "self_consistent", "interrupted", "exhausted", "reached", "verdicts",
-                                  "first_valid", "best", "improvement", "elites", "rejections"}));
+                                  "first_valid", "best", "improvement", "elites", "rejections", "devices"}));
   CHECK(members(run["run"]) == run_members);
   CHECK(members(run["best"]) == outcome_members);
   CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current",
@@ -68,11 +68,11 @@ TEST_CASE("every document has the members that docs/json.md describes") {
         document({"candidate", "ticket", "recorded_at", "op", "note", "parents", "genome", "self_consistent",
                   "elite_rank", "source_hash", "evaluation", "profiles", "programs", "files", "run"}));
   const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
-                                    "timings", "builds", "cases",      "profile"};
+                                    "timings", "builds", "cases",      "profile",     "ran_on"};
   CHECK(members(show["evaluation"]) == evaluation_members);
-  CHECK(members(show["evaluation"]["timings"][0]) == Names{"shape", "timing", "cold", "median_us", "low_us", "high_us",
-                                                           "throttled", "sm_mhz_low", "sm_mhz_high", "memory_mhz",
-                                                           "other_processes", "power_limited", "samples_us"});
+  CHECK(members(show["evaluation"]["timings"][0]) ==
+        Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low", "sm_mhz_high",
+              "memory_mhz", "other_processes", "power_limited", "temperature_c", "samples_us"});
   CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "registers", "spill_bytes",
                                                           "static_smem_bytes", "stack_bytes", "cubin_hash",
                                                           "compile_ms", "flags", "log"});

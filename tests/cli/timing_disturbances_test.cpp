@@ -32,7 +32,7 @@ TEST_CASE("another process on the GPU is reported once") {
   Conditions company = kCalm;
   company.other_processes = 1;
   CHECK(watch.notice("proposal 3", timed(company)) ==
-        std::vector<std::string>{"1 other process on this GPU while proposal 3 was timed: latencies may be too long"});
+        std::vector<std::string>{"1 other process on the GPU while proposal 3 was timed: latencies may be too long"});
   CHECK(watch.notice("proposal 4", timed(company)).empty());
 }
 
@@ -53,8 +53,9 @@ TEST_CASE("a clock that a power limit lowers is reported once, and not as a chan
   CHECK(watch.notice("proposal 0", timed({.power_limited = true})).empty());
   const Conditions limited = {.sm_mhz_low = 1410, .sm_mhz_high = 1425, .power_limited = true};
   CHECK(watch.notice("proposal 1", timed(limited)) ==
-        std::vector<std::string>{"the GPU's power limit lowers the clock under proposal 1 (SM at 1410 MHz): latencies "
-                                 "are those of a lasting load"});
+        std::vector<std::string>{
+            "the power limit of the GPU lowers the clock under proposal 1 (SM at 1410 MHz): latencies "
+            "are those of a lasting load"});
   CHECK(watch.notice("proposal 2", timed(limited)).empty());
   CHECK(watch.notice("proposal 3", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})).empty());
   CHECK(watch.notice("proposal 4", timed({.sm_mhz_low = 1200, .sm_mhz_high = 1200})).size() == 1);
@@ -67,7 +68,7 @@ TEST_CASE("a power limit that is reported with the second timing of a candidate 
   evaluation.timings.push_back(timed({.sm_mhz_low = 1500, .sm_mhz_high = 1500, .power_limited = true}).timings.front());
   const std::vector<std::string> lines = watch.notice("proposal 1", evaluation);
   REQUIRE(lines.size() == 1);
-  CHECK(lines.front().starts_with("the GPU's power limit lowers the clock under proposal 1 (SM at 1500 MHz)"));
+  CHECK(lines.front().starts_with("the power limit of the GPU lowers the clock under proposal 1 (SM at 1500 MHz)"));
 }
 
 TEST_CASE("a changed clock is reported, a difference of a few percent is not") {
@@ -75,7 +76,8 @@ TEST_CASE("a changed clock is reported, a difference of a few percent is not") {
   CHECK(watch.notice("proposal 0", timed(kCalm)).empty());
   CHECK(watch.notice("proposal 1", timed({.sm_mhz_low = 1800, .sm_mhz_high = 1800})).empty());
   CHECK(watch.notice("proposal 2", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})) ==
-        std::vector<std::string>{"the GPU's clock changes during this run: 1410 MHz while proposal 2 was timed, 1980 "
-                                 "MHz at best"});
+        std::vector<std::string>{
+            "the clock of the GPU changes during this run: 1410 MHz while proposal 2 was timed, 1980 "
+            "MHz at best"});
   CHECK(watch.notice("proposal 3", timed({.sm_mhz_low = 1410, .sm_mhz_high = 1410})).empty());
 }

@@ -89,10 +89,11 @@ class FakeEvaluator : public Evaluator {
 /// Keeps records in memory, in the order they came.
 class FakeArchive : public Archive {
  public:
-  std::optional<Evaluation> recall(const Proposal& proposal) override {
+  std::optional<Recalled> recall(const Proposal& proposal) override {
     const auto found = stored.find(proposal.ticket);
     if (found == stored.end() || found->second.first != proposal.genome) return std::nullopt;
-    return found->second.second;
+    const auto number = std::ranges::find(tickets, proposal.ticket) - tickets.begin();
+    return Recalled{found->second.second, static_cast<std::uint64_t>(number)};
   }
 
   void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
@@ -202,6 +203,44 @@ TEST_CASE("a resumed search evaluates only what is not stored, and gives the res
       CHECK(resumed.result.valid == expected.result.valid);
     }
   }
+}
+
+TEST_CASE("results that are taken as they finish do not wait for the slowest") {
+  const Space space({kSearched}, {}, {});
+  Listening strategy(make_strategy("evolve", space, 1));
+  FakeEvaluator evaluator(3, Order::last_in_first_out);
+  FakeArchive archive;
+  SearchLimits limits = at_most(6);
+  limits.order = AnswerOrder::finished;
+  search(strategy, evaluator, archive, build, limits, {});
+  // Proposal 0 is the slowest: it ends last.
+  CHECK(archive.tickets == std::vector<std::uint64_t>{2, 3, 4, 5, 1, 0});
+  CHECK(strategy.log == std::vector<std::string>{"ask 0", "ask 1", "ask 2", "tell 2", "ask 3", "tell 3", "ask 4",
+                                                 "tell 4", "ask 5", "tell 5", "tell 1", "tell 0"});
+}
+
+TEST_CASE("a resumed search of results as they finished is given the recorded ones in their order") {
+  const Space space({kSearched}, {}, {});
+  const auto searched = [&](FakeArchive& archive, std::uint64_t evaluations) {
+    Listening strategy(make_strategy("evolve", space, 1));
+    FakeEvaluator evaluator(4, Order::last_in_first_out);
+    SearchLimits limits = at_most(evaluations);
+    limits.order = AnswerOrder::finished;
+    search(strategy, evaluator, archive, build, limits, {});
+    return strategy.log;
+  };
+  FakeArchive whole;
+  const std::vector<std::string> expected = searched(whole, 40);
+  // Killed after 17 results: those in flight have none.
+  FakeArchive killed;
+  for (std::size_t i = 0; i < 17; ++i) {
+    const std::uint64_t ticket = whole.tickets[i];
+    killed.tickets.push_back(ticket);
+    killed.recorded.push_back(whole.recorded[i]);
+    killed.stored[ticket] = whole.stored[ticket];
+  }
+  CHECK(searched(killed, 40) == expected);
+  CHECK(killed.recorded == whole.recorded);
 }
 
 TEST_CASE("a recalled result reaches the strategy but is neither built, evaluated nor recorded again") {

@@ -78,7 +78,7 @@ class TemporaryFile {
 
 class AllEvaluations final : public Archive {
  public:
-  std::optional<Evaluation> recall(const Proposal&) override { return std::nullopt; }
+  std::optional<Recalled> recall(const Proposal&) override { return std::nullopt; }
   void record(const Proposal&, const Candidate& candidate, const Evaluation& evaluation) override {
     evaluations.push_back(evaluation);
     sources.push_back(candidate.programs.front().source);

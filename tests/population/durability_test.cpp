@@ -227,5 +227,5 @@ TEST_CASE("when two processes resume a run at once, each row of the slower one i
   CHECK(error_of([&] {
           archive_two->record(proposal(0), candidate(proposal(0), "a"), valid(9, "a"));
         }).find("another process is running it") != std::string::npos);
-  CHECK(archive_two->recall(proposal(0))->latency_us == 10);
+  CHECK(archive_two->recall(proposal(0))->evaluation.latency_us == 10);
 }

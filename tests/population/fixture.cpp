@@ -91,10 +91,11 @@ Evaluation valid(double latency_us, const std::string& cubin) {
                          latency_us + 0.1,
                          2,
                          {latency_us, latency_us + 0.05},
-                         {1965, 1980, 3201, 1, true}}};
+                         {1965, 1980, 3201, 1, true, 61}}};
   evaluation.latency_us = latency_us;
   evaluation.worst_relative_l2 = 0.01;
   evaluation.salt = 11;
+  evaluation.ran_on = {"cuda:1", "GPU-2", "node7"};
   return evaluation;
 }
 

@@ -141,6 +141,10 @@ TEST_CASE("every field of a candidate is read back") {
   CHECK(back.timings[0].conditions.memory_mhz == 3201);
   CHECK(back.timings[0].conditions.other_processes == 1);
   CHECK(back.timings[0].conditions.power_limited);
+  CHECK(back.timings[0].conditions.temperature_c == 61);
+  CHECK(back.ran_on.device == "cuda:1");
+  CHECK(back.ran_on.uuid == "GPU-2");
+  CHECK(back.ran_on.host == "node7");
 
   const CandidateRow broken = store.candidate(store.candidate_of(run, 0).value()).value();
   CHECK(broken.evaluation.verdict == Verdict::compile_failed);
@@ -151,6 +155,57 @@ TEST_CASE("every field of a candidate is read back") {
   CHECK(store.check().empty());
 }
 
+TEST_CASE("a run keeps its devices and where its candidates ran, also when databases are merged") {
+  const TempFolder folder;
+  const auto check = [](const Store& store) {
+    const RunRow row = store.run(1).value();
+    REQUIRE(row.info.further_devices.size() == 2);
+    CHECK(row.info.further_devices[0].id == "cuda:1");
+    CHECK(row.info.further_devices[1].uuid == "GPU-3");
+    CHECK(row.info.answers == AnswerOrder::finished);
+    const std::vector<PlaceCount> places = store.places(1);
+    REQUIRE(places.size() == 2);
+    CHECK(places[0].place.device == "cuda:0");
+    CHECK(places[0].evaluated == 1);
+    CHECK(places[0].machine_failed == 1);
+    CHECK(places[1].place.uuid == "GPU-2");
+    CHECK(places[1].evaluated == 2);
+    CHECK(places[1].machine_failed == 0);
+    CHECK(store.candidate(1)->evaluation.timings.at(0).conditions.temperature_c == 61);
+  };
+  {
+    Store store = Store::open(folder / "from.db", Store::Mode::write);
+    RunInfo info = run_info();
+    info.answers = AnswerOrder::finished;
+    info.further_devices = {info.device, info.device};
+    info.further_devices[0].id = "cuda:1";
+    info.further_devices[0].uuid = "GPU-2";
+    info.further_devices[1].id = "cuda:2";
+    info.further_devices[1].uuid = "GPU-3";
+    const auto archive = store.archive(store.begin_run(info));
+    archive->record(proposal(0), candidate(proposal(0), "a"), valid(20, "1"));
+    archive->record(proposal(1), candidate(proposal(1), "b"), valid(21, "2"));
+    Evaluation broken = failed(Verdict::harness_failed, "the cable fell out");
+    broken.ran_on = {"cuda:0", "GPU-1", "node7"};
+    archive->record(proposal(2), candidate(proposal(2), "c"), broken);
+    Evaluation copy = valid(20, "1");
+    copy.verdict = Verdict::duplicate;
+    archive->record(proposal(3), candidate(proposal(3), "d"), copy);
+    check(store);
+  }
+  Store into = Store::open(folder / "into.db", Store::Mode::write);
+  into.merge(folder / "from.db");
+  check(into);
+}
+
+TEST_CASE("recalled results are numbered as they were recorded") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const auto archive = store.archive(store.begin_run(run_info()));
+  archive->record(proposal(1), candidate(proposal(1), "b"), valid(21, "2"));
+  archive->record(proposal(0), candidate(proposal(0), "a"), valid(20, "1"));
+  CHECK(archive->recall(proposal(1))->number < archive->recall(proposal(0))->number);
+}
+
 TEST_CASE("not-a-number and infinite errors are kept as such") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const auto archive = store.archive(store.begin_run(run_info()));
@@ -158,7 +213,7 @@ TEST_CASE("not-a-number and infinite errors are kept as such") {
   evaluation.errors = {{"mission", 1, "normal", "o", std::nan(""), std::numeric_limits<double>::infinity(), -1}};
   evaluation.worst_relative_l2 = std::nan("");
   archive->record(proposal(0), candidate(proposal(0), "a"), evaluation);
-  const Evaluation back = archive->recall(proposal(0)).value();
+  const Evaluation back = archive->recall(proposal(0)).value().evaluation;
   CHECK(std::isnan(back.errors.at(0).relative_l2));
   CHECK(std::isinf(back.errors.at(0).max_abs));
   CHECK(back.errors.at(0).cosine == -1);
@@ -180,7 +235,7 @@ TEST_CASE("a recorded proposal is recalled, an unknown one is not") {
   const RunId first = store.begin_run(run_info());
   const RunId second = store.begin_run(run_info());
   store.archive(first)->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
-  CHECK(store.archive(first)->recall(proposal(0))->latency_us == 10);
+  CHECK(store.archive(first)->recall(proposal(0))->evaluation.latency_us == 10);
   CHECK_FALSE(store.archive(first)->recall(proposal(1)));
   CHECK_FALSE(store.archive(second)->recall(proposal(0)));
 }

@@ -88,6 +88,8 @@ constexpr std::size_t kGuardBytes = 4096;
 
 class FakeDevice final : public Device {
  public:
+  explicit FakeDevice(const std::string& id) { info_.id = id; }
+
   const DeviceInfo& info() const override { return info_; }
 
   DeviceAddress allocate(std::size_t bytes, const std::string& name) override {
@@ -128,7 +130,7 @@ class FakeDevice final : public Device {
     if (words.has("crash")) crash();
     if (words.has("exit")) ::_exit(0);
     if (words.has("hang")) hang();
-    if (words.has("break")) throw machine_error("the cable fell out");
+    if (words.has("break") || words.value("break_on", "") == info_.id) throw machine_error("the cable fell out");
     if (words.has("kill_once")) kill_once(words.value("mark", ""));
     if (words.has("lost")) return Failure{Verdict::crashed, "illegal address", true, ""};
     if (words.has("fault")) return Failure{Verdict::crashed, "trap", false, ""};
@@ -149,6 +151,7 @@ class FakeDevice final : public Device {
     timing.median_us = words.has("fast") ? 0.001 : std::stod(words.value("us", "10")) * (request.cold ? 2 : 1);
     if (warmed_up(request)) timing.median_us = std::stod(words.value("warm_us", std::to_string(timing.median_us)));
     // Drift of the clocks, and noise.
+    timing.median_us *= std::stod(words.value(info_.id + "_takes", "1"));
     timing.median_us *= 1 + std::stod(words.value("drift", "0")) * timings_;
     timing.median_us *= 1 + std::stod(words.value("noise", "0")) * std::sin(12.9898 * ++timings_);
     timing.median_us *= highest_clock / clock_in(words, request);
@@ -247,8 +250,9 @@ class FakeDevice final : public Device {
 
 WorkerTools fake_tools() {
   return {[](const std::string& id, int) -> std::unique_ptr<Device> {
-            if (id != "fake:0") throw machine_error(id + ": there is no such device");
-            return std::make_unique<FakeDevice>();
+            if (id != "fake:0" && id != "fake:1" && id != "fake:2")
+              throw machine_error(id + ": there is no such device");
+            return std::make_unique<FakeDevice>(id);
           },
           [] { return std::make_unique<FakeCompiler>(); }};
 }

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/run/run_setup.h"
+#include "engine/task/evaluation.h"
+#include "evaluator/base/statistics.h"
+#include "evaluator/pipeline/pipeline.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// What one device did in a run.
+struct DeviceShare {
+  RanOn place;
+  std::uint64_t evaluated = 0;
+  std::uint64_t machine_failed = 0;  ///< Of these, those that the machine failed.
+  std::optional<PairedRatio> ratio;  ///< Its latency of one kernel over that of the first device.
+  std::string why_no_ratio = {};
+};
+
+struct DeviceShares {
+  std::vector<DeviceShare> devices;  ///< Those on which candidates ran, by host and device.
+  CandidateId timed = 0;             ///< The kernel that was timed on each; 0: none.
+};
+
+/// With several GPUs the fastest elite of the run's board is timed on all of them at once. `pipeline`: with those of
+/// the run, idle; null: nothing is timed.
+DeviceShares device_shares(const Store& store, RunId id, const PreparedRun& run, DevicePipeline* pipeline);
+
+/// What a run on several devices says of them; empty for one.
+std::string shares_text(const DeviceShares& shares);
+
+}  // namespace evo::cli

@@ -1,0 +1,191 @@
+// A pipeline with several devices.
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "engine/base/error.h"
+#include "tests/evaluator/toy_task.h"
+
+using namespace evo;
+using namespace evo::testing;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+PipelineOptions options_of(int devices) {
+  PipelineOptions options = toy_options();
+  for (int i = 1; i < devices; ++i) {
+    options.further_devices.push_back(options.device);
+    options.further_devices.back().id = "fake:" + std::to_string(i);
+    options.further_devices.back().uuid = "GPU-" + std::to_string(i);
+  }
+  return options;
+}
+
+std::vector<Candidate> candidates_of(const PipelineOptions& options, const std::vector<std::string>& sources) {
+  std::vector<Candidate> candidates;
+  for (const std::string& source : sources) candidates.push_back(toy_candidate(options, source));
+  return candidates;
+}
+
+/// Submits all at once.
+std::map<std::uint64_t, Evaluation> evaluate_together(DevicePipeline& pipeline,
+                                                      const std::vector<Candidate>& candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) pipeline.submit(i, candidates[i]);
+  std::map<std::uint64_t, Evaluation> evaluations;
+  while (evaluations.size() < candidates.size()) {
+    Evaluator::Done done = pipeline.wait();
+    CHECK(evaluations.emplace(done.ticket, std::move(done.evaluation)).second);  // None comes twice.
+  }
+  return evaluations;
+}
+
+/// What a pipeline says, from any of its threads.
+class Notices {
+ public:
+  std::function<void(const std::string&)> listener() {
+    return [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      said_ += line + "\n";
+    };
+  }
+  std::string said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string said_;
+};
+
+}  // namespace
+
+TEST_CASE("candidates are evaluated on every device, and each result says where") {
+  const PipelineOptions options = options_of(3);
+  const auto pipeline = make_pipeline(options);
+  CHECK(pipeline->width() > make_pipeline(options_of(1))->width());
+  std::set<std::string> devices;
+  // Work goes to the device that is free; with so many candidates each is free at some time.
+  for (int round = 0; round < 20 && devices.size() < 3; ++round) {
+    std::vector<std::string> sources;
+    for (int i = 0; i < 30; ++i) sources.push_back("honest us=5 " + std::to_string(100 * round + i));
+    for (const auto& [ticket, evaluation] : evaluate_together(*pipeline, candidates_of(options, sources))) {
+      CHECK(evaluation.verdict == Verdict::valid);
+      CHECK_FALSE(evaluation.ran_on.host.empty());
+      CHECK(evaluation.ran_on.uuid ==
+            (evaluation.ran_on.device == "fake:0" ? "" : "GPU-" + evaluation.ran_on.device.substr(5)));
+      devices.insert(evaluation.ran_on.device);
+    }
+  }
+  CHECK(devices == std::set<std::string>{"fake:0", "fake:1", "fake:2"});
+}
+
+TEST_CASE("results do not depend on the number of devices, and of equal candidates the first is the original") {
+  std::vector<std::string> sources;
+  for (int i = 0; i < 24; ++i) {
+    sources.push_back("honest us=" + std::to_string(3 + i) + " cubin=" + std::to_string(i % 8));
+    if (i % 3 == 0) sources.push_back("zeros " + std::to_string(i % 6));
+    if (i % 4 == 0) sources.push_back(sources[static_cast<std::size_t>(i) / 2]);
+  }
+  std::vector<std::map<std::uint64_t, Evaluation>> runs;
+  for (const int devices : {1, 3}) {
+    const PipelineOptions options = options_of(devices);
+    runs.push_back(evaluate_together(*make_pipeline(options), candidates_of(options, sources)));
+  }
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    CHECK(runs[0][i].verdict == runs[1][i].verdict);
+    CHECK(runs[0][i].reason == runs[1][i].reason);
+    CHECK(runs[0][i].latency_us == runs[1][i].latency_us);
+  }
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a candidate whose machine fails runs on another device, and a device that keeps failing is set aside") {
+  PipelineOptions options = options_of(2);
+  Notices notices;
+  options.notice = notices.listener();
+  const auto pipeline = make_pipeline(options);
+  // Until the second device has had its five failures in a row.
+  for (int i = 0; i < 500 && notices.said().empty(); ++i) {
+    const Candidate candidate = toy_candidate(options, "honest us=4 break_on=fake:1 " + std::to_string(i));
+    const auto evaluations = evaluate_together(
+        *pipeline, {candidate, toy_candidate(options, "honest us=4 break_on=fake:1 b" + std::to_string(i))});
+    for (const auto& [ticket, evaluation] : evaluations) {
+      CHECK(evaluation.verdict == Verdict::valid);
+      CHECK(evaluation.ran_on.device == "fake:0");
+    }
+  }
+  CHECK_THAT(notices.said(), ContainsSubstring("fake:1 is set aside, its work goes to the other devices") &&
+                                 ContainsSubstring("the cable fell out"));
+  // The other one goes on, and is the last.
+  CHECK(evaluate_one(*pipeline, toy_candidate(options, "honest us=9")).verdict == Verdict::valid);
+  const auto fail_often = [&] {
+    for (int i = 0; i < 10; ++i) evaluate_one(*pipeline, toy_candidate(options, "break " + std::to_string(i)));
+  };
+  CHECK_THROWS_AS(fail_often(), Error);
+}
+
+TEST_CASE("copies of a candidate that no machine could evaluate are evaluated themselves") {
+  const PipelineOptions options = options_of(2);
+  const auto pipeline = make_pipeline(options);
+  const Candidate breaking = toy_candidate(options, "break"), other = toy_candidate(options, "honest us=3");
+  const auto evaluations = evaluate_together(*pipeline, {breaking, breaking, other, other});
+  CHECK(evaluations.at(0).verdict == Verdict::harness_failed);
+  CHECK(evaluations.at(1).verdict == Verdict::harness_failed);
+  CHECK(evaluations.at(2).verdict == Verdict::valid);
+  CHECK(evaluations.at(3).reason == "same source as proposal 2: valid");
+}
+
+TEST_CASE("a killed worker costs nothing, and is named") {
+  PipelineOptions options = options_of(2);
+  Notices notices;
+  options.notice = notices.listener();
+  const auto mark = std::filesystem::temp_directory_path() / ("evo_several_devices_test_" + std::to_string(::getpid()));
+  std::filesystem::remove(mark);
+  const auto pipeline = make_pipeline(options);
+  const auto evaluations = evaluate_together(
+      *pipeline, candidates_of(options, {"honest us=3", "honest us=4 kill_once mark=" + mark.string(), "honest us=5"}));
+  std::filesystem::remove(mark);
+  for (const auto& [ticket, evaluation] : evaluations) CHECK(evaluation.verdict == Verdict::valid);
+  CHECK_THAT(notices.said(), ContainsSubstring("killed by SIGKILL") && ContainsSubstring("its candidate runs again"));
+}
+
+TEST_CASE("two candidates are compared on one device") {
+  const PipelineOptions options = options_of(3);
+  const auto pipeline = make_pipeline(options);
+  // Each is twice as fast on a device of its own: only on one and the same they are equal.
+  const std::string everywhere = " fake:0_takes=1 fake:1_takes=2 fake:2_takes=4";
+  for (int i = 0; i < 6; ++i) {
+    const InterleavedTimings timings = pipeline->time_interleaved(
+        {toy_candidate(options, "honest us=10" + everywhere), toy_candidate(options, "honest us=10 b" + everywhere)},
+        3);
+    CHECK(timings.rounds_us[0] == timings.rounds_us[1]);
+  }
+}
+
+TEST_CASE("one candidate is timed on each device") {
+  const PipelineOptions options = options_of(3);
+  const auto pipeline = make_pipeline(options);
+  const auto timings =
+      pipeline->time_on_each(toy_candidate(options, "honest us=10 fake:1_takes=1.5 fake:2_takes=2"), 4);
+  REQUIRE(timings.size() == 3);
+  for (const auto& [device, us] : std::vector<std::pair<std::size_t, double>>{{0, 10}, {1, 15}, {2, 20}}) {
+    REQUIRE(timings[device].rounds_us[0].size() == 4);
+    for (const double found : timings[device].rounds_us[0]) CHECK_THAT(found, WithinRel(us, 1e-9));
+  }
+}
+
+TEST_CASE("a device that does not open is reported before anything is submitted") {
+  PipelineOptions options = options_of(2);
+  options.further_devices[0].id = "fake:7";
+  CHECK_THROWS_WITH(make_pipeline(options), ContainsSubstring("fake:7: there is no such device"));
+  CHECK(no_children_left());
+}
