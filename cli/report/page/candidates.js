@@ -65,6 +65,7 @@ at("details").addEventListener("click", event => {
 // --- all of them
 
 const kMostTableRows = 200;
+const kMostReasons = 8;
 
 function candidateSection() {
   const shown = {axis: "evaluation", verdicts: new Set(candidates.verdict), run: "all"};
@@ -115,7 +116,7 @@ function candidateSection() {
     build: () => ({
       options: {
         scales: {x: linearScale(...xRange()), y: logScale(...roomy(latencies().map(row => candidates.latency_us[row])))},
-        axes: [axis(2, "", value => (shown.axis === "seconds" ? duration(value) : grouped(value)), 90),
+        axes: [axis(2, "", shown.axis === "seconds" ? tickDuration : grouped, 90),
                axis(3, "latency, µs", plainNumber, 44)],
         series: [{}, dots(colour("stage-valid"), size())],
       },
@@ -143,7 +144,7 @@ function candidateSection() {
             padding: [4, 12, 0, 0],
             scales: {x: linearScale(...xRange()), y: {range: heights, time: false}},
             axes: [axis(2, shown.axis === "seconds" ? "time since the run began" : "evaluation",
-                        value => (shown.axis === "seconds" ? duration(value) : grouped(value)), 90),
+                        shown.axis === "seconds" ? tickDuration : grouped, 90),
                    {...axis(3, narrow ? "" : " ", () => ""), splits: () => lanes.map((_, i) => i),
                     values: () => lanes.map(verdict => String(verdictCounts.get(verdict)))}],
             series: [{}, ...stages.map(stage => dots(colour(stage), size()))],
@@ -198,10 +199,11 @@ function candidateSection() {
       ([verdict, lost]) => el("span", {}, el("i", {class: `dot ${stageClass(verdict)}`}), `−${grouped(lost)} ${words(verdict)}`)))))));
 
   const reasons = [...data.rejections].sort((a, b) => b.candidates - a.candidates);
-  at("rejections").append(reasons.length === 0 ? el("p", {}, "No candidate was rejected.") : table(
-    [{title: "count", number: true}, {title: "verdict"}, {title: "reason of the first"}, {title: "first"}],
-    reasons.slice(0, 12).map(one => [grouped(one.candidates), verdictLabel(one.verdict),
-      el("span", {class: "reason"}, one.reason.length > 220 ? `${one.reason.slice(0, 220)}…` : one.reason), candidateLink(one.first)]),
-    "Reasons of rejections, the commonest first"));
-  if (reasons.length > 12) at("rejections").append(el("p", {class: "about"}, `and ${plural(reasons.length - 12, "rarer reason")}`));
+  at("rejections").append(reasons.length === 0 ? el("p", {}, "No candidate was rejected.") : el("ul", {class: "reasons"},
+    reasons.slice(0, kMostReasons).map(one => el("li", {},
+      el("span", {class: "left"}, grouped(one.candidates)),
+      el("span", {}, verdictLabel(one.verdict), ", first ", candidateLink(one.first)),
+      el("span", {class: "reason", title: one.reason}, one.reason)))));
+  if (reasons.length > kMostReasons)
+    at("rejections").append(el("p", {class: "about"}, `and ${plural(reasons.length - kMostReasons, "rarer reason")}`));
 }

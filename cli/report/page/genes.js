@@ -2,6 +2,7 @@
 
 const kBest = 50;
 const kMostAxes = 12;
+const kShownGenes = 10;
 
 function alleleStrip(gene, best) {
   return el("span", {class: "chips"}, gene.alleles.filter(one => one.tried > 0).map(one => {
@@ -14,18 +15,23 @@ function alleleStrip(gene, best) {
   }));
 }
 
-function geneTable(family) {
+/** The most important genes, and the others behind a fold. */
+function geneTables(family) {
   const genes = family.genes.filter(gene => gene.alleles.filter(one => one.tried > 0).length > 1);
   const most = Math.max(...genes.map(gene => gene.importance), 1e-9);
-  return table(
+  const some = (chosen, caption) => table(
     [{title: "gene"}, {title: "importance"}, {title: "alone", number: true}, {title: "best µs with each allele"}],
-    genes.map(gene => [
+    chosen.map(gene => [
       el("code", {}, gene.gene),
       el("span", {class: "bar-cell"}, el("span", {class: "bar", "aria-hidden": "true"},
         el("i", {style: `width: ${(100 * gene.importance) / most}%`})), gene.importance > 0 ? percent(gene.importance) : "–"),
       gene.pairs > 0 ? el("span", {title: plural(gene.pairs, "pair")}, times(gene.pair_ratio)) : "–",
       alleleStrip(gene, family.best_us)]),
-    `Genes of ${family.family} by importance`);
+    caption);
+  const rest = genes.slice(kShownGenes);
+  return [some(genes.slice(0, kShownGenes), `The most important genes of ${family.family}`),
+    rest.length === 0 ? null : el("details", {class: "more"}, el("summary", {}, plural(rest.length, "less important gene")),
+      some(rest, `Less important genes of ${family.family}`))].filter(one => one);
 }
 
 /** The rows of a family's fastest valid candidates, one of each genome. */
@@ -61,8 +67,9 @@ function parallelCoordinates(family) {
     title: gene,
     values: [...new Set(genesByRow.map(genes => genes.get(gene)))].sort(compareValues),
   }));
-  const top = 44, height = 330, step = Math.max(96, Math.min(150, (figure.clientWidth - 90) / differing.length));
-  const left = 50, width = left + step * columns.length + 70;
+  const top = 44, height = 330, left = 44, right = 62;
+  const step = Math.max(84, Math.min(160, (figure.clientWidth - left - right) / differing.length));
+  const width = left + step * columns.length + right;
   const x = i => left + i * step;
   const y = (i, value) => {
     const {values} = columns[i];
@@ -120,7 +127,7 @@ function parallelCoordinates(family) {
   };
   const drawing = el("svg", {width, height: top + height + 24, viewBox: `0 0 ${width} ${top + height + 24}`, role: "group",
     "aria-label": `Parallel coordinates of the ${rows.length} fastest kernels`},
-    el("g", {class: "lines"}, lines),
+    el("g", {class: "lines"}, [...lines].reverse()),  // The fastest on top.
     el("g", {class: "axes"}, [...columns, {title: "latency, µs"}].map((column, i) => el("g", {},
       el("line", {x1: x(i), x2: x(i), y1: top, y2: top + height}),
       el("text", {x: x(i), y: i % 2 === 0 ? 14 : 30, class: "axis-title"}, column.title)))),
@@ -141,7 +148,7 @@ function geneSection() {
   const families = data.families.filter(family => family.tried > 0)
     .sort((a, b) => (a.best_us ?? Infinity) - (b.best_us ?? Infinity));
   const show = family => {
-    at("gene-table").replaceChildren(geneTable(family));
+    at("gene-table").replaceChildren(...geneTables(family));
     parallelCoordinates(family);
   };
   if (families.length === 0) {

@@ -20,11 +20,17 @@ function fastestAnswer() {
      `${best.registers} registers, ${best.spill_bytes === 0 ? "no spills" : `${best.spill_bytes} bytes spilled`}`]);
 }
 
+/** "1.31× faster", "0.4 % faster" than that latency. */
+function faster(latency) {
+  const ratio = latency / best.latency_us;
+  return `${ratio < 1.095 ? percent(ratio - 1) : times(ratio)} faster`;
+}
+
 function gainAnswer() {
   return answer("gain", "By how much", times(best.first_valid.latency_us / best.latency_us), "",
     ["faster than the first valid kernel",
-     `${times(best.median_valid_us / best.latency_us)} faster than the median valid one`,
-     best.second_us === null ? null : `${times(best.second_us / best.latency_us)} faster than the next different one`]);
+     `${faster(best.median_valid_us)} than the median valid one`,
+     best.second_us === null ? null : `${faster(best.second_us)} than the next different one`]);
 }
 
 /** The interval of the median; of several shapes the widest. */
@@ -181,7 +187,7 @@ function floorSection() {
     return;
   }
   const bar = (share, kind) => el("span", {class: `bar ${kind}`, "aria-hidden": "true"}, el("i", {style: `width: ${Math.min(100, 100 * share)}%`}));
-  holder.append(data.floors.map(floor => el("article", {class: "floor"},
+  holder.append(...data.floors.map(floor => el("article", {class: "floor"},
     el("h3", {}, floor.shape),
     el("p", {class: "about"}, `At least ${withUnit(floor.floor_us)}, bound by ${floor.bound}: ${engineering(floor.flops, "flop")} take ` +
       `${withUnit(floor.arithmetic_us || null)}, ${engineering(floor.bytes, "B")} take ` +
@@ -274,7 +280,7 @@ function environmentSection() {
 
 answers();
 bestPlot("best-by-evaluations", data.by_evaluations, "Over evaluations", "evaluations", value => grouped(Math.round(value)));
-bestPlot("best-by-seconds", data.by_seconds, "Over time", "time since the run began", duration);
+bestPlot("best-by-seconds", data.by_seconds, "Over time", "time since the run began", tickDuration);
 candidateSection();
 frontSection();
 floorSection();

@@ -2,24 +2,30 @@
 
 const plots = [];
 
-/** Round numbers in [low, high], about `most`; over wide ranges of positive numbers evenly spaced in the logarithm. */
-function ticks(low, high, most) {
-  if (low > 0 && high / low > 30) {
-    const found = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power)
-      for (const step of high / low > 3000 ? [1] : [1, 2, 5]) {
-        const tick = Number(`${step}e${power}`);
-        if (tick >= low && tick <= high) found.push(tick);
-      }
-    return found;
-  }
+const kTimeSteps = [15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400];
+
+/** Round numbers in [low, high], at most about `most`. */
+function ticks(low, high, most, inSeconds) {
   const rough = (high - low) / most;
   const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map(one => one * unit).find(one => one >= rough);
+  const steps = inSeconds && rough > 10 ? kTimeSteps : [1, 2, 5, 10].map(one => one * unit);
+  const last = steps[steps.length - 1];
+  const step = steps.find(one => one >= rough) ?? last * Math.ceil(rough / last);
   const found = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); ++n)
     found.push(Number((n * step).toPrecision(6)));
   return found;
+}
+
+/** The same for a logarithmic axis: the finest row of digits that has room. */
+function logarithmicTicks(low, high, most) {
+  for (const digits of [[1, 1.5, 2, 2.5, 3, 4, 5, 6, 8], [1, 1.5, 2, 3, 5, 7], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]]) {
+    const found = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power)
+      found.push(...digits.map(digit => Number(`${digit}e${power}`)).filter(tick => tick >= low && tick <= high));
+    if (found.length <= most) return found.length > 1 ? found : ticks(low, high, most);
+  }
+  return ticks(low, high, most).filter((_, i) => i % 2 === 0);
 }
 
 /** The range of positive values with some room, for a logarithmic axis. */
@@ -33,6 +39,14 @@ function roomy(values, further = []) {
   }
   const room = Math.max(1.04, (high / low) ** 0.06);
   return [low / room, high * room];
+}
+
+/** "90 s" as "1:30 min", for ticks. */
+function tickDuration(seconds) {
+  if (seconds < 60) return `${Number(seconds.toPrecision(3))} s`;
+  const two = number => String(Math.round(number)).padStart(2, "0");
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)} min`;
+  return `${Math.floor(seconds / 3600)}:${two((seconds % 3600) / 60)} h`;
 }
 
 const plainNumber = value => Number(value.toPrecision(4)).toString();
@@ -51,7 +65,9 @@ function axis(side, label, format, density = 60) {
     size: side === 2 ? 34 : 56,
     splits: (u, index, low, high) => {
       const length = (side === 2 ? u.bbox.width : u.bbox.height) / devicePixelRatio;
-      return ticks(low, high, Math.max(2, Math.floor(length / density)));
+      const most = Math.max(2, Math.floor(length / density));
+      const scale = u.scales[u.axes[index].scale];
+      return scale.distr === 3 ? logarithmicTicks(low, high, most) : ticks(low, high, most, format === tickDuration);
     },
     filter: (u, splits) => splits,
     values: (u, splits) => splits.map(one => (one === null ? "" : format(one))),
@@ -156,6 +172,7 @@ class Plot {
       this.tip(this.points[this.current]);
       event.preventDefault();
     } else if (event.key === "Enter" && this.current !== undefined && this.spec.choose) {
+      event.preventDefault();  // Else the same key press would choose what gets the focus: the button that closes.
       this.spec.choose(this.points[this.current].row);
     }
   }
