@@ -6,6 +6,7 @@ no chromedriver or no selenium (Debian: chromium, chromium-driver, python3-selen
 """
 
 import argparse
+import base64
 import json
 import pathlib
 import shutil
@@ -107,11 +108,11 @@ class Check:
                 points = points * 2 + 2  # And the line of equal latencies.
             self.expect(shown.get(figure) == points, f"{figure} has {shown.get(figure)} points, not {points}")
         for figure in ("best-by-evaluations", "best-by-seconds"):
-            self.expect(shown.get(figure, 0) >= curve > 0, f"{figure} has {shown.get(figure)} points")
+            self.expect(shown.get(figure, 0) >= curve, f"{figure} has {shown.get(figure)} points")
         plotted = self.script("return plots.filter(one => one.figure.id === 'candidate-plot').map(one => one.points.length)")
         self.expect(sum(plotted) == candidates, f"{sum(plotted)} of {candidates} candidates are plotted")
         self.expect(plotted[0] == len(valid), f"{plotted[0]} of {len(valid)} valid candidates are plotted")
-        self.expect(shown.get("parallel", 0) > 0, "no parallel coordinates")
+        self.expect(shown.get("parallel", 0) > 0 or not data["best"], "no parallel coordinates")
         self.expect(self.script("return document.querySelectorAll('#parallel .line').length") == shown.get("parallel"),
                     "parallel coordinates lack lines")
         # Something is painted on each canvas.
@@ -123,6 +124,10 @@ class Check:
 
     def use(self, data):
         """Filters and clicks."""
+        if not data["best"]:
+            self.expect("No candidate was valid" in self.script("return document.getElementById('answers').textContent"),
+                        "the first screen does not say that nothing was valid")
+            return
         plotted = "return plots.filter(one => one.figure.id === 'candidate-plot').reduce((sum, one) => sum + one.points.length, 0)"
         every = self.script(plotted)
         box = "document.querySelector('input[name=verdict][value=valid]')"
@@ -220,10 +225,22 @@ class Check:
         wide = self.script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
         self.expect(wide <= 0, f"{name}: the page is {wide} pixels too wide")
 
+    def show_change(self, data):
+        """Opens the last kernel of the tree that changed lines."""
+        changed = [node["candidate"] for node in data["lineage"]["nodes"] if node["source_change"]]
+        if changed:
+            self.script("showCandidate(arguments[0])", changed[-1])
+
+    def prints(self, path):
+        pdf = self.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, "paperWidth": 8.27, "paperHeight": 11.69})
+        pdf = base64.b64decode(pdf["data"])
+        self.expect(pdf.startswith(b"%PDF"), "the page does not print")
+        if path:
+            path.write_bytes(pdf)
+
     def shoot(self, path, whole):
         height = self.script("return document.documentElement.scrollHeight")
         clip = {"x": 0, "y": 0, "width": self.script("return innerWidth"), "height": height if whole else self.script("return innerHeight"), "scale": 1}
-        import base64
         shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True, "clip": clip})
         path.write_bytes(base64.b64decode(shot["data"]))
 
@@ -247,16 +264,21 @@ def main():
             check.points(data)
             check.use(data)
             check.accessible()
+            shots = arguments.shots
+            if shots:
+                shots.mkdir(parents=True, exist_ok=True)
             for scheme in ("light", "dark"):
                 for name, width in WIDTHS.items():
                     check.device(width, 844 if width < 500 else 900, scheme)
                     check.open()
                     check.fits(f"{name}, {scheme}")
                     check.contrast()
-                    if arguments.shots:
-                        arguments.shots.mkdir(parents=True, exist_ok=True)
-                        check.shoot(arguments.shots / f"{name}_{scheme}.png", True)
-                        check.shoot(arguments.shots / f"{name}_{scheme}_first.png", False)
+                    if shots:
+                        check.shoot(shots / f"{name}_{scheme}.png", True)
+                        check.shoot(shots / f"{name}_{scheme}_first.png", False)
+                        check.show_change(data)
+                        check.shoot(shots / f"{name}_{scheme}_details.png", False)
+            check.prints(shots / "print.pdf" if shots else None)
             check.console()
             check.requests()
     finally:
