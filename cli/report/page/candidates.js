@@ -141,12 +141,12 @@ function candidateSection() {
         const narrow = innerWidth < 480;
         return {
           options: {
-            padding: [4, 12, 0, 0],
+            padding: [4, 24, 0, 0],
             scales: {x: linearScale(...xRange()), y: {range: heights, time: false}},
             axes: [axis(2, shown.axis === "seconds" ? "time since the run began" : "evaluation",
                         shown.axis === "seconds" ? tickDuration : grouped, 90),
                    {...axis(3, narrow ? "" : " ", () => ""), splits: () => lanes.map((_, i) => i),
-                    values: () => lanes.map(verdict => String(verdictCounts.get(verdict)))}],
+                    values: () => lanes.map(verdict => grouped(verdictCounts.get(verdict)))}],
             series: [{}, ...stages.map(stage => dots(colour(stage), size()))],
           },
           data: [all.map(xOf), ...stages.map(stage => all.map(row =>
@@ -171,7 +171,7 @@ function candidateSection() {
     if (open) open.dispatchEvent(new Event("toggle"));
   };
   count.textContent = `${grouped(candidateCount)} shown`;
-  at("candidate-filters").append(
+  at("candidate-filters").append(...[
     choice("axis", "Over", [["evaluation", "evaluations"], ["seconds", "time"]], shown.axis, value => {
       shown.axis = value;
       update();
@@ -187,7 +187,7 @@ function candidateSection() {
         shown.run = event.target.value;
         update();
       }}, el("option", {value: "all"}, "all"), data.runs.map((run, i) => el("option", {value: i}, `${run.id} (seed ${run.seed})`)))) : null,
-    count);
+    count].filter(part => part));
 
   // The funnel: what is left after each step.
   const most = data.funnel[0].left;

@@ -1,6 +1,7 @@
 // The ancestors of the fastest kernels as a tree: a row for each, joined by lines on the left.
 
 const kLaneWidth = 18;
+const kMostChanges = 8;
 
 /** The nodes depth first, with a lane each: the line to the fastest kernel keeps the first lane. */
 function arranged(nodes) {
@@ -30,8 +31,10 @@ function arranged(nodes) {
 function changeChips(node) {
   if (node.parent === null) return el("span", {class: "about"}, `begins as ${node.genome.family}`);
   if (node.changes.length === 0) return el("span", {class: "about"}, "the same genes");
-  return el("span", {class: "chips"}, node.changes.map(([gene, from, to]) =>
-    el("span", {class: "chip"}, `${gene} `, el("s", {}, from), " ", el("b", {}, to))));
+  const more = node.changes.length - kMostChanges;
+  return el("span", {class: "chips"}, node.changes.slice(0, kMostChanges).map(([gene, from, to]) =>
+    el("span", {class: "chip"}, `${gene} `, el("s", {}, from), " ", el("b", {}, to))),
+    more > 0 ? el("span", {class: "about"}, `and ${more} more`) : null);
 }
 
 function lineageSection() {

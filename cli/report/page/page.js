@@ -17,7 +17,7 @@ function fastestAnswer() {
     [el("span", {}, candidateLink(best.candidate, `candidate ${best.candidate}`), ` of ${best.genome.family}, ${data.timing}` +
       (best.timings.length > 1 && data.floors.length > 1 ? `, mean of ${data.floors.length} shapes` : "")),
      kernel ? `${percent(kernel.share)} of what the hardware allows` : null,
-     `${best.registers} registers, ${best.spill_bytes === 0 ? "no spills" : `${best.spill_bytes} bytes spilled`}`]);
+     best.registers === 0 ? null : `${best.registers} registers, ${best.spill_bytes === 0 ? "no spills" : `${best.spill_bytes} bytes spilled`}`]);
 }
 
 /** "1.31× faster", "0.4 % faster" than that latency. */

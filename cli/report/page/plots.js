@@ -118,7 +118,7 @@ class Plot {
       height: this.spec.height ?? (width < 480 ? 240 : 300),
       legend: {show: false},
       cursor: {drag: {x: false, y: false}, points: {show: false}, x: false, y: false},
-      padding: [10, 12, 0, 0],
+      padding: [10, 24, 0, 0],
       ...options,
     };
     this.uplot = new uPlot(all, data, this.canvas);

@@ -208,6 +208,11 @@ class Check:
             ".filter(one => !(one.getAttribute('aria-label') || one.textContent.trim() || one.labels?.length)).length")
         self.expect(unnamed == 0, f"{unnamed} controls or plots have no name")
         self.expect(self.script("return document.documentElement.lang") == "en", "the page has no language")
+        strange = self.script(
+            "const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT); const found = [];"
+            "while (walker.nextNode()) if (/^(null|undefined|NaN|\\[object)/.test(walker.currentNode.data.trim()))"
+            " found.push(walker.currentNode.data); return found")
+        self.expect(not strange, f"the page says {strange}")
 
     def contrast(self):
         """Texts in ink on the page: at least 4.5 to 1 (WCAG 2.2, AA)."""
