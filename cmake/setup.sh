@@ -63,7 +63,18 @@ evo_install_formatter() {
     apt-get install -y --no-install-recommends clang-format-14
 }
 
-# evo_prepare [tests]: the packages; other systems use what CMake finds and fetch the rest.
+# The browser that the report's page is tested in. Without it those tests skip and say so.
+evo_install_browser() {
+  local missing
+  mapfile -t missing < <(evo_missing_packages chromium chromium-driver python3-selenium)
+  [ ${#missing[@]} -eq 0 ] && return
+  evo_say "installing ${missing[*]}"
+  (evo_quietly "apt-get update" evo_as_root apt-get update
+   evo_quietly "installing a browser" evo_as_root env DEBIAN_FRONTEND=noninteractive \
+     apt-get install -y --no-install-recommends "${missing[@]}") || evo_say "no browser: the tests of the report's page skip"
+}
+
+# evo_prepare [tests [browser]]: the packages; other systems use what CMake finds and fetch the rest.
 evo_prepare() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
   local missing
@@ -77,6 +88,7 @@ evo_prepare() {
   if [ "${1:-}" = tests ]; then
     evo_install_catch2
     evo_install_formatter
+    [ "${2:-}" != browser ] || evo_install_browser
   fi
 }
 

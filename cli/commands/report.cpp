@@ -2,15 +2,19 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/report/page_data.h"
+#include "cli/report/report_document.h"
+#include "cli/report/report_page.h"
 #include "cli/report/run_report.h"
 #include "cli/subject/arguments.h"
-#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/files.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
@@ -131,70 +135,61 @@ std::string report_text(const RunReport& report, const Terminal& terminal) {
   return text + section(terminal, "open questions", questions_text(report));
 }
 
-// --- for programs
+// --- which runs, and where to
 
-using Json = nlohmann::ordered_json;
+struct ReportRequest {
+  std::vector<std::string> runs;
+  std::string task;
+  std::string output;
+  std::string predicted = "32";
+  std::string database = kDefaultDatabase;
+  bool json = false;
+};
 
-Json gene_json(const GeneWorth& gene) {
-  Json json = {{"gene", gene.gene}, {"importance", gene.importance}, {"pairs", gene.pairs}};
-  json["pair_ratio"] = gene.pairs > 0 ? Json(gene.pair_ratio) : Json(nullptr);
-  json["alleles"] = Json::array();
-  for (const AlleleWorth& allele : gene.alleles)
-    json["alleles"].push_back({{"allele", value_json(allele.allele)},
-                               {"tried", allele.tried},
-                               {"valid", allele.valid},
-                               {"best_us", or_null(allele.best_us)}});
-  return json;
+bool of_one_board(const RunInfo& a, const RunInfo& b) {
+  return a.task == b.task && a.task_hash == b.task_hash && a.objective == b.objective &&
+         device_key(a.device) == device_key(b.device);
 }
 
-std::string report_document(const RunReport& report) {
-  Json json = json_document("report");
-  json["run"] = run_json(report.run);
-  json["milestones"] = Json::array();
-  for (const Milestone& one : report.milestones)
-    json["milestones"].push_back({{"evaluations", one.evaluations},
-                                  {"seconds", one.seconds},
-                                  {"candidate", one.candidate},
-                                  {"latency_us", one.latency_us},
-                                  {"op", one.op},
-                                  {"change", one.change}});
-  json["families"] = Json::array();
-  for (const FamilyReport& family : report.families) {
-    Json genes = Json::array();
-    for (const GeneWorth& gene : family.genes) genes.push_back(gene_json(gene));
-    json["families"].push_back({{"family", family.family},
-                                {"tried", family.tried},
-                                {"valid", family.valid},
-                                {"best_us", or_null(family.best_us)},
-                                {"genes", genes}});
-  }
-  json["rejections"] = rejections_json(report.rejections);
-  json["phases"] = {{"run_s", report.phases.run_s},
-                    {"compile_s", report.phases.compile_s},
-                    {"waiting_s", report.phases.device.waiting_s},
-                    {"validation_s", report.phases.device.validation_s},
-                    {"timing_s", report.phases.device.timing_s}};
-  json["notes"] = Json::array();
-  for (const NotedProposal& one : report.notes)
-    json["notes"].push_back({{"candidate", one.candidate},
-                             {"note", one.note},
-                             {"verdict", name_of(one.verdict)},
-                             {"reason", one.reason},
-                             {"latency_us", or_null(one.latency_us)}});
-  json["questions"] = report.questions;
-  return json_text(json);
-}
-
-RunId chosen_run(const Store& store, const EntryRequest& request) {
-  if (!request.id.empty()) return parse_id("run", request.id);
+/// The runs that are named; else those of the task that compete with its newest, the newest first; else the newest.
+std::vector<RunId> chosen_runs(const Store& store, const ReportRequest& request) {
+  std::vector<RunId> chosen;
+  for (const std::string& run : request.runs) chosen.push_back(parse_id("run", run));
+  if (!chosen.empty()) return chosen;
   const std::vector<RunRow> runs = store.runs();
   if (runs.empty()) throw usage_error("no runs yet: start one with evo run --task T");
-  return runs.front().id;
+  if (request.task.empty()) return {runs.front().id};
+  const auto newest =
+      std::ranges::find_if(runs, [&](const RunRow& run) { return run.info.task == request.task && run.evaluated > 0; });
+  if (newest == runs.end()) {
+    throw usage_error(fmt::format("no run of task {} has results in {}: evo runs lists those there are", request.task,
+                                  store.path().string()));
+  }
+  for (const RunRow& run : runs)
+    if (run.evaluated > 0 && of_one_board(run.info, newest->info)) chosen.push_back(run.id);
+  return chosen;
 }
 
-int report(const EntryRequest& request) {
+int write_page(const Store& store, const ReportRequest& request) {
+  const bool page = request.output.ends_with(".html") || request.output.ends_with(".htm");
+  if (!page && !request.output.ends_with(".json"))
+    throw usage_error(
+        fmt::format("-o {}: expected a name that ends with .html, or .json for the page's data", request.output));
+  const std::vector<RunId> runs = chosen_runs(store, request);
+  const auto data = page_data(store, runs, parse_number("--predict", request.predicted, 0, 10'000));
+  const std::string text = page ? report_page(data) : json_text(data);
+  write_file(request.output, text);
+  fmt::print("wrote {}: {} run{}, {} candidates, {:.1f} MB\n", request.output, runs.size(), runs.size() == 1 ? "" : "s",
+             grouped(data["candidates"]["id"].size()), static_cast<double>(text.size()) * 1e-6);
+  return kDone;
+}
+
+int report(const ReportRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
-  const RunReport found = report_of(store, chosen_run(store, request));
+  if (!request.output.empty()) return write_page(store, request);
+  if (request.runs.size() > 1)
+    throw usage_error("several runs are shown together on a page: name it with -o report.html");
+  const RunReport found = report_of(store, chosen_runs(store, request).front());
   fmt::print("{}", request.json ? report_document(found) : report_text(found, terminal_of(stdout)));
   return kDone;
 }
@@ -202,12 +197,27 @@ int report(const EntryRequest& request) {
 }  // namespace
 
 void add_report(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<EntryRequest>();
+  auto request = std::make_shared<ReportRequest>();
   CLI::App* command = app.add_subcommand(
-      "report", "What a run has shown: best so far, what each gene was worth, what failed, where the time went");
-  command->add_option("RUN", request->id, "The run's number (default: the newest)")->type_name("");
+      "report", "What runs have shown: best so far, what each gene was worth, what failed; as text or as a page");
+  CLI::Option* runs =
+      command->add_option("RUN", request->runs, "The runs' numbers (default: the newest)")->type_name("");
+  command->add_option("--task", request->task, "All runs that compete with the newest of this task; as text the newest")
+      ->type_name("TASK")
+      ->excludes(runs);
+  CLI::Option* output = command
+                            ->add_option("-o,--output", request->output,
+                                         "Write one page for a browser, report.html; report.json: its data")
+                            ->type_name("FILE");
+  command
+      ->add_option("--predict", request->predicted,
+                   "On the page, let the cost model predict at most this many of the measured latencies")
+      ->type_name("N")
+      ->capture_default_str()
+      ->needs(output);
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
+  output->excludes(command->get_option("--json"));
   command->callback([request, &invocation] { invocation.action = [request] { return report(*request); }; });
 }
 

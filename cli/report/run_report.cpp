@@ -36,39 +36,6 @@ std::vector<Milestone> milestones_of(const std::vector<OutcomeRow>& outcomes) {
   return milestones;
 }
 
-std::vector<FamilyReport> families_of(const Space& space, const std::vector<OutcomeRow>& outcomes) {
-  std::vector<Tried> tried;
-  for (const OutcomeRow& one : outcomes)
-    if (was_evaluated(one)) tried.push_back({one.genome, one.latency_us});
-  std::vector<FamilyReport> reports;
-  for (const Family& family : space.families()) {
-    FamilyReport report;
-    report.family = family.name;
-    for (const Tried& one : tried) {
-      if (one.genome.family != family.name) continue;
-      ++report.tried;
-      if (!one.latency_us) continue;
-      ++report.valid;
-      report.best_us = std::min(report.best_us.value_or(*one.latency_us), *one.latency_us);
-    }
-    report.genes = gene_worths(space, family.name, tried);
-    reports.push_back(std::move(report));
-  }
-  return reports;
-}
-
-PhaseSums phases_of(const std::vector<OutcomeRow>& outcomes) {
-  PhaseSums sums;
-  for (const OutcomeRow& one : outcomes) {
-    sums.run_s = std::max(sums.run_s, one.seconds);
-    if (was_evaluated(one)) sums.compile_s += one.compile_ms * 1e-3;
-    sums.device.waiting_s += one.phases.waiting_s;
-    sums.device.validation_s += one.phases.validation_s;
-    sums.device.timing_s += one.phases.timing_s;
-  }
-  return sums;
-}
-
 std::vector<NotedProposal> notes_of(const std::vector<OutcomeRow>& outcomes) {
   std::vector<NotedProposal> notes;
   for (const OutcomeRow& one : outcomes)
@@ -165,6 +132,39 @@ std::vector<std::string> questions_of(const RunReport& report, const Space& spac
 
 }  // namespace
 
+std::vector<FamilyReport> family_reports(const Space& space, const std::vector<OutcomeRow>& outcomes) {
+  std::vector<Tried> tried;
+  for (const OutcomeRow& one : outcomes)
+    if (was_evaluated(one)) tried.push_back({one.genome, one.latency_us});
+  std::vector<FamilyReport> reports;
+  for (const Family& family : space.families()) {
+    FamilyReport report;
+    report.family = family.name;
+    for (const Tried& one : tried) {
+      if (one.genome.family != family.name) continue;
+      ++report.tried;
+      if (!one.latency_us) continue;
+      ++report.valid;
+      report.best_us = std::min(report.best_us.value_or(*one.latency_us), *one.latency_us);
+    }
+    report.genes = gene_worths(space, family.name, tried);
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes) {
+  PhaseSums sums;
+  for (const OutcomeRow& one : outcomes) {
+    sums.run_s = std::max(sums.run_s, one.seconds);
+    if (was_evaluated(one)) sums.compile_s += one.compile_ms * 1e-3;
+    sums.device.waiting_s += one.phases.waiting_s;
+    sums.device.validation_s += one.phases.validation_s;
+    sums.device.timing_s += one.phases.timing_s;
+  }
+  return sums;
+}
+
 RunReport report_of(const Store& store, RunId run) {
   RunReport report;
   report.run = find_run(store, run);
@@ -175,9 +175,9 @@ RunReport report_of(const Store& store, RunId run) {
   const std::vector<OutcomeRow> outcomes = store.outcomes(run);
   for (const OutcomeRow& outcome : outcomes) ++report.verdicts[outcome.verdict];
   report.milestones = milestones_of(outcomes);
-  report.families = families_of(space, outcomes);
+  report.families = family_reports(space, outcomes);
   report.rejections = rejections_of(outcomes);
-  report.phases = phases_of(outcomes);
+  report.phases = phase_sums(outcomes);
   report.notes = notes_of(outcomes);
   report.questions = questions_of(report, space, outcomes);
   return report;

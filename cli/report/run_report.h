@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/run/rejections.h"
+#include "engine/space/space.h"
 #include "engine/strategy/gene_worth.h"
 #include "population/store/store.h"
 
@@ -59,6 +60,12 @@ struct RunReport {
   std::vector<NotedProposal> notes;
   std::vector<std::string> questions;  ///< What it leaves open, a sentence each.
 };
+
+/// A report for each family of the space. The outcomes may be of several runs.
+std::vector<FamilyReport> family_reports(const Space& space, const std::vector<OutcomeRow>& outcomes);
+
+/// Of one run.
+PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes);
 
 /// Throws usage_error when there is no such run, or it was imported without its task's files.
 RunReport report_of(const Store& store, RunId run);

@@ -214,17 +214,25 @@ std::string describe_occupancy(const Program& program, const Build& build, const
   return text;
 }
 
-double physical_floor_us(const Task& task, const Bindings& options, const Shape& shape, const DeviceInfo& device,
-                         bool cold) {
+double PhysicalFloor::us() const {
+  return std::max({arithmetic_us, memory_us, launch_us});
+}
+
+std::string_view PhysicalFloor::bound() const {
+  if (us() == launch_us) return "launch";
+  return us() == memory_us ? "memory" : "arithmetic";
+}
+
+PhysicalFloor physical_floor(const Task& task, const Bindings& options, const Shape& shape, const DeviceInfo& device,
+                             bool cold) {
   const Floor least = floor_of(task, options, shape);
-  const auto flops = static_cast<double>(least.flops);
   auto bytes = static_cast<double>(least.bytes);
   // A warm run may find in L2 whatever fits there; only the rest must cross the memory bus.
   if (!cold) bytes = std::max(0.0, bytes - static_cast<double>(device.l2_bytes));
-  double floor = device.launch_floor_us;
+  PhysicalFloor floor{.launch_us = device.launch_floor_us};
   const double peak = device.peak_tflops(parse_dtype(task.math));
-  if (peak > 0) floor = std::max(floor, flops / (peak * 1e6));
-  if (device.memory_gbytes_per_s > 0) floor = std::max(floor, bytes / (device.memory_gbytes_per_s * 1e3));
+  if (peak > 0) floor.arithmetic_us = static_cast<double>(least.flops) / (peak * 1e6);
+  if (device.memory_gbytes_per_s > 0) floor.memory_us = bytes / (device.memory_gbytes_per_s * 1e3);
   return floor;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/task/candidate.h"
@@ -28,11 +29,17 @@ std::optional<Failure> check_build(const Program& program, const Binary& binary,
 /// Occupancy of each launch of a shape, for people: "fp8_sdpa: 128 registers, 34816 B, 4 blocks/SM".
 std::string describe_occupancy(const Program& program, const Build& build, const DeviceLimits& limits);
 
-/// The time in microseconds that no correct run of the shape can beat. It is the largest of three: the arithmetic at
-/// the peak rate of the task's math, the compulsory traffic beyond the L2 cache at the memory's bandwidth, the launch
-/// floor.
-double physical_floor_us(const Task& task, const Bindings& options, const Shape& shape, const DeviceInfo& device,
-                         bool cold);
+/// Times in microseconds that no correct run of a shape can beat.
+struct PhysicalFloor {
+  double arithmetic_us = 0;  ///< At the peak rate of the task's math; 0 when the device has no such rate.
+  double memory_us = 0;      ///< The compulsory traffic at the memory's bandwidth; warm: what the L2 cache cannot hold.
+  double launch_us = 0;      ///< The launch floor.
+
+  double us() const;               ///< The largest.
+  std::string_view bound() const;  ///< Which one that is: "arithmetic", "memory" or "launch".
+};
+PhysicalFloor physical_floor(const Task& task, const Bindings& options, const Shape& shape, const DeviceInfo& device,
+                             bool cold);
 
 /// Why a timing is not believed (verdict impossible_time or harness_failed).
 std::optional<Failure> check_timing(const Timing& timing, double floor_us);

@@ -274,7 +274,8 @@ class Trial {
       return Failure{Verdict::harness_failed, "the device timed something else than it was asked to"};
     }
     const double floor_us =
-        physical_floor_us(setup_.options.task, setup_.options.target.options, timed.shape, setup_.options.device, cold);
+        physical_floor(setup_.options.task, setup_.options.target.options, timed.shape, setup_.options.device, cold)
+            .us();
     if (auto failure = check_timing(timing, floor_us)) return failure;
     evaluation_.timings.push_back(std::move(timing));
     return recheck(timed, rotation, answer.reply, set_bytes);

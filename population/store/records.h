@@ -160,10 +160,12 @@ struct OutcomeRow {
   std::string op;
   Genome genome;
   Verdict verdict = Verdict::harness_failed;
-  std::string reason;                ///< Of the verdict; empty for valid ones.
-  std::optional<double> latency_us;  ///< Valid ones.
-  double seconds = 0;                ///< Since the run was started.
-  std::string note;                  ///< A proposer's.
+  std::string reason;                            ///< Of the verdict; empty for valid ones.
+  std::optional<double> latency_us;              ///< Valid ones.
+  std::optional<double> worst_relative_l2 = {};  ///< Over the cases that ran, 0 without any; empty: no number.
+  std::optional<CandidateId> first_parent = {};
+  double seconds = 0;  ///< Since the run was started.
+  std::string note;    ///< A proposer's.
   double compile_ms = 0;
   PhaseTimes phases;
 };

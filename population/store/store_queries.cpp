@@ -161,7 +161,8 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
       "SELECT candidate.id, ticket, op, verdict, latency_us, "
       "       (julianday(recorded_at) - julianday(started_at)) * 86400.0, reason, genome, note, "
       "       (SELECT total(compile_ms) FROM build WHERE build.candidate = candidate.id), "
-      "       waiting_s, validation_s, timing_s "
+      "       waiting_s, validation_s, timing_s, worst_relative_l2, "
+      "       (SELECT parent FROM parent WHERE parent.candidate = candidate.id AND position = 0) "
       "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = candidate.run "
       "WHERE candidate.run = ? ORDER BY ticket";
   return read_rows(*database_, kSelect, run, [&](const Statement& row) {
@@ -177,6 +178,8 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
     outcome.note = row.text(8);
     outcome.compile_ms = row.number(9);
     outcome.phases = {row.number(10), row.number(11), row.number(12)};
+    outcome.worst_relative_l2 = row.optional_number(13);
+    if (!row.is_null(14)) outcome.first_parent = row.integer(14);
     return outcome;
   });
 }

@@ -190,11 +190,13 @@ TEST_CASE("the physical floor is the largest of launch, arithmetic and memory") 
   Task task = options.task;
   DeviceInfo device = options.device;
   const Shape& shape = task.shape("large");
-  CHECK(physical_floor_us(task, {}, shape, device, false) == 0.5);
+  CHECK(physical_floor(task, {}, shape, device, false).us() == 0.5);
+  CHECK(physical_floor(task, {}, shape, device, false).bound() == "launch");
   task.bytes = Expression::constant(std::int64_t{100'000'000});
   // 1000 GB/s: 100 us; a warm run may have found 1 MiB of it in L2.
-  CHECK_THAT(physical_floor_us(task, {}, shape, device, true), WithinRel(100.0, 1e-9));
-  CHECK_THAT(physical_floor_us(task, {}, shape, device, false), WithinRel(100.0 - 1.048576, 1e-9));
+  CHECK_THAT(physical_floor(task, {}, shape, device, true).us(), WithinRel(100.0, 1e-9));
+  CHECK_THAT(physical_floor(task, {}, shape, device, false).us(), WithinRel(100.0 - 1.048576, 1e-9));
+  CHECK(physical_floor(task, {}, shape, device, false).bound() == "memory");
 }
 
 TEST_CASE("a timing without samples or with NaN is a harness failure, one below the floor an impossible time") {

@@ -1,0 +1,15 @@
+# The script behind evo_embed_text: writes SOURCE from ENTRIES, "NAME=FILE|NAME=FILE".
+string(REPLACE "|" ";" entries "${ENTRIES}")
+set(code "// Made by cmake/write_embedded.cmake.\n#include <string_view>\n\nnamespace evo::embedded {\n")
+foreach(entry ${entries})
+  string(REGEX MATCH "^([^=]*)=(.*)$" matched "${entry}")
+  set(name "${CMAKE_MATCH_1}")
+  set(file "${CMAKE_MATCH_2}")
+  set(text "")
+  if(file)
+    file(READ "${file}" text)
+  endif()
+  string(APPEND code "extern const std::string_view ${name};\n"
+                     "const std::string_view ${name} = R\"embedded(${text})embedded\";\n")
+endforeach()
+file(WRITE "${SOURCE}" "${code}}  // namespace evo::embedded\n")
