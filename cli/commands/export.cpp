@@ -14,6 +14,7 @@
 #include "cli/subject/elite_table.h"
 #include "cli/subject/export_request.h"
 #include "cli/subject/lookup.h"
+#include "cli/subject/package_request.h"
 #include "cli/subject/restore.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
@@ -25,13 +26,14 @@
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "population/export/provenance.h"
+#include "population/package/package.h"
 #include "population/results/formats.h"
 
 namespace evo::cli {
 namespace {
 
 struct ExportCommandRequest {
-  std::string id;
+  std::vector<std::string> ids;
   EliteFilter filter;
   std::vector<std::string> options;
   std::string output;
@@ -80,7 +82,12 @@ bool written(const ExportCommandRequest& request, const std::string& text) {
 }
 
 int export_kernel(const ExportCommandRequest& request) {
-  const std::int64_t id = request.id.empty() ? 0 : parse_id("candidate", request.id);
+  if (request.ids.size() > 1) {
+    throw usage_error(
+        "one file holds one candidate: several go into a package (--format torch), and the best of each shape into one "
+        "file with --dispatch");
+  }
+  const std::int64_t id = request.ids.empty() ? 0 : parse_id("candidate", request.ids.front());
   const Store store = Store::open(request.database, Store::Mode::read);
   const Restored restored = restore(store, id != 0 ? id : choose(store, request));
   const ExportRequest kernel = export_request(restored);
@@ -102,16 +109,20 @@ std::string summary_of(const Provenance& provenance) {
   return text;
 }
 
-int export_several(const ExportCommandRequest& request) {
-  if (!request.id.empty()) {
+/// The best kernel of each timed shape.
+std::vector<ExportRequest> best_of_shapes(const Store& store, const ExportCommandRequest& request) {
+  if (!request.ids.empty()) {
     throw usage_error(
         "--dispatch takes the best of several runs: choose with --task, --device, --objective and --option, not with "
-        "an "
-        "ID");
+        "an ID");
   }
+  return dispatch_requests(store,
+                           {request.filter.task, request.filter.device, request.filter.objective, request.options});
+}
+
+int export_several(const ExportCommandRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
-  const std::vector<ExportRequest> kernels =
-      dispatch_requests(store, {request.filter.task, request.filter.device, request.filter.objective, request.options});
+  const std::vector<ExportRequest> kernels = best_of_shapes(store, request);
   if (!written(request, export_dispatch(kernels, request.launcher))) return kDone;
   const Provenance& first = kernels.front().provenance;
   std::size_t count = 0;
@@ -123,18 +134,55 @@ int export_several(const ExportCommandRequest& request) {
   return kDone;
 }
 
+// ---- Kernels as folders for other programs
+
+std::vector<ExportRequest> kernels_of(const Store& store, const ExportCommandRequest& request) {
+  if (request.dispatch) return best_of_shapes(store, request);
+  std::vector<CandidateId> ids;
+  for (const std::string& id : request.ids) ids.push_back(parse_id("candidate", id));
+  if (ids.empty()) ids.push_back(choose(store, request));
+  std::vector<ExportRequest> kernels;
+  for (const CandidateId id : ids) kernels.push_back(export_request(restore(store, id)));
+  return kernels;
+}
+
+int export_package(const ExportCommandRequest& request, const PackageFormat& format) {
+  if (!request.run.empty())
+    throw usage_error(fmt::format("--run goes with the results of runs, not with {}: name candidates", format.name));
+  if (request.output.empty() || request.output == "-")
+    throw usage_error(fmt::format("{} is a folder: name it with -o DIR", format.title));
+  const Store store = Store::open(request.database, Store::Mode::read);
+  const PackageRequest package = package_request(kernels_of(store, request), request.launcher);
+  const SourceTree files = format.write(package);
+  write_folder(request.output, files);
+  const Provenance& first = package.kernels.front().provenance;
+  fmt::print("{}: {} of {} on {}, {} files\n", request.output, format.title, first.task, first.device.name,
+             files.size());
+  for (const ExportRequest& kernel : package.kernels) fmt::print("{}", summary_of(kernel.provenance));
+  fmt::print("in that folder:  {}\n", format.use);
+  return kDone;
+}
+
 // ---- The results of runs
 
-std::vector<std::string> format_names() {
+std::vector<std::string> result_format_names() {
   std::vector<std::string> names;
   for (const ResultFormat& format : result_formats()) names.emplace_back(format.name);
+  return names;
+}
+
+std::vector<std::string> package_format_names() {
+  std::vector<std::string> names;
+  for (const PackageFormat& format : package_formats()) names.emplace_back(format.name);
   return names;
 }
 
 const ResultFormat& format_of(const std::string& name) {
   const auto found = std::ranges::find(result_formats(), name, &ResultFormat::name);
   if (found != result_formats().end()) return *found;
-  throw unknown_name("format", name, format_names());
+  std::vector<std::string> names = result_format_names();
+  for (std::string& package : package_format_names()) names.push_back(std::move(package));
+  throw unknown_name("format", name, names);
 }
 
 bool ranks_alike(const RunInfo& a, const RunInfo& b) {
@@ -175,12 +223,15 @@ std::string results_text(const Results& results, const std::string& output) {
 }
 
 int export_results(const ExportCommandRequest& request) {
-  if (request.dispatch || !request.id.empty()) {
-    throw usage_error("--format writes the results of runs: name a --run or a --task, not an ID or --dispatch");
-  }
-  if (!request.launcher.empty()) throw usage_error("--name names a kernel's launcher: it does not go with --format");
-  const Store store = Store::open(request.database, Store::Mode::read);
   const ResultFormat& format = format_of(request.format);
+  const auto refuse = [&](const std::string& what) {
+    throw usage_error(
+        fmt::format("--format {} writes the results of runs: name a --run or a --task, not {}", format.name, what));
+  };
+  if (!request.ids.empty()) refuse("an ID");
+  if (request.dispatch) refuse("--dispatch");
+  if (!request.launcher.empty()) refuse("a kernel's --name");
+  const Store store = Store::open(request.database, Store::Mode::read);
   const Results results = results_of(store, runs_of(store, request));
   const std::string text = format.write(results);
   if (request.output.empty() || request.output == "-") {
@@ -195,6 +246,8 @@ int export_results(const ExportCommandRequest& request) {
 int export_any(const ExportCommandRequest& request) {
   if (!request.options.empty() && !request.dispatch)
     throw usage_error("--option goes with --dispatch: name an --objective instead");
+  const auto package = std::ranges::find(package_formats(), request.format, &PackageFormat::name);
+  if (package != package_formats().end()) return export_package(request, *package);
   if (!request.format.empty()) return export_results(request);
   if (!request.run.empty()) throw usage_error("--run goes with --format: it names the run whose results to write");
   return request.dispatch ? export_several(request) : export_kernel(request);
@@ -205,9 +258,12 @@ int export_any(const ExportCommandRequest& request) {
 void add_export(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<ExportCommandRequest>();
   CLI::App* command = app.add_subcommand(
-      "export", "Write a kernel as one self-contained .cu file, or the results of runs in a common format");
+      "export",
+      "Write a kernel as one self-contained .cu file or a package, or the results of runs in a common format");
   command
-      ->add_option("ID", request->id, "The candidate's number (default: the best elite of the newest run's objective)")
+      ->add_option("ID", request->ids,
+                   "The candidate's number (default: the best elite of the newest run's objective); a package takes "
+                   "several of one task")
       ->type_name("");
   command->add_option("--task", request->filter.task, "Export the best kernel of this task")->type_name("TASK");
   command->add_option("--device", request->filter.device, "Export the best kernel of this device")->type_name("DEVICE");
@@ -217,7 +273,7 @@ void add_export(CLI::App& app, Invocation& invocation) {
                     "Write the best kernel of each timed shape into one file, which selects among them at run time");
   command
       ->add_option("--name", request->launcher,
-                   "The launcher's name, for several files in one program (default: evo_TASK)")
+                   "The launcher's name, for several files in one program, or the package's (default: evo_TASK)")
       ->type_name("NAME");
   command
       ->add_option("--option", request->options,
@@ -226,14 +282,17 @@ void add_export(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME=VALUE");
   command
       ->add_option("--format", request->format,
-                   fmt::format("Instead of a kernel, every evaluated candidate: {} (docs/store.md)",
-                               fmt::join(format_names(), ", ")))
+                   fmt::format("Instead of a .cu file, a package with the kernels: {} (docs/export.md); or every "
+                               "evaluated candidate: {} (docs/store.md)",
+                               fmt::join(package_format_names(), ", "), fmt::join(result_format_names(), ", ")))
       ->type_name("FORMAT");
   command
       ->add_option("--run", request->run,
                    "With --format: only this run (default: all runs of the newest run's task, device and objective)")
       ->type_name("RUN");
-  command->add_option("-o,--output", request->output, "The file to write (default: standard output)")
+  command
+      ->add_option("-o,--output", request->output,
+                   "The file to write (default: standard output); of a package the folder")
       ->type_name("FILE");
   add_database_option(*command, request->database);
   command->callback([request, &invocation] { invocation.action = [request] { return export_any(*request); }; });

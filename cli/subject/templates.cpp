@@ -68,7 +68,7 @@ bool is_template(const fs::path& file, const fs::path& root) {
   const fs::path relative = file.lexically_relative(root);
   if (std::distance(relative.begin(), relative.end()) > 2 && *std::next(relative.begin()) == "source") return true;
   return extension == ".json" || extension == ".cu" || extension == ".cuh" || extension == ".npy" ||
-         extension == ".bin";
+         extension == ".bin" || extension == ".py";
 }
 
 bool is_inside(const fs::path& file, const fs::path& root) {

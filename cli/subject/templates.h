@@ -12,7 +12,7 @@ namespace evo::cli {
 /// Throws usage_error that says where it looked, or what is wrong with the folder that was named.
 std::filesystem::path find_templates(const std::string& wish);
 
-/// Reads the regular files *.json, *.cu, *.cuh, *.npy and *.bin below `folder`. Hidden files are left out. Throws
+/// Reads the regular files *.json, *.cu, *.cuh, *.npy, *.bin and *.py below `folder`. Hidden files are left out. Throws
 /// usage_error for links that leave the folder, files above 1 MiB, more than 10,000 files, and what cannot be
 /// read.
 SourceTree read_templates(const std::filesystem::path& folder);

@@ -568,7 +568,7 @@ class TaskLoader {
     std::set<std::string> covered;
     for (const auto& [path, content] : tree_)
       if (path.starts_with(task_.name + "/") && !is_mutant_file(path, task_.name) &&
-          !path.starts_with(task_.name + "/stages."))
+          !path.starts_with(task_.name + "/stages.") && path != torch_reference_path(task_.name))
         covered.insert(path);
     // What they name of include/, and what that names: other tasks' includes do not touch this one.
     std::vector<std::string> unread(covered.begin(), covered.end());
@@ -668,6 +668,10 @@ Bindings Task::default_options() const {
 
 bool is_mutant_file(std::string_view path, std::string_view task) {
   return path.starts_with(task) && path.substr(task.size()).starts_with("/mutants/");
+}
+
+std::string torch_reference_path(std::string_view task) {
+  return std::string(task) + "/reference.py";
 }
 
 std::vector<std::string> task_names(const SourceTree& tree) {

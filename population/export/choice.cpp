@@ -113,6 +113,41 @@ std::string size_groups_text(const std::vector<std::vector<std::string>>& groups
   return fmt::format("{}", fmt::join(logarithms, " and "));
 }
 
+double warm_us(const Provenance& provenance, const Shape& shape) {
+  for (const Timing& timing : provenance.timings) {
+    if (!timing.cold && timing.shape == shape.name) return timing.median_us;
+  }
+  throw usage_error(
+      fmt::format("nothing to export: candidate {} has no latency for shape {}", provenance.candidate, shape.name));
+}
+
+std::vector<Measured> measured_of(const std::vector<Specialised>& specialisations) {
+  std::vector<Measured> measured;
+  for (std::size_t kernel = 0; kernel < specialisations.size(); ++kernel) {
+    const Provenance& provenance = specialisations[kernel].request->provenance;
+    for (const Shape& shape : provenance.target.timed) {
+      if (!is_of(shape, specialisations[kernel].values)) continue;
+      for (const Measured& other : measured) {
+        if (other.shape->parameters != shape.parameters) continue;
+        throw usage_error(fmt::format("shape {} has two kernels, of candidates {} and {}: give each shape to one",
+                                      shape.name, specialisations[other.kernel].request->provenance.candidate,
+                                      provenance.candidate));
+      }
+      measured.push_back({kernel, &shape, warm_us(provenance, shape)});
+    }
+  }
+  const Task& task = specialisations.front().request->task;
+  const auto volume = [&](const Measured& m) {
+    double product = 1;
+    for (const std::string& name : task.shape_parameters)
+      product *= static_cast<double>(std::get<std::int64_t>(m.shape->parameters.at(name)));
+    return product;
+  };
+  std::stable_sort(measured.begin(), measured.end(),
+                   [&](const Measured& a, const Measured& b) { return volume(a) < volume(b); });
+  return measured;
+}
+
 std::string choice_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured) {
   const ExportRequest& request = *specialisations.front().request;
   const Task& task = request.task;

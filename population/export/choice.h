@@ -15,6 +15,13 @@ std::vector<std::vector<std::string>> size_groups(const Task& task, const Bindin
 /// "log(B * H) and log(S)"
 std::string size_groups_text(const std::vector<std::vector<std::string>>& groups);
 
+/// The median with warm caches. Throws usage_error when the shape was not timed.
+double warm_us(const Provenance& provenance, const Shape& shape);
+
+/// The timed shapes of all kernels, by size, so that the smaller of equally near shapes comes first, whatever order the
+/// kernels came in. Throws usage_error when a shape has two kernels.
+std::vector<Measured> measured_of(const std::vector<Specialised>& specialisations);
+
 /// The functions that choose a kernel, within the host namespace.
 std::string choice_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured);
 

@@ -12,6 +12,7 @@
 #include "engine/base/mean.h"
 #include "engine/base/text.h"
 #include "engine/task/scope.h"
+#include "population/export/choice.h"
 #include "population/export/host_code.h"
 #include "population/export/kernel_source.h"
 #include "population/export/main_code.h"
@@ -41,30 +42,6 @@ void require_complete(const ExportRequest& request) {
     throw usage_error("nothing to export: a kernel and a reference are needed for each specialisation");
   }
   if (request.provenance.target.timed.empty()) throw usage_error("nothing to export: the objective has no timed shape");
-}
-
-std::string suffix_of(const Bindings& specialisation) {
-  std::string suffix;
-  for (const auto& [name, value] : specialisation) {
-    suffix += (suffix.empty() ? "" : "_") + name + expr::to_string(value);
-  }
-  std::replace_if(
-      suffix.begin(), suffix.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
-  return suffix;
-}
-
-Specialised specialised_program(const ExportRequest& request, std::size_t program, const FileNames& names,
-                                const std::string& prefix) {
-  const Bindings& values = request.programs[program].specialisation;
-  const std::string constants = suffix_of(values);
-  Specialised specialised{&request, program, names, values, prefix, {}, {}};
-  specialised.suffix += (prefix.empty() || constants.empty() ? "" : "_") + constants;
-  specialised.name_space = names.name_space(specialised.suffix.empty() ? "kernels" : specialised.suffix);
-  Bindings known = request.provenance.device.facts;
-  known.insert(request.provenance.target.options.begin(), request.provenance.target.options.end());
-  known.insert(values.begin(), values.end());
-  specialised.scope = scope_of(request.family, request.provenance.genome, known);
-  return specialised;
 }
 
 /// NVRTC, which has no host compiler, sees the kernels alone.
@@ -128,22 +105,6 @@ void require_exportable(const ExportRequest& request) {
   require_names(request);
 }
 
-enum class Naming { by_specialisation, numbered };
-
-/// Every program of every request, in the file's order. `numbered`: names carry the kernel's number, as
-/// several kernels have one specialisation.
-std::vector<Specialised> specialised_of(const std::vector<ExportRequest>& requests, const FileNames& names,
-                                        Naming naming) {
-  std::vector<Specialised> all;
-  for (const ExportRequest& request : requests) {
-    for (std::size_t program = 0; program < request.programs.size(); ++program) {
-      const std::string prefix = naming == Naming::numbered ? fmt::format("k{}", all.size()) : "";
-      all.push_back(specialised_program(request, program, names, prefix));
-    }
-  }
-  return all;
-}
-
 /// The launcher's name, which is the task's where none is asked for. Throws usage_error for what cannot be one.
 std::string launcher_of(const Task& task, const std::string& wish) {
   if (wish.empty()) return default_launcher(task.name);
@@ -158,47 +119,7 @@ FileNames names_of(const std::string& launcher, const std::string& provenance) {
   return {launcher, hash_hex(provenance).substr(0, kDigits)};
 }
 
-/// The median with warm caches. Throws usage_error when the shape was not timed.
-double warm_us(const Provenance& provenance, const Shape& shape) {
-  for (const Timing& timing : provenance.timings) {
-    if (!timing.cold && timing.shape == shape.name) return timing.median_us;
-  }
-  throw usage_error(
-      fmt::format("nothing to export: candidate {} has no latency for shape {}", provenance.candidate, shape.name));
-}
-
-bool is_of(const Shape& shape, const Bindings& specialisation) {
-  return std::all_of(specialisation.begin(), specialisation.end(),
-                     [&](const auto& constant) { return shape.parameters.at(constant.first) == constant.second; });
-}
-
-/// By size, so that the smaller of equally near shapes comes first, whatever order the kernels came in.
-std::vector<Measured> measured_of(const std::vector<Specialised>& specialisations) {
-  std::vector<Measured> measured;
-  for (std::size_t kernel = 0; kernel < specialisations.size(); ++kernel) {
-    const Provenance& provenance = specialisations[kernel].request->provenance;
-    for (const Shape& shape : provenance.target.timed) {
-      if (!is_of(shape, specialisations[kernel].values)) continue;
-      for (const Measured& other : measured) {
-        if (other.shape->parameters != shape.parameters) continue;
-        throw usage_error(fmt::format("shape {} has two kernels, of candidates {} and {}: give each shape to one",
-                                      shape.name, specialisations[other.kernel].request->provenance.candidate,
-                                      provenance.candidate));
-      }
-      measured.push_back({kernel, &shape, warm_us(provenance, shape)});
-    }
-  }
-  const Task& task = specialisations.front().request->task;
-  const auto volume = [&](const Measured& m) {
-    double product = 1;
-    for (const std::string& name : task.shape_parameters)
-      product *= static_cast<double>(std::get<std::int64_t>(m.shape->parameters.at(name)));
-    return product;
-  };
-  std::stable_sort(measured.begin(), measured.end(),
-                   [&](const Measured& a, const Measured& b) { return volume(a) < volume(b); });
-  return measured;
-}
+}  // namespace
 
 void require_alike(const std::vector<ExportRequest>& requests) {
   if (requests.empty()) throw usage_error("nothing to export: no kernel was given");
@@ -215,8 +136,6 @@ void require_alike(const std::vector<ExportRequest>& requests) {
                     a.candidate, b.candidate));
   }
 }
-
-}  // namespace
 
 std::string export_cuda(const ExportRequest& request, const std::string& launcher) {
   require_exportable(request);

@@ -24,6 +24,9 @@ std::string export_cuda(const ExportRequest& request, const std::string& launche
 /// export_cuda.
 std::string export_dispatch(const std::vector<ExportRequest>& requests, const std::string& launcher = {});
 
+/// Throws usage_error unless the kernels can stand behind one launcher: of one task, device and set of options.
+void require_alike(const std::vector<ExportRequest>& requests);
+
 /// A program for nvcc that checks the launcher of an exported file, which is compiled beside it without EVO_MAIN: the
 /// main of export_cuda, but with the reference and the limits of these requests, whatever the file says. One request
 /// for each kernel of the file.

@@ -62,10 +62,10 @@ inline bool within(std::initializer_list<Checked> values, long long least, long 
   return true;
 }
 @WITHIN_REALS@
-// Whether device memory may begin there.
-inline bool aligned(std::initializer_list<const void*> addresses) {
+// Whether none is null and all are multiples of `bytes`.
+inline bool aligned(std::initializer_list<const void*> addresses, std::uintptr_t bytes) {
   for (const void* address : addresses) {
-    if (address == nullptr || reinterpret_cast<std::uintptr_t>(address) % 256 != 0) return false;
+    if (address == nullptr || reinterpret_cast<std::uintptr_t>(address) % bytes != 0) return false;
   }
   return true;
 }
@@ -586,17 +586,19 @@ const std::string_view kMainBuffers = R"cuda(
 // Device memory by index.
 class Buffers {
  public:
-  Buffers() = default;
+  // `further`: each buffer begins so many bytes behind a multiple of 256.
+  explicit Buffers(size_t further = 0) : further_(further) {}
   ~Buffers() {
-    for (void* buffer : addresses_) cudaFree(buffer);
+    for (void* buffer : addresses_) cudaFree(static_cast<char*>(buffer) - further_);
   }
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
   void* add(size_t bytes) {
     const size_t size = std::max<size_t>(bytes, 1);
-    void* buffer = nullptr;
-    check(cudaMalloc(&buffer, size), "cudaMalloc");
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, size + further_), "cudaMalloc");
+    char* const buffer = static_cast<char*>(memory) + further_;
     addresses_.push_back(buffer);
     // Not-a-number in every floating point format: what is not written cannot look right.
     check(cudaMemset(buffer, 0xff, size), "cudaMemset");
@@ -606,6 +608,7 @@ class Buffers {
   const std::vector<void*>& addresses() const { return addresses_; }
 
  private:
+  size_t further_;
   std::vector<void*> addresses_;
 };
 
@@ -794,12 +797,12 @@ class Refusals {
       for (const long long size : {0LL, -1LL, p[k] - 1, p[k] + 1, 2 * p[k], 2147483647LL}) refuses_size(k, size);
     }
     for (size_t i = 0; i < tensors.size(); ++i) {
-      refuses_address(tensors[i].name, addresses_[i], nullptr);
-      refuses_address(tensors[i].name, addresses_[i], static_cast<char*>(addresses_[i]) + 16);
+      refuses_address(tensors[i].name, addresses_[i], nullptr, "null");
+      refuses_address(tensors[i].name, addresses_[i], static_cast<char*>(addresses_[i]) + @MISALIGNED@, "@MISALIGNED@ bytes further");
     }
     if (needed > 0) {
-      refuses_address("workspace", workspace_, nullptr);
-      refuses_address("workspace", workspace_, static_cast<char*>(workspace_) + 16);
+      refuses_address("workspace", workspace_, nullptr, "null");
+      refuses_address("workspace", workspace_, static_cast<char*>(workspace_) + 16, "16 bytes further");
     }
     const cudaError_t ended = cudaDeviceSynchronize(), last = cudaGetLastError();
     if (ended != cudaSuccess || last != cudaSuccess) note(std::string("a call that left an error: ") + cudaGetErrorString(ended != cudaSuccess ? ended : last));
@@ -821,10 +824,10 @@ class Refusals {
     p_[k] = kept;
   }
 
-  void refuses_address(const std::string& name, void*& place, void* address) {
+  void refuses_address(const std::string& name, void*& place, void* address, const std::string& what) {
     void* const kept = place;
     place = address;
-    refuses(name + (address == nullptr ? " = null" : " 16 bytes further"));
+    refuses(name + " at " + what);
     place = kept;
   }
 
@@ -865,6 +868,18 @@ inline bool parse(const char* text, long long* p) {
   return true;
 }
 
+// Whether a call is right whose tensors begin no more than @ALIGNMENT@ bytes behind a multiple of 256, as views do.
+inline bool right_for_views(const std::vector<Tensor>& tensors, const std::vector<Bytes>& elements, void* workspace, const long long* p, const std::vector<Bytes>& wanted) {
+  Buffers views(@ALIGNMENT@);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    views.add(bytes_for(tensors[i].dtype, extent(tensors[i])));
+    if (!tensors[i].output@OR_INOUT@) upload(views[i], tensors[i], tensors[i].dtype, elements[i]);
+  }
+  check(call(views.addresses(), workspace, p, nullptr), "@LAUNCHER@ of views");
+  check(cudaDeviceSynchronize(), "@LAUNCHER@ of views");
+  return right(tensors, views, @EQUAL_ARGUMENT@wanted, "of views");
+}
+
 inline int run(const long long* p, bool timed) {
   const std::vector<Tensor> tensors = tensors_of(p);
   std::vector<Bytes> elements;
@@ -891,6 +906,7 @@ inline int run(const long long* p, bool timed) {
 @RESTORE@  check(call(buffers.addresses(), workspace, p, nullptr), "@LAUNCHER@");
   check(cudaDeviceSynchronize(), "@LAUNCHER@");
   if (!right(tensors, buffers, @EQUAL_ARGUMENT@wanted, "first call")) return 1;
+  if (!right_for_views(tensors, elements, workspace, p, wanted)) return 1;
   if (!guarded.untouched()) return std::printf("  workspace    WRONG (written beyond its %zu bytes)\n", workspace_bytes(p)), 1;
   if (!Refusals(tensors, buffers, workspace, p).right()) return 1;
   if (!timed) return 0;

@@ -163,7 +163,8 @@ class LaunchWriter {
 
   /// Rounded up so that the next workspace is aligned.
   std::string padded_bytes(const WorkspaceSpec& workspace) const {
-    return fmt::format("({} + 255LL) / 256LL * 256LL", cpp(workspace.bytes));
+    return fmt::format("({0} + {1}LL) / {2}LL * {2}LL", cpp(workspace.bytes), kWorkspaceAlignment - 1,
+                       kWorkspaceAlignment);
   }
 
   /// What the launch function and those that answer for it ask first.
@@ -323,7 +324,8 @@ class LaunchWriter {
     if (used.empty()) return "  (void)workspace;\n" + null_workspaces();
     std::string code = fmt::format("  const Workspaces{0} bytes = workspaces{0}({1});\n", tail_of(specialised_),
                                    signature_of(request_).shape);
-    code += "  if (bytes.all > 0 && !aligned({workspace})) return cudaErrorInvalidValue;\n";
+    code += fmt::format("  if (bytes.all > 0 && !aligned({{workspace}}, {})) return cudaErrorInvalidValue;\n",
+                        kWorkspaceAlignment);
     code += "  char* next = static_cast<char*>(workspace);\n";
     for (const WorkspaceSpec* workspace : used) {
       code += fmt::format("  void* {0} = bytes.{0} > 0 ? next : nullptr;\n  next += bytes.{0};\n",
@@ -546,13 +548,14 @@ class LauncherWriter {
       strided = strided || !place.tensor->strides.empty();
     }
     doc += fmt::format(
-        "// Tensors are device memory, row-major and densely packed{}; their addresses are multiples of 256, "
-        "as cudaMalloc's.\n",
-        strided ? " but where strides are given" : "");
+        "// Tensors are device memory, row-major and densely packed{}; their addresses are multiples of {}.\n",
+        strided ? " but where strides are given" : "", kTensorAlignment);
     if (workspace_) {
       doc += fmt::format(
-          "//   workspace  device memory of {}_workspace_bytes(...) bytes, aligned likewise, for this call alone\n",
-          name());
+          "//   workspace  device memory of {}_workspace_bytes(...) bytes for this call alone; its address is a "
+          "multiple "
+          "of {}, as cudaMalloc's\n",
+          name(), kWorkspaceAlignment);
     }
     if (choosing_) doc += fmt::format("// {}_kernel(...) tells which kernel runs.\n", name());
     if (const auto filled = filled_variables(specialisations_); !filled.empty())
@@ -637,8 +640,8 @@ class LauncherWriter {
   std::string launcher() const {
     std::string code = "\n" + doc() + head(") {");
     code += fmt::format("  if ({}) return cudaErrorInvalidValue;\n", signature_.not_positive);
-    code += fmt::format("  if (!{}({{{}}})) return cudaErrorInvalidValue;\n", host("aligned"),
-                        fmt::join(signature_.arguments, ", "));
+    code += fmt::format("  if (!{}({{{}}}, {})) return cudaErrorInvalidValue;\n", host("aligned"),
+                        fmt::join(signature_.arguments, ", "), kTensorAlignment);
     code += open();
     for (std::size_t i = 0; i < specialisations_.size(); ++i) {
       std::vector<std::string> arguments = signature_.arguments;

@@ -14,6 +14,7 @@
 #include "engine/task/plan_resolution.h"
 #include "population/export/argument_code.h"
 #include "population/export/fixed_text.h"
+#include "population/export/host_code.h"
 #include "population/export/kernel_source.h"
 #include "population/export/main_numbers.h"
 #include "population/export/text.h"
@@ -93,6 +94,9 @@ class MainWriter {
                                 "    if (tensor.any_of_equal >= 0) accept_equal(tensor, tensors[among], "
                                 "elements[among], wanted[i], got);\n")},
         {"@ORACLE_INOUT@", only(inout, "  restore_wanted(tensors, oracle, elements);\n")},
+        {"@ALIGNMENT@", std::to_string(kTensorAlignment)},
+        {"@MISALIGNED@", std::to_string(kTensorAlignment / 2)},
+        {"@OR_INOUT@", only(inout, " || tensors[i].inout")},
         {"@RESTORE@", only(inout, "  restore(tensors, buffers, elements);\n")},
         {"@CALL_AGAIN@", only(inout, fmt::format("  restore(tensors, buffers, elements);\n"
                                                  "  check(call(buffers.addresses(), workspace, p, nullptr), \"{0}\");\n"

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "engine/base/text.h"
 #include "engine/task/kernel_functions.h"
+#include "engine/task/scope.h"
 
 namespace evo {
 namespace {
@@ -54,7 +56,48 @@ void rename(KernelBlock& block, const std::string& source, const Specialised& sp
     block.renamed[name] = fmt::format("{}{}_{}", name, suffix, specialised.names.content);
 }
 
+std::string suffix_of(const Bindings& specialisation) {
+  std::string suffix;
+  for (const auto& [name, value] : specialisation) {
+    suffix += (suffix.empty() ? "" : "_") + name + expr::to_string(value);
+  }
+  std::replace_if(
+      suffix.begin(), suffix.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+  return suffix;
+}
+
+Specialised specialised_program(const ExportRequest& request, std::size_t program, const FileNames& names,
+                                const std::string& prefix) {
+  const Bindings& values = request.programs[program].specialisation;
+  const std::string constants = suffix_of(values);
+  Specialised specialised{&request, program, names, values, prefix, {}, {}};
+  specialised.suffix += (prefix.empty() || constants.empty() ? "" : "_") + constants;
+  specialised.name_space = names.name_space(specialised.suffix.empty() ? "kernels" : specialised.suffix);
+  Bindings known = request.provenance.device.facts;
+  known.insert(request.provenance.target.options.begin(), request.provenance.target.options.end());
+  known.insert(values.begin(), values.end());
+  specialised.scope = scope_of(request.family, request.provenance.genome, known);
+  return specialised;
+}
+
 }  // namespace
+
+std::vector<Specialised> specialised_of(const std::vector<ExportRequest>& requests, const FileNames& names,
+                                        Naming naming) {
+  std::vector<Specialised> all;
+  for (const ExportRequest& request : requests) {
+    for (std::size_t program = 0; program < request.programs.size(); ++program) {
+      const std::string prefix = naming == Naming::numbered ? fmt::format("k{}", all.size()) : "";
+      all.push_back(specialised_program(request, program, names, prefix));
+    }
+  }
+  return all;
+}
+
+bool is_of(const Shape& shape, const Bindings& specialisation) {
+  return std::all_of(specialisation.begin(), specialisation.end(),
+                     [&](const auto& constant) { return shape.parameters.at(constant.first) == constant.second; });
+}
 
 std::string kernel_of(const LaunchSpec& launch, const Specialised& specialised) {
   return launch.kernel_name.render(specialised.scope);

@@ -29,6 +29,18 @@ struct Specialised {
   Bindings scope;          ///< Everything that is known before a launch, folded into the host code.
 };
 
+enum class Naming {
+  by_specialisation,
+  numbered,  ///< Names carry the kernel's number, as several kernels have one specialisation.
+};
+
+/// Every program of every request, in order. They refer to the requests.
+std::vector<Specialised> specialised_of(const std::vector<ExportRequest>& requests, const FileNames& names,
+                                        Naming naming);
+
+/// Whether a shape is of the specialisation.
+bool is_of(const Shape& shape, const Bindings& specialisation);
+
 /// A shape that was timed, and the kernel that was fastest at it.
 struct Measured {
   std::size_t kernel = 0;  ///< Index into the file's kernels.

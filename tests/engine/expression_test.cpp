@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "engine/expression/expression_cpp.h"
+#include "engine/expression/expression_python.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -315,4 +316,20 @@ TEST_CASE("an expression that would be too long as C++ is refused before it is w
     INFO(text);
     CHECK_THAT(complaint_of([&] { expr::to_cpp(parse(text), {}); }), ContainsSubstring("too long as C++"));
   }
+}
+
+TEST_CASE("an expression is written as Python with what is known folded into it") {
+  const Bindings known = {{"layout", std::string("nk")}, {"tile", std::int64_t{64}}, {"scale", 0.5}};
+  const auto python = [&](std::string_view text) { return expr::to_python(Expression::parse(text), known); };
+  CHECK(python("layout == 'nk' ? N : K") == "N");
+  CHECK(python("ceil_div(S, tile)") == "(-(-S // 64))");
+  CHECK(python("S / 2 + min(S, D, 8)") == "((S // 2) + min(S, D, 8))");
+  CHECK(python("S * scale / 2") == "((S * 0.5) / 2)");
+  CHECK(python("M % 8 == 0 && layout == 'nk'") == "((M % 8) == 0)");
+  CHECK(python("M <= N && !(D in (64, 128)) || 1 < M < N") ==
+        "(((M <= N) and (not (D in (64, 128,)))) or (1 < M < N))");
+  CHECK(python("causal ? M : N") == "(M if causal else N)");
+  CHECK(python("pow2(S) && log2(S) > 3") == "((S > 0 and (S & (S - 1)) == 0) and (((S).bit_length() - 1) > 3))");
+  CHECK(expr::python_literal(std::string("a \"b\" \\")) == "\"a \\\"b\\\" \\\\\"");
+  CHECK(expr::python_literal(true) == "True");
 }

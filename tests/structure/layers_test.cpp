@@ -33,7 +33,7 @@ const std::vector<Layer> kLayers = {
       "evaluator/vgpu/ptx", "evaluator/vgpu/numbers", "evaluator/vgpu/machine", "evaluator/vgpu/decode",
       "evaluator/vgpu/isa", "evaluator/vgpu/sanitiser", "evaluator/vgpu/cost", "evaluator/vgpu", "evaluator/worker",
       "evaluator/pipeline"}},
-    {"population", {"engine"}, {"population/store", "population/export", "population/results"}},
+    {"population", {"engine"}, {"population/store", "population/export", "population/package", "population/results"}},
     {"cli",
      {"engine", "evaluator", "population"},
      {"cli/text", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/run", "cli/report", "cli/selftest",

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "population/export/specialised.h"
+#include "population/package/package.h"
+
+/// A call of the exported kernels as torch sees it: tensors with dtypes and shapes, sizes that follow from them.
+namespace evo {
+
+/// The names of a dtype in torch.
+struct TorchDType {
+  DType dtype;
+  std::string_view python;  ///< "torch.float16"
+  std::string_view scalar;  ///< "Half", of ScalarType
+};
+/// Every dtype that torch has.
+const std::vector<TorchDType>& torch_dtypes();
+
+struct TorchTensor {
+  const Tensor* tensor = nullptr;
+  std::string name;     ///< In Python and C++.
+  std::string pointer;  ///< The launcher's type: "const float*".
+  const TorchDType* dtype = nullptr;
+  bool output = false;
+  bool read = false;  ///< An input, or an output that holds values before the call.
+};
+
+/// Where a size is read: dimension `dim` of `tensor`.
+struct TorchSize {
+  std::string parameter;
+  std::size_t tensor = 0;  ///< Index into the call's tensors, which is read.
+  std::size_t dim = 0;
+  bool argument = false;  ///< No tensor that is read tells it: an argument of the call.
+};
+
+struct TorchCall {
+  const Task* task = nullptr;
+  Bindings options;
+  std::vector<TorchTensor> tensors;  ///< In the launcher's order: inputs, then outputs.
+  std::vector<TorchSize> sizes;      ///< In the order of the task's shape parameters.
+
+  std::vector<const TorchTensor*> read() const;     ///< In order.
+  std::vector<const TorchTensor*> outputs() const;  ///< In order.
+  std::vector<std::string> size_arguments() const;  ///< The parameters that are arguments.
+};
+
+/// Throws usage_error for a tensor that torch cannot hold: of a dtype that it lacks, or an output with strides.
+TorchCall torch_call(const ExportRequest& request);
+
+/// The dims as Python: "(B, H, S, D)".
+std::string python_shape(const Tensor& tensor, const Bindings& options);
+
+/// "(q, k, v)" without the parentheses.
+std::string names_of(const std::vector<const TorchTensor*>& tensors);
+
+/// Under what condition there is a kernel for a size, as Python: "(D == 64 or D == 128) and M % 8 == 0". Where several
+/// kernels have one specialisation the size must meet what each of them requires.
+std::string python_support(const std::vector<Specialised>& kernels);
+
+}  // namespace evo

@@ -1,0 +1,444 @@
+#include "population/package/torch_package.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "engine/device/device_kind.h"
+#include "engine/expression/expression_python.h"
+#include "engine/task/limits.h"
+#include "population/export/export.h"
+#include "population/export/host_code.h"
+#include "population/export/provenance.h"
+#include "population/export/text.h"
+#include "population/package/torch_binding.h"
+#include "population/package/torch_text.h"
+
+namespace evo {
+namespace {
+
+using Replacements = std::vector<std::pair<std::string_view, std::string>>;
+
+/// Fit for a string of Python, of TOML and for Markdown.
+std::string plain_text(const std::string& text) {
+  std::string plain = comment_safe(text);
+  std::ranges::replace(plain, '"', '\'');
+  std::ranges::replace(plain, '\\', '/');
+  return plain;
+}
+
+/// The shapes that there are kernels for, to test with: the timed ones, and the smallest of the others.
+std::vector<Shape> shapes_to_test(const std::vector<Specialised>& kernels) {
+  constexpr std::size_t kOthers = 3;
+  std::vector<Shape> timed;
+  std::map<std::int64_t, Shape> others;  // by elements
+  const auto add = [](std::vector<Shape>& to, const Shape& shape) {
+    const auto same = [&](const Shape& known) { return known.parameters == shape.parameters; };
+    if (std::ranges::none_of(to, same)) to.push_back(shape);
+  };
+  for (const Specialised& kernel : kernels) {
+    const Target& target = kernel.request->provenance.target;
+    for (const Shape& shape : target.timed)
+      if (is_of(shape, kernel.values)) add(timed, shape);
+    for (const Shape& shape : target.validated) {
+      if (!is_of(shape, kernel.values)) continue;
+      Bindings known = target.options;
+      known.insert(shape.parameters.begin(), shape.parameters.end());
+      std::int64_t elements = 0;
+      for (const TensorPlace& place : present_tensors(*kernel.request)) elements += element_count(*place.tensor, known);
+      others.emplace(elements, shape);
+    }
+  }
+  const std::size_t most = timed.size() + kOthers;
+  for (const auto& [elements, shape] : others)
+    if (timed.size() < most) add(timed, shape);
+  return timed;
+}
+
+bool has_kernel(const std::vector<Specialised>& kernels, const Shape& shape) {
+  return std::ranges::any_of(kernels, [&](const Specialised& kernel) {
+    Bindings known = kernel.scope;
+    for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+    return is_of(shape, kernel.values) && kernel.request->task.legal.evaluate_bool(known) &&
+           kernel.request->family.legal.evaluate_bool(known);
+  });
+}
+
+/// A shape near `near` that there is no kernel for; if there is one, a shape of the task's.
+std::optional<Shape> shape_outside(const std::vector<Specialised>& kernels, const Shape& near) {
+  const ExportRequest& request = *kernels.front().request;
+  std::vector<std::string> parameters = request.task.specialised;
+  parameters.insert(parameters.end(), request.task.shape_parameters.begin(), request.task.shape_parameters.end());
+  std::optional<Shape> illegal;
+  for (const std::string& parameter : parameters) {
+    for (const std::int64_t value : {192, 384, 96, 48, 77}) {
+      Shape shape = near;
+      shape.parameters[parameter] = value;
+      try {
+        if (has_kernel(kernels, shape)) continue;
+        if (is_legal(request.task, request.provenance.target.options, shape)) return shape;
+        if (!illegal) illegal = shape;
+      } catch (const Error&) {
+        continue;
+      }
+    }
+  }
+  return illegal;
+}
+
+/// "1, 8, 512, 64", with a comma behind a single one.
+std::string tuple_items(const std::vector<std::string>& items) {
+  return fmt::format("{}{}", fmt::join(items, ", "), items.size() == 1 ? "," : "");
+}
+
+std::string sizes_tuple(const Task& task, const Shape& shape) {
+  std::vector<std::string> sizes;
+  for (const std::string& name : task.shape_parameters) sizes.push_back(expr::to_string(shape.parameters.at(name)));
+  return "(" + tuple_items(sizes) + ")";
+}
+
+/// Writes the files of one package.
+class TorchPackageWriter {
+ public:
+  explicit TorchPackageWriter(const PackageRequest& request)
+      : request_(request),
+        call_(torch_call(request.kernels.front())),
+        task_(*call_.task),
+        kernels_(specialised_of(request.kernels, {request.name, "binding"}, Naming::numbered)) {
+    for (std::size_t i = 0; i < request.kernels.size(); ++i)
+      launchers_.push_back(request.kernels.size() == 1 ? request.name : fmt::format("{}_{}", request.name, i));
+    if (call_.read().empty())
+      throw usage_error(fmt::format("{} has no inputs: torch cannot tell the device of a call", task_.name));
+  }
+
+  SourceTree write() const {
+    SourceTree files;
+    for (std::size_t i = 0; i < launchers_.size(); ++i)
+      files[fmt::format("kernels/{}.cu", launchers_[i])] = export_cuda(request_.kernels[i], launchers_[i]);
+    const std::string package = "torch-ext/" + request_.name;
+    files["torch-ext/torch_binding.cpp"] = torch_binding_code({request_, call_, launchers_, kernels_, measured()});
+    files[package + "/__init__.py"] = module();
+    if (has_reference()) files[package + "/_reference.py"] = request_.torch_reference;
+    files[fmt::format("tests/test_{}.py", request_.name)] = tests();
+    files["setup.py"] = setup();
+    files["pyproject.toml"] = filled(kTorchProject, {{"@NAME@", request_.name},
+                                                     {"@SUMMARY@", summary()},
+                                                     {"@VERSION@", request_.kernels.front().provenance.evo_version}});
+    files["build.toml"] = build_toml();
+    files["README.md"] = read_me();
+    return files;
+  }
+
+ private:
+  bool has_reference() const { return !request_.torch_reference.empty(); }
+  std::string summary() const { return plain_text(task_.summary); }
+
+  /// A specialisation that no timed shape has is the first kernel's that has it.
+  std::vector<Measured> measured() const {
+    if (request_.kernels.size() == 1) return {};
+    std::vector<Measured> all = measured_of(kernels_);
+    std::set<std::string> known;
+    for (const Measured& m : all) known.insert(condition_of(kernels_[m.kernel]));
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      if (!known.insert(condition_of(kernels_[i])).second) continue;
+      const std::vector<Shape>& validated = kernels_[i].request->provenance.target.validated;
+      const auto shape =
+          std::ranges::find_if(validated, [&](const Shape& one) { return is_of(one, kernels_[i].values); });
+      if (shape != validated.end()) all.push_back({i, &*shape, 0});
+    }
+    return all;
+  }
+
+  std::vector<std::string> size_names() const { return task_.shape_parameters; }
+
+  /// "q, k, v": what a call takes.
+  std::string call_arguments() const {
+    std::string arguments = names_of(call_.read());
+    for (const std::string& size : call_.size_arguments()) arguments += ", " + size;
+    return arguments;
+  }
+
+  /// "q: torch.float16 [B, H, S, D]", a line for each tensor.
+  std::string tensors_doc(std::string_view begin) const {
+    std::string doc;
+    for (const TorchTensor& tensor : call_.tensors) {
+      std::string line = fmt::format("{}{}{}: {} {}", begin, tensor.output ? "returns " : "", tensor.name,
+                                     tensor.dtype->python, shape_text(tensor));
+      if (!tensor.tensor->scale.empty())
+        line += tensor.tensor->zero_point.empty()
+                    ? fmt::format(", real value = code * {}", tensor.tensor->scale)
+                    : fmt::format(", real value = (code - {}) * {}", tensor.tensor->zero_point, tensor.tensor->scale);
+      if (tensor.tensor->inout) line += ", also an input";
+      doc += plain_text(line) + "\n";
+    }
+    return doc;
+  }
+
+  std::string shape_text(const TorchTensor& tensor) const {
+    std::string shape = python_shape(*tensor.tensor, call_.options);
+    shape.front() = '[';
+    shape.back() = ']';
+    if (shape.ends_with(",]")) shape.erase(shape.size() - 2, 1);
+    return shape;
+  }
+
+  /// Where sizes come from, as Python.
+  std::vector<std::string> size_values() const {
+    std::vector<std::string> values;
+    for (const TorchSize& size : call_.sizes)
+      values.push_back(size.argument ? size.parameter
+                                     : fmt::format("{}.shape[{}]", call_.tensors[size.tensor].name, size.dim));
+    return values;
+  }
+
+  std::string dims_checks() const {
+    std::string code;
+    std::set<std::size_t> asked;
+    for (const TorchSize& size : call_.sizes) {
+      if (size.argument || !asked.insert(size.tensor).second) continue;
+      const TorchTensor& tensor = call_.tensors[size.tensor];
+      code += fmt::format("    _expect_dims({0}, \"{0}\", {1})\n", tensor.name, tensor.tensor->dims.size());
+    }
+    return code;
+  }
+
+  std::string expectations() const {
+    std::string code;
+    for (const TorchTensor* tensor : call_.read())
+      code += fmt::format("    _expect({0}, \"{0}\", {1}, {2}, {3})\n", tensor->name, tensor->dtype->python,
+                          python_shape(*tensor->tensor, call_.options), call_.read().front()->name);
+    return code;
+  }
+
+  std::string new_outputs() const {
+    std::vector<std::string> made;
+    for (const TorchTensor* tensor : call_.outputs())
+      made.push_back(fmt::format("{}.new_empty({}, dtype={})", call_.read().front()->name,
+                                 python_shape(*tensor->tensor, call_.options), tensor->dtype->python));
+    return fmt::format("{}", fmt::join(made, ", "));
+  }
+
+  /// The parameters of the operator that writes into given tensors.
+  std::string out_parameters() const {
+    std::string parameters;
+    for (const TorchTensor& tensor : call_.tensors) parameters += (parameters.empty() ? "" : ", ") + tensor.name;
+    for (const std::string& size : call_.size_arguments()) parameters += ", " + size;
+    return parameters;
+  }
+
+  /// Statements that write into `out`.
+  std::string out_call() const {
+    const std::vector<const TorchTensor*> outputs = call_.outputs();
+    std::vector<std::string> written;
+    std::string code;
+    for (const TorchTensor* output : outputs) written.push_back(outputs.size() == 1 ? "out" : output->name + "_out");
+    if (outputs.size() > 1) code += fmt::format("    {} = out\n", fmt::join(written, ", "));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i]->tensor->inout)
+        code += fmt::format("    if {0} is not {1}:\n        {0}.copy_({1})\n", written[i], outputs[i]->name);
+    }
+    std::vector<std::string> arguments;
+    for (const TorchTensor& tensor : call_.tensors)
+      if (!tensor.output) arguments.push_back(tensor.name);
+    arguments.insert(arguments.end(), written.begin(), written.end());
+    for (const std::string& size : call_.size_arguments()) arguments.push_back(size);
+    return code + fmt::format("    ops.{}_out({})\n", task_.name, fmt::join(arguments, ", "));
+  }
+
+  std::string options() const {
+    std::vector<std::string> items;
+    for (const auto& [name, value] : call_.options)
+      items.push_back(fmt::format("\"{}\": {}", name, expr::python_literal(value)));
+    return fmt::format("{}", fmt::join(items, ", "));
+  }
+
+  Replacements common() const {
+    std::vector<std::string> by_name;
+    std::vector<std::string> dtypes;
+    for (const TorchTensor* tensor : call_.read())
+      by_name.push_back(fmt::format("{}={}", tensor->tensor->name, tensor->name));
+    for (const std::string& size : call_.size_arguments()) by_name.push_back(fmt::format("{0}={0}", size));
+    for (const TorchTensor* tensor : call_.outputs()) dtypes.emplace_back(tensor->dtype->python);
+    std::vector<std::string> shown;
+    for (const std::string& size : size_names()) shown.push_back(fmt::format("{0} = {{{0}}}", size));
+    return {{"@NAME@", request_.name},
+            {"@TASK@", task_.name},
+            {"@SUMMARY@", summary()},
+            {"@CALL@", call_arguments()},
+            {"@SIZES@", fmt::format("{}", fmt::join(size_names(), ", "))},
+            {"@SIZES_ASSIGNED@", tuple_items(size_names())},
+            {"@SIZES_SHOWN@", fmt::format("{}", fmt::join(shown, ", "))},
+            {"@FIRST@", call_.read().front()->name},
+            {"@BY_NAME@", fmt::format("{}", fmt::join(by_name, ", "))},
+            {"@DTYPES@", tuple_items(dtypes)},
+            {"@READ_COUNT@", std::to_string(call_.read().size())},
+            {"@ALIGNMENT@", std::to_string(kTensorAlignment)}};
+  }
+
+  std::string module() const {
+    const std::string support = python_support(kernels_);
+    Replacements values = common();
+    const std::string outside = filled(has_reference() ? kTorchFallback : kTorchNoFallback, values);
+    std::vector<std::string> read;
+    for (const TorchTensor* tensor : call_.read()) read.push_back(tensor->name);
+    std::string out_doc = "a tensor for the result";
+    if (call_.outputs().size() > 1)
+      out_doc = fmt::format("a tuple of tensors for the results ({})", names_of(call_.outputs()));
+    const std::string expressions = support + expectations() + new_outputs();
+    values.insert(values.end(), {{"@IMPORTS@", expressions.find("math.") == std::string::npos ? "" : "import math\n"},
+                                 {"@REFERENCE_IMPORT@", has_reference() ? "from ._reference import reference\n" : ""},
+                                 {"@ALL@", fmt::format("\"OPTIONS\", {}\"{}\", \"supports\"",
+                                                       has_reference() ? "\"reference\", " : "", task_.name)},
+                                 {"@OPTIONS@", options()},
+                                 {"@SUPPORT@", support},
+                                 {"@DIMS@", dims_checks()},
+                                 {"@SIZE_VALUES@", tuple_items(size_values())},
+                                 {"@EXPECTATIONS@", expectations()},
+                                 {"@NEW_OUTPUTS@", new_outputs()},
+                                 {"@OUT_PARAMETERS@", out_parameters()},
+                                 {"@OUT_CALL@", out_call()},
+                                 {"@OUT_DOC@", out_doc},
+                                 {"@READ_TUPLE@", tuple_items(read)},
+                                 {"@DOC@", tensors_doc("    ")},
+                                 {"@OUTSIDE@", outside}});
+    return filled(kTorchModule, values);
+  }
+
+  /// What draws an input of the tests.
+  std::string drawn(const TorchTensor& tensor) const {
+    std::string_view draw = is_floating(tensor.dtype->dtype) ? "normal" : "zeros";
+    if (!tensor.tensor->scale.empty() && !is_floating(tensor.dtype->dtype)) draw = "codes";
+    for (const TorchTensor& other : call_.tensors) {
+      if (other.tensor->scale == tensor.tensor->name) draw = "random_scales";
+      if (other.tensor->zero_point == tensor.tensor->name) draw = "random_zero_points";
+    }
+    return fmt::format("        {}({}, *{}),\n", draw, tensor.dtype->python,
+                       python_shape(*tensor.tensor, call_.options));
+  }
+
+  std::string limit_of(const TorchTensor& output) const {
+    const Target& target = request_.kernels.front().provenance.target;
+    const Limits limits =
+        limits_of_output(task_, *output.tensor, target.options, task_.objective(target.objective).limits);
+    if (limits.exact) return "None";
+    const double usual = usual_limits(output.dtype->dtype).relative_l2;
+    return fmt::format("{}", limits.relative_l2 > 0 ? limits.relative_l2 : usual);
+  }
+
+  /// An input and a dimension that follow from other ones.
+  std::string disagreeing() const {
+    const std::vector<const TorchTensor*> read = call_.read();
+    for (std::size_t number = read.size(); number-- > 0;) {
+      for (std::size_t dim = read[number]->tensor->dims.size(); dim-- > 0;) {
+        const bool source = std::ranges::any_of(call_.sizes, [&](const TorchSize& size) {
+          return !size.argument && &call_.tensors[size.tensor] == read[number] && size.dim == dim;
+        });
+        if (!source) return fmt::format("({}, {})", number, dim);
+      }
+    }
+    return "None";
+  }
+
+  std::string tests() const {
+    const std::vector<Shape> shapes = shapes_to_test(kernels_);
+    std::vector<std::string> sizes;
+    for (const Shape& shape : shapes) sizes.push_back(sizes_tuple(task_, shape));
+    const std::optional<Shape> outside = shape_outside(kernels_, shapes.back());
+    std::string inputs;
+    for (const TorchTensor* tensor : call_.read()) inputs += drawn(*tensor);
+    for (const std::string& size : call_.size_arguments()) inputs += fmt::format("        {},\n", size);
+    std::vector<std::string> limits;
+    std::vector<std::string> scales;
+    const std::vector<const TorchTensor*> outputs = call_.outputs();
+    for (const TorchTensor* output : outputs) {
+      limits.push_back(limit_of(*output));
+      const auto scale = std::ranges::find_if(
+          outputs, [&](const TorchTensor* other) { return other->tensor->name == output->tensor->scale; });
+      scales.push_back(scale == outputs.end() ? "None" : std::to_string(scale - outputs.begin()));
+    }
+    const auto plain = std::ranges::count_if(call_.tensors, [](const TorchTensor& tensor) { return !tensor.output; });
+    Replacements values = common();
+    values.insert(values.end(), {{"@SIZES_OF_TESTS@", fmt::format("{}", fmt::join(sizes, ", "))},
+                                 {"@OUTSIDE_SIZES@", outside ? sizes_tuple(task_, *outside) : "None"},
+                                 {"@INPUTS@", inputs},
+                                 {"@LIMITS@", fmt::format("{}", fmt::join(limits, ", "))},
+                                 {"@OUTPUT_SCALES@", fmt::format("{}", fmt::join(scales, ", "))},
+                                 {"@PLAIN_INPUTS@", std::to_string(plain)},
+                                 {"@DISAGREEING@", disagreeing()}});
+    return filled(kTorchTests, values);
+  }
+
+  /// nvcc's flags of one kernel.
+  std::vector<std::string> flags_of(std::size_t kernel) const {
+    std::vector<std::string> flags = split(nvcc_command({&request_.kernels[kernel], 1}), ' ');
+    flags.erase(flags.begin());
+    return flags;
+  }
+
+  std::string setup() const {
+    std::string kernels;
+    for (std::size_t i = 0; i < launchers_.size(); ++i) {
+      std::vector<std::string> flags;
+      for (const std::string& flag : flags_of(i)) flags.push_back("\"" + flag + "\"");
+      kernels += fmt::format("    \"kernels/{}.cu\": [{}],\n", launchers_[i], fmt::join(flags, ", "));
+    }
+    return filled(kTorchSetup, {{"@NAME@", request_.name}, {"@KERNELS@", kernels}});
+  }
+
+  std::string build_toml() const {
+    std::string text = fmt::format(
+        "[general]\nname = \"{}\"\nbackends = [\"cuda\"]\n\n[torch]\nsrc = [\"torch-ext/torch_binding.cpp\"]\n",
+        request_.name);
+    for (std::size_t i = 0; i < launchers_.size(); ++i) {
+      std::string arch = request_.kernels[i].provenance.device.arch;  // "sm_90a"
+      arch = arch.substr(arch.find('_') + 1);
+      arch.insert(arch.find_last_of("0123456789"), ".");
+      text += fmt::format(
+          "\n[kernel.{0}]\nbackend = \"cuda\"\ndepends = [\"torch\"]\nsrc = [\"kernels/{0}.cu\"]\n"
+          "cuda-capabilities = [\"{1}\"]\n",
+          launchers_[i], arch);
+      for (const std::string& flag : flags_of(i))
+        if (flag.starts_with("-maxrregcount")) text += fmt::format("cuda-flags = [\"{}\"]\n", flag);
+    }
+    return text;
+  }
+
+  std::string read_me() const {
+    std::string kernels;
+    for (std::size_t i = 0; i < launchers_.size(); ++i) {
+      const Provenance& p = request_.kernels[i].provenance;
+      kernels += fmt::format("- `kernels/{}.cu`: {}, candidate {} of run {}, {:.2f} us {} on {}\n", launchers_[i],
+                             plain_text(p.objective), p.candidate, p.run, p.latency_us,
+                             kind_named(p.device.kind).modelled ? "modelled" : "measured", p.device.name);
+    }
+    Replacements values = common();
+    values.insert(values.end(),
+                  {{"@DOC@", tensors_doc("- ")},
+                   {"@KERNELS@", kernels},
+                   {"@OUTSIDE_DOC@", has_reference() ? "Other sizes are computed in torch's own\n  operations, "
+                                                       "slower (`torch-ext/" +
+                                                           request_.name + "/_reference.py`)."
+                                                     : std::string("Other sizes are refused.")}});
+    return filled(kTorchReadMe, values);
+  }
+
+  const PackageRequest& request_;
+  TorchCall call_;
+  const Task& task_;
+  std::vector<Specialised> kernels_;
+  std::vector<std::string> launchers_;
+};
+
+}  // namespace
+
+SourceTree torch_package(const PackageRequest& request) {
+  require_alike(request.kernels);
+  return TorchPackageWriter(request).write();
+}
+
+}  // namespace evo

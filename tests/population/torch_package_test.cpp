@@ -1,0 +1,378 @@
+// The package for torch: its files, its binding's C++ and its Python, without torch and without a GPU.
+// tests/gpu/torch_export builds and runs packages.
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+
+#include "engine/base/error.h"
+#include "population/export/read_export.h"
+#include "population/package/package.h"
+#include "tests/population/export_fixture.h"
+#include "tests/population/export_program.h"
+#include "tests/population/fixture.h"
+
+using namespace evo;
+using namespace evo::test;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+const SourceTree& shipped() {
+  static const SourceTree tree = load_tree(fs::path(EVO_SOURCE_DIR) / "templates");
+  return tree;
+}
+
+PackageRequest package_of(const SourceTree& tree, const std::string& task, const std::vector<std::string>& shapes) {
+  PackageRequest request;
+  request.name = "evo_" + task;
+  request.kernels = {export_request(tree, task, shapes, {}, 90)};
+  if (const auto found = tree.find(torch_reference_path(task)); found != tree.end())
+    request.torch_reference = found->second;
+  return request;
+}
+
+PackageRequest shipped_package(const std::string& task) {
+  return package_of(shipped(), task, {load_task(shipped(), task).shape_sets.at("vgpu").timed.front()});
+}
+
+const PackageFormat& torch_format() {
+  for (const PackageFormat& format : package_formats())
+    if (format.name == "torch") return format;
+  throw std::logic_error("there is no format torch");
+}
+
+/// A package of two kernels, for two shapes of one specialisation.
+PackageRequest two_kernels() {
+  PackageRequest request = package_of(shipped(), "fp8_sdpa", {"small"});
+  request.kernels.push_back(export_request(shipped(), "fp8_sdpa", {"long"}, {}, 90));
+  return request;
+}
+
+void write_files(const fs::path& folder, const SourceTree& files) {
+  for (const auto& [path, text] : files) {
+    fs::create_directories((folder / path).parent_path());
+    write_text(folder / path, text);
+  }
+}
+
+/// A torch of declarations alone, in the place of its headers: what the binding uses, and no more.
+constexpr std::string_view kTorchOfBoth = R"cpp(#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+                                                namespace fake {
+                                                enum class ScalarType { Byte, Char, Short, Int, Long, Half, Float, Double, Bool, BFloat16, Float8_e5m2, Float8_e4m3fn };
+                                                struct Options {
+                                                  Options dtype(ScalarType) const { return {}; }
+                                                };
+                                                struct Tensor {
+                                                  std::int64_t dim() const;
+                                                  std::int64_t size(std::int64_t) const;
+                                                  std::int64_t stride(std::int64_t) const;
+                                                  bool is_contiguous() const;
+                                                  bool is_cuda() const;
+                                                  ScalarType scalar_type() const;
+                                                  int get_device() const;
+                                                  int get_device_index() const;
+                                                  const void* const_data_ptr() const;
+                                                  void* mutable_data_ptr() const;
+                                                  Options options() const;
+                                                  Tensor clone() const;
+                                                };
+                                                template <class... Text>
+                                                void check(bool right, Text&&...) {
+                                                  if (!right) throw std::runtime_error("refused");
+                                                }
+                                                struct Library {
+                                                  void def(const char*);
+                                                  template <class Function>
+                                                  void impl(const char*, Function);
+                                                };
+                                                struct Guard {
+                                                  explicit Guard(int);
+                                                };
+                                                }  // namespace fake
+)cpp";
+
+constexpr std::string_view kStableTorch = R"cpp(#pragma once
+#include <fake.h>
+                                                namespace torch::headeronly {
+                                                using fake::ScalarType;
+                                                }
+                                                namespace torch::stable {
+                                                using fake::Tensor;
+                                                Tensor new_empty(const Tensor&, std::vector<std::int64_t>, fake::ScalarType);
+                                                Tensor clone(const Tensor&);
+                                                }  // namespace torch::stable
+                                                namespace torch::stable::accelerator {
+                                                using DeviceGuard = fake::Guard;
+                                                }
+                                                extern "C" int aoti_torch_get_current_cuda_stream(int, void**);
+#define TORCH_ERROR_CODE_CHECK(call) fake::check((call) == 0)
+#define STD_TORCH_CHECK(...) fake::check(__VA_ARGS__)
+#define TORCH_BOX(function) (function)
+#define STABLE_TORCH_LIBRARY(space, m)           \
+                                                  static void library_##space(fake::Library& m); \
+                                                  void define_##space(fake::Library& l) {        \
+                                                    library_##space(l);                          \
+                                                  }                                              \
+                                                  void library_##space(fake::Library& m)
+#define STABLE_TORCH_LIBRARY_IMPL(space, key, m)         \
+                                                  static void library_##space##_##key(fake::Library& m); \
+                                                  void implement_##space(fake::Library& l) {             \
+                                                    library_##space##_##key(l);                          \
+                                                  }                                                      \
+                                                  void library_##space##_##key(fake::Library& m)
+)cpp";
+
+constexpr std::string_view kClassicTorch = R"cpp(#pragma once
+#include <fake.h>
+#include <cuda_runtime.h>
+                                                 namespace at {
+                                                 using fake::ScalarType;
+                                                 using fake::Tensor;
+                                                 inline Tensor empty(std::vector<std::int64_t>, fake::Options) {
+                                                   return {};
+                                                 }
+                                                 }  // namespace at
+                                                 namespace at::cuda {
+                                                 cudaStream_t getCurrentCUDAStream(signed char);
+                                                 }
+                                                 namespace c10 {
+                                                 using DeviceIndex = signed char;
+                                                 }
+                                                 namespace c10::cuda {
+                                                 using CUDAGuard = fake::Guard;
+                                                 }
+#define TORCH_CHECK(...) fake::check(__VA_ARGS__)
+#define TORCH_LIBRARY(space, m)                  \
+                                                   static void library_##space(fake::Library& m); \
+                                                   void define_##space(fake::Library& l) {        \
+                                                     library_##space(l);                          \
+                                                   }                                              \
+                                                   void library_##space(fake::Library& m)
+#define TORCH_LIBRARY_IMPL(space, key, m)                \
+                                                   static void library_##space##_##key(fake::Library& m); \
+                                                   void implement_##space(fake::Library& l) {             \
+                                                     library_##space##_##key(l);                          \
+                                                   }                                                      \
+                                                   void library_##space##_##key(fake::Library& m)
+)cpp";
+
+constexpr std::string_view kPython = R"cpp(#pragma once
+                                           struct PyObject;
+                                           struct PyModuleDef {
+                                             int head;
+                                             const char* name;
+                                             const char* doc;
+                                             long size;
+                                             void* methods;
+                                             void* slots;
+                                             void* traverse;
+                                             void* clear;
+                                             void* free;
+                                           };
+#define PyModuleDef_HEAD_INIT 0
+#define PyMODINIT_FUNC extern "C" PyObject*
+                                           extern "C" PyObject* PyModule_Create(PyModuleDef*);
+)cpp";
+
+/// The headers of a torch of version 2.`minor`.
+SourceTree fake_torch(int minor) {
+  SourceTree files;
+  files["fake.h"] = kTorchOfBoth;
+  files["Python.h"] = kPython;
+  files["torch/version.h"] = fmt::format("#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR {}\n", minor);
+  if (minor >= 10) {
+    for (const char* header : {"torch/csrc/inductor/aoti_torch/c/shim.h", "torch/csrc/stable/accelerator.h",
+                               "torch/csrc/stable/library.h", "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h",
+                               "torch/headeronly/core/ScalarType.h", "torch/headeronly/util/Exception.h"})
+      files[header] = "#include <stable.h>\n";
+    files["stable.h"] = kStableTorch;
+  } else {
+    for (const char* header : {"ATen/ATen.h", "ATen/cuda/CUDAContext.h", "c10/cuda/CUDAGuard.h", "torch/library.h"})
+      files[header] = "#include <classic.h>\n";
+    files["classic.h"] = kClassicTorch;
+  }
+  return files;
+}
+
+/// Compiles a package's binding for a torch of version 2.`minor`.
+CommandResult compiled_binding(const SourceTree& files, int minor) {
+  const std::string cuda = cuda_include_folder();
+  if (cuda.empty()) SKIP("no CUDA headers");
+  const TempFolder folder;
+  write_files(folder.path(), fake_torch(minor));
+  write_text(folder / "binding.cpp", files.at("torch-ext/torch_binding.cpp"));
+  return run_command(
+      fmt::format("c++ -std=c++17 -Wall -Wextra -fsyntax-only -DTORCH_EXTENSION_NAME=_evo -I{} -isystem {} {}",
+                  folder.path().string(), cuda, (folder / "binding.cpp").string()));
+}
+
+/// Runs Python on the files of a package.
+CommandResult python(const SourceTree& files, const std::string& program) {
+  if (run_command("python3 --version").exit_code != 0) SKIP("no python3");
+  const TempFolder folder;
+  write_files(folder.path(), files);
+  write_text(folder / "check.py", program);
+  return run_command(fmt::format("cd {} && python3 check.py", folder.path().string()));
+}
+
+/// Python that compiles every file and reads every table, and stands in for torch where the package is imported.
+constexpr std::string_view kReadAll = R"py(
+import pathlib, sys, types
+root = pathlib.Path(".")
+for path in root.rglob("*.py"):
+    compile(path.read_text(), str(path), "exec")
+try:
+    import tomllib
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    build = tomllib.loads((root / "build.toml").read_text())
+    name = project["project"]["name"]
+    assert build["general"]["name"] == name
+    sources = [source for kernel in build["kernel"].values() for source in kernel["src"]] + build["torch"]["src"]
+    assert all((root / source).is_file() for source in sources), sources
+except ImportError:
+    name = next(path.name for path in (root / "torch-ext").iterdir() if path.is_dir())
+)py";
+
+}  // namespace
+
+TEST_CASE("a package for torch holds the exported file unchanged, a binding, Python, tests and both builders' files") {
+  const PackageRequest request = shipped_package("softmax");
+  const SourceTree files = torch_format().write(request);
+  std::string paths;
+  for (const auto& [path, text] : files) paths += path + "\n";
+  CHECK(paths ==
+        "README.md\nbuild.toml\nkernels/evo_softmax.cu\npyproject.toml\nsetup.py\n"
+        "tests/test_evo_softmax.py\ntorch-ext/evo_softmax/__init__.py\ntorch-ext/evo_softmax/_reference.py\n"
+        "torch-ext/torch_binding.cpp\n");
+  CHECK(files.at("kernels/evo_softmax.cu") == export_cuda(request.kernels.front(), "evo_softmax"));
+  CHECK(files.at("torch-ext/evo_softmax/_reference.py") == shipped().at("softmax/reference.py"));
+  CHECK(torch_format().write(request) == files);
+}
+
+TEST_CASE("every shipped task has a reference in torch that takes its tensors and options") {
+  const std::string task = GENERATE(from_range(task_names(shipped())));
+  CAPTURE(task);
+  const Task loaded = load_task(shipped(), task);
+  const auto found = shipped().find(torch_reference_path(task));
+  REQUIRE(found != shipped().end());
+  std::string tensors;
+  for (const Tensor& tensor : loaded.inputs) tensors += fmt::format("\"{}\", ", tensor.name);
+  for (const Tensor& tensor : loaded.outputs)
+    if (tensor.inout) tensors += fmt::format("\"{}\", ", tensor.name);
+  std::string options;
+  for (const Option& option : loaded.options) options += fmt::format("\"{}\", ", option.name);
+  const CommandResult result = python({{"reference.py", found->second}}, fmt::format(R"py(
+import ast
+function = next(node for node in ast.parse(open("reference.py").read()).body if getattr(node, "name", "") == "reference")
+tensors = [argument.arg for argument in function.args.args]
+options = [argument.arg for argument in function.args.kwonlyargs]
+assert tensors == [{}], tensors
+assert set(options) <= {{{}}}, options
+assert function.args.kwarg is not None
+)py",
+                                                                                     tensors, options));
+  CHECK(result.output == "");
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("a task's reference in torch is no part of the task's hash") {
+  SourceTree tree = shipped();
+  tree.at("softmax/reference.py") += "# another line\n";
+  CHECK(load_task(tree, "softmax").hash == load_task(shipped(), "softmax").hash);
+}
+
+TEST_CASE("the binding of every shipped task is C++ for torch's stable ABI and for its classic one") {
+  const std::string task = GENERATE(from_range(task_names(shipped())));
+  const int minor = GENERATE(6, 11);
+  CAPTURE(task, minor);
+  const PackageRequest request = shipped_package(task);
+  const SourceTree files = torch_format().write(request);
+  const CommandResult result = compiled_binding(files, minor);
+  CHECK(result.output == "");
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("a binding that names an argument wrongly is noticed") {
+  SourceTree files = torch_format().write(shipped_package("softmax"));
+  std::string& binding = files.at("torch-ext/torch_binding.cpp");
+  binding.replace(binding.find("expect(x, \"x\""), 9, "expect(z,");
+  CHECK_THAT(compiled_binding(files, 11).output, ContainsSubstring("was not declared"));
+}
+
+TEST_CASE("the binding names every tensor of a call, its dtype and its shape") {
+  const PackageRequest request = shipped_package("fp8_sdpa");
+  const std::string binding = torch_format().write(request).at("torch-ext/torch_binding.cpp");
+  for (const char* text :
+       {"m.def(\"fp8_sdpa(Tensor q, Tensor k, Tensor v, Tensor q_scale, Tensor k_scale, Tensor v_scale) -> Tensor\");",
+        "m.def(\"fp8_sdpa_out(Tensor q, Tensor k, Tensor v, Tensor q_scale, Tensor k_scale, Tensor v_scale, "
+        "Tensor(a!) o) -> ()\");",
+        "expect(k, \"k\", ScalarType::Float8_e4m3fn, {B, H, S, D}, q, \"q\");",
+        "expect(k_scale, \"k_scale\", ScalarType::Float, {B, H}, q, \"q\");",
+        "expect(o, \"o\", ScalarType::Half, {B, H, S, D}, q, \"q\");", "expect_contiguous(v, \"v\");"})
+    CHECK_THAT(binding, ContainsSubstring(text));
+}
+
+TEST_CASE("the Python of every shipped task's package is well formed") {
+  const std::string task = GENERATE(from_range(task_names(shipped())));
+  CAPTURE(task);
+  const CommandResult result = python(torch_format().write(shipped_package(task)), std::string(kReadAll));
+  CHECK(result.output == "");
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("Python that is not well formed is noticed") {
+  SourceTree files = torch_format().write(shipped_package("softmax"));
+  files.at("setup.py") += "def broken(:\n";
+  CHECK(python(files, std::string(kReadAll)).exit_code != 0);
+}
+
+TEST_CASE("a package of several kernels chooses by the size of the call") {
+  const SourceTree files = torch_format().write(two_kernels());
+  CHECK(files.contains("kernels/evo_fp8_sdpa_0.cu"));
+  CHECK(files.contains("kernels/evo_fp8_sdpa_1.cu"));
+  CHECK_THAT(files.at("kernels/evo_fp8_sdpa_1.cu"), ContainsSubstring("cudaError_t evo_fp8_sdpa_1("));
+  const std::string& binding = files.at("torch-ext/torch_binding.cpp");
+  CHECK_THAT(binding, ContainsSubstring("switch (choose(B, H, S, D)) {"));
+  CHECK_THAT(binding, ContainsSubstring("status = evo_fp8_sdpa_1("));
+  CHECK(compiled_binding(files, 11).output == "");
+}
+
+TEST_CASE("kernels of several options do not share a package") {
+  PackageRequest request = two_kernels();
+  request.kernels[1].provenance.target.options["mask"] = std::string("causal");
+  CHECK_THAT(error_of([&] { torch_format().write(request); }), ContainsSubstring("set of options"));
+}
+
+TEST_CASE("a task without a reference in torch has a package whose other sizes are refused") {
+  PackageRequest request = package_of(toy_tree(), "toy", {"narrow", "wide"});
+  const SourceTree files = torch_format().write(request);
+  CHECK(!files.contains("torch-ext/evo_toy/_reference.py"));
+  CHECK_THAT(files.at("torch-ext/evo_toy/__init__.py"), ContainsSubstring("no kernel for"));
+  CHECK(python(files, std::string(kReadAll)).exit_code == 0);
+  CHECK(compiled_binding(files, 11).output == "");
+}
+
+TEST_CASE("a tensor of a dtype that torch lacks is named") {
+  PackageRequest request = package_of(toy_tree(), "toy", {"narrow"});
+  for (auto* tensors : {&request.kernels.front().task.inputs, &request.kernels.front().task.outputs})
+    for (Tensor& tensor : *tensors)
+      if (tensor.dtype == "f32") tensor.dtype = "u16";
+  CHECK_THAT(error_of([&] { torch_format().write(request); }), ContainsSubstring("for which torch has no dtype"));
+}
+
+TEST_CASE("where there is a kernel is said in Python") {
+  const std::string module =
+      torch_format().write(shipped_package("gemm_bf16")).at("torch-ext/evo_gemm_bf16/__init__.py");
+  CHECK_THAT(module, ContainsSubstring("return M > 0 and N > 0 and K > 0 and ("));
+}
