@@ -565,21 +565,11 @@ class TaskLoader {
   }
 
   std::string hash() const {
-    std::set<std::string> covered;
+    std::set<std::string> covered = borrowed_files(tree_, task_.name);
     for (const auto& [path, content] : tree_)
       if (path.starts_with(task_.name + "/") && !is_mutant_file(path, task_.name) &&
           !path.starts_with(task_.name + "/stages.") && path != torch_reference_path(task_.name))
         covered.insert(path);
-    // What they name of include/, and what that names: other tasks' includes do not touch this one.
-    std::vector<std::string> unread(covered.begin(), covered.end());
-    while (!unread.empty()) {
-      const std::string& content = tree_.find(unread.back())->second;
-      unread.pop_back();
-      for (auto at = tree_.lower_bound("include/"); at != tree_.end() && at->first.starts_with("include/"); ++at) {
-        if (content.find(at->first) != std::string::npos && covered.insert(at->first).second)
-          unread.push_back(at->first);
-      }
-    }
     Hasher hasher;
     for (const std::string& path : covered) hasher.add(path).add(without_probes(tree_.find(path)->second));
     return hasher.hex();
@@ -672,6 +662,28 @@ bool is_mutant_file(std::string_view path, std::string_view task) {
 
 std::string torch_reference_path(std::string_view task) {
   return std::string(task) + "/reference.py";
+}
+
+std::set<std::string> borrowed_files(const SourceTree& tree, std::string_view task) {
+  const std::string folder = std::string(task) + "/";
+  const auto is_code = [](std::string_view path) {
+    return path.starts_with("include/") || path.ends_with(".cu") || path.ends_with(".cuh");
+  };
+  std::set<std::string> borrowed;
+  std::vector<const std::string*> unread;
+  for (const auto& [path, content] : tree)
+    if (path.starts_with(folder) && !is_mutant_file(path, task) && !path.starts_with(folder + "stages.") &&
+        path != torch_reference_path(task))
+      unread.push_back(&content);
+  while (!unread.empty()) {
+    const std::string& content = *unread.back();
+    unread.pop_back();
+    for (const auto& [path, named] : tree) {
+      if (path.starts_with(folder) || !is_code(path) || content.find(path) == std::string::npos) continue;
+      if (borrowed.insert(path).second) unread.push_back(&named);
+    }
+  }
+  return borrowed;
 }
 
 std::vector<std::string> task_names(const SourceTree& tree) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -153,8 +154,8 @@ struct Task {
   bool self_consistent =
       false;         ///< The reference is a genome of the task's own: it shows that the others agree with it.
   SourceTree files;  ///< Of draws `@FILE`, by their path within the task's folder.
-  /// xxh3 over every file under the task's folder but its mutants, stages and reference.py, and over those of include/
-  /// that they name, without their probes: rows of another hash never compete.
+  /// xxh3 over every file under the task's folder but its mutants, stages and reference.py, and over the
+  /// borrowed_files(), without their probes: rows of another hash never compete.
   std::string hash;
 
   const Shape& shape(std::string_view name) const;  ///< Throws usage_error listing the names there are.
@@ -174,6 +175,9 @@ bool is_mutant_file(std::string_view path, std::string_view task);
 /// What the task computes as a function of torch, for exported packages: TASK/reference.py. It judges no kernel, so it
 /// is no part of the task's hash, either.
 std::string torch_reference_path(std::string_view task);
+
+/// The files of include/ and of other tasks' families that a task's files name, and those that these name.
+std::set<std::string> borrowed_files(const SourceTree& tree, std::string_view task);
 
 /// Reads NAME/task.json. Throws usage_error that names the file, the key and the reason.
 Task load_task(const SourceTree& tree, std::string_view name);

@@ -20,6 +20,7 @@ std::string objective_of(const Target& target) {
 SourceTree files_of_task(const SourceTree& tree, std::string_view task) {
   SourceTree files;
   const std::string folder = std::string(task) + "/";
+  for (const std::string& path : borrowed_files(tree, task)) files.emplace(path, tree.at(path));
   for (const auto& [path, content] : tree) {
     if (is_mutant_file(path, task)) continue;
     if (path.starts_with(folder) || path.starts_with("include/")) files.emplace(path, content);

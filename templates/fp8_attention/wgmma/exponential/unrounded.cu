@@ -1,0 +1,1 @@
+//% include "fp8_sdpa/wgmma/exponential/unrounded.cu"
