@@ -29,14 +29,18 @@ evo_check_uplot("an earlier configuration")
 if(NOT evo_uplot_found)
   find_program(EVO_NPM npm)
   if(EVO_NPM)
-    execute_process(COMMAND ${EVO_NPM} pack uplot@${evo_uplot_version} --silent --no-update-notifier
-                    WORKING_DIRECTORY ${evo_uplot_folder} OUTPUT_QUIET ERROR_QUIET TIMEOUT 60)
+    execute_process(COMMAND ${EVO_NPM} pack uplot@${evo_uplot_version} --silent --no-update-notifier --fetch-retries=1
+                    WORKING_DIRECTORY ${evo_uplot_folder} OUTPUT_QUIET ERROR_QUIET TIMEOUT 30)
     evo_check_uplot(npm)
   endif()
 endif()
 if(NOT evo_uplot_found)
   file(DOWNLOAD https://registry.npmjs.org/uplot/-/uplot-${evo_uplot_version}.tgz ${evo_uplot_package}
-       STATUS evo_uplot_status TIMEOUT 60)
+       STATUS evo_uplot_status TIMEOUT 30)
+  list(GET evo_uplot_status 0 evo_uplot_failed)
+  if(evo_uplot_failed)
+    file(REMOVE ${evo_uplot_package})  # A failed download leaves an empty file.
+  endif()
   evo_check_uplot(registry.npmjs.org)
 endif()
 
