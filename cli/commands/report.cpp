@@ -141,6 +141,7 @@ struct ReportRequest {
   std::vector<std::string> runs;
   std::string task;
   std::string output;
+  std::vector<std::string> rivals;
   std::string predicted = "32";
   std::string database = kDefaultDatabase;
   bool json = false;
@@ -176,7 +177,7 @@ int write_page(const Store& store, const ReportRequest& request) {
     throw usage_error(
         fmt::format("-o {}: expected a name that ends with .html, or .json for the page's data", request.output));
   const std::vector<RunId> runs = chosen_runs(store, request);
-  const auto data = page_data(store, runs, parse_number("--predict", request.predicted, 0, 10'000));
+  const auto data = page_data(store, runs, parse_number("--predict", request.predicted, 0, 10'000), request.rivals);
   const std::string text = page ? report_page(data) : json_text(data);
   write_file(request.output, text);
   fmt::print("wrote {}: {} run{}, {} candidates, {:.1f} MB\n", request.output, runs.size(), runs.size() == 1 ? "" : "s",
@@ -209,6 +210,13 @@ void add_report(CLI::App& app, Invocation& invocation) {
                             ->add_option("-o,--output", request->output,
                                          "Write one page for a browser, report.html; report.json: its data")
                             ->type_name("FILE");
+  command
+      ->add_option(
+          "--rivals", request->rivals,
+          R"(On the page, JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})")
+      ->type_name("FILE")
+      ->allow_extra_args(false)  // What follows may be a RUN.
+      ->needs(output);
   command
       ->add_option("--predict", request->predicted,
                    "On the page, let the cost model predict at most this many of the measured latencies")

@@ -1,16 +1,19 @@
 #include "cli/report/page_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 
 #include "cli/report/best_so_far.h"
 #include "cli/report/elite_lineage.h"
 #include "cli/report/floor_share.h"
+#include "cli/report/pareto_front.h"
 #include "cli/report/prediction_pairs.h"
 #include "cli/report/report_document.h"
 #include "cli/report/run_report.h"
@@ -45,7 +48,9 @@ struct Subject {
   Task task;
   Target target;
   DeviceRecord device;
-  std::vector<CandidateRow> best;  ///< The fastest with different sources, kKernels at most.
+  /// The fastest with different sources, kKernels at most. Elites come first: a candidate that was timed faster than an
+  /// elite and is none has lost an interleaved comparison.
+  std::vector<CandidateRow> best;
 };
 
 double rounded(double value) {
@@ -90,12 +95,22 @@ class Numbered {
 
 // --- the subject
 
-std::vector<CandidateRow> fastest(const Store& store, std::vector<OutcomeRow> outcomes) {
+/// The valid ones, the fastest first.
+std::vector<OutcomeRow> by_latency(std::vector<OutcomeRow> outcomes) {
   std::erase_if(outcomes, [](const OutcomeRow& one) { return one.verdict != Verdict::valid || !one.latency_us; });
   std::ranges::stable_sort(outcomes, {}, [](const OutcomeRow& one) { return *one.latency_us; });
+  return outcomes;
+}
+
+std::vector<CandidateRow> fastest(const Store& store, const std::string& task_hash,
+                                  const std::vector<OutcomeRow>& outcomes) {
+  std::set<CandidateId> elites;
+  for (const EliteRow& elite : store.elites({.task_hash = task_hash})) elites.insert(elite.candidate);
+  std::vector<OutcomeRow> ranked = by_latency(outcomes);
+  std::ranges::stable_partition(ranked, [&](const OutcomeRow& one) { return elites.contains(one.candidate); });
   std::vector<CandidateRow> rows;
   std::set<std::string> sources;
-  for (const OutcomeRow& one : outcomes) {
+  for (const OutcomeRow& one : ranked) {
     if (rows.size() == kKernels) break;
     CandidateRow row = find_candidate(store, one.candidate);
     if (sources.insert(row.source_hash).second) rows.push_back(std::move(row));
@@ -131,7 +146,7 @@ Subject subject_of(const Store& store, std::vector<RunId> runs) {
   subject.task = load_task(subject.files, info.task);
   subject.target = info.target;
   subject.device = info.device;
-  subject.best = fastest(store, subject.all);
+  subject.best = fastest(store, info.task_hash, subject.all);
   return subject;
 }
 
@@ -171,10 +186,7 @@ std::string comparison_note(const CandidateRow& row) {
 Json best_json(const Store& store, const Subject& subject) {
   if (subject.best.empty()) return nullptr;
   const CandidateRow& best = subject.best.front();
-  std::vector<double> latencies;
-  for (const OutcomeRow& one : subject.all)
-    if (one.verdict == Verdict::valid && one.latency_us) latencies.push_back(*one.latency_us);
-  std::ranges::sort(latencies);
+  const std::vector<OutcomeRow> ranked = by_latency(subject.all);
   const auto run = std::ranges::find(subject.runs, best.run, &RunRow::id) - subject.runs.begin();
   const auto& outcomes = subject.outcomes[static_cast<std::size_t>(run)];
   const auto first = std::ranges::find_if(outcomes, [](const OutcomeRow& one) { return one.latency_us.has_value(); });
@@ -195,8 +207,14 @@ Json best_json(const Store& store, const Subject& subject) {
                {"regimes", regimes},
                {"elite_rank", or_null(best.elite_rank)},
                {"first_valid", {{"candidate", first->candidate}, {"latency_us", *first->latency_us}}},
-               {"median_valid_us", latencies[latencies.size() / 2]},
+               {"median_valid_us", *ranked[ranked.size() / 2].latency_us},
                {"comparison", comparison_note(best)}};
+  const OutcomeRow& first_timed = ranked.front();
+  json["timed_faster"] = nullptr;
+  if (*first_timed.latency_us < best.evaluation.latency_us)
+    json["timed_faster"] = {{"candidate", first_timed.candidate},
+                            {"latency_us", *first_timed.latency_us},
+                            {"comparison", comparison_note(find_candidate(store, first_timed.candidate))}};
   json["second_us"] = subject.best.size() > 1 ? Json(subject.best[1].evaluation.latency_us) : Json(nullptr);
   int registers = 0, spill_bytes = 0;
   for (const Build& build : best.evaluation.builds) {
@@ -445,6 +463,21 @@ Json predictions_json(const Predictions& predictions) {
   return json;
 }
 
+/// The fastest first. A latency over several shapes has none.
+Json rivals_json(const Subject& subject, const std::vector<std::string>& files) {
+  std::vector<Rival> rivals = read_rivals(files);
+  const std::vector<Shape>& timed = subject.target.timed;
+  std::erase_if(rivals, [&](const Rival& one) { return timed.size() != 1 || one.shape != timed.front().name; });
+  std::ranges::stable_sort(rivals, {}, [](const Rival& one) { return one.point.latency_us; });
+  Json list = Json::array();
+  for (const Rival& one : rivals)
+    list.push_back({{"name", one.point.name}, {"latency_us", one.point.latency_us}, {"error", one.point.error}});
+  if (list.empty() && !files.empty())
+    throw usage_error(fmt::format("--rivals: none was timed at {}, the runs' only shape or shapes",
+                                  fmt::join(timed | std::views::transform(&Shape::name), ", ")));
+  return list;
+}
+
 Json questions_json(const Store& store, const Subject& subject) {
   Json list = Json::array();
   if (subject.runs.size() == 1)
@@ -454,7 +487,8 @@ Json questions_json(const Store& store, const Subject& subject) {
 
 }  // namespace
 
-Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t predicted) {
+Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t predicted,
+               const std::vector<std::string>& rivals) {
   const Subject subject = subject_of(store, runs);
   const RunInfo& info = subject.runs.front().info;
   Json json = json_document("report");
@@ -470,6 +504,7 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   for (const VerdictInfo& verdict : verdicts())
     json["verdicts"].push_back({{"name", verdict.name}, {"meaning", verdict.meaning}});
   json["best"] = best_json(store, subject);
+  json["rivals"] = rivals_json(subject, rivals);
   json["runs"] = Json::array();
   for (std::size_t i = 0; i < subject.runs.size(); ++i) {
     Json run = run_json(subject.runs[i]);

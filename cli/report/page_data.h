@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
 #include "population/store/store.h"
@@ -10,8 +11,10 @@ namespace evo::cli {
 
 /// Everything that the page of `evo report -o` draws, as one document (docs/json.md, "report" of a page). `runs`: at
 /// least one, all of one board; what is said of several is said of all together. `predicted`: the most kernels whose
-/// latencies the cost model predicts, on GPUs that a virtual one models. Throws usage_error when the runs are of
-/// different boards, when there is no such run, or when one was imported without its task's files.
-nlohmann::ordered_json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t predicted);
+/// latencies the cost model predicts, on GPUs that a virtual one models. `rivals`: files as read_rivals takes them;
+/// those of the one timed shape are shown. Throws usage_error when the runs are of different boards, when there is no
+/// such run, or when one was imported without its task's files.
+nlohmann::ordered_json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t predicted,
+                                 const std::vector<std::string>& rivals = {});
 
 }  // namespace evo::cli

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "cli/subject/lookup.h"
 #include "engine/base/error.h"
@@ -35,8 +36,25 @@ std::optional<double> error_at(const Evaluation& evaluation, const std::string& 
   return draws > 0 ? std::optional(sum / draws) : std::nullopt;
 }
 
-std::vector<std::pair<std::string, FrontPoint>> read_rivals(const std::vector<std::string>& files) {
-  std::vector<std::pair<std::string, FrontPoint>> rivals;  // with their shapes
+bool faster(const FrontPoint& a, const FrontPoint& b) {
+  return std::tie(a.latency_us, a.error, a.candidate, a.name) < std::tie(b.latency_us, b.error, b.candidate, b.name);
+}
+
+/// Marks those that no other beats in both, and puts them first.
+void find_front(std::vector<FrontPoint>& points) {
+  std::ranges::sort(points, faster);
+  double least_error = std::numeric_limits<double>::infinity();
+  for (FrontPoint& point : points) {
+    point.on_front = point.error < least_error;
+    least_error = std::min(least_error, point.error);
+  }
+  std::ranges::stable_partition(points, &FrontPoint::on_front);
+}
+
+}  // namespace
+
+std::vector<Rival> read_rivals(const std::vector<std::string>& files) {
+  std::vector<Rival> rivals;
   for (const std::string& file : files) {
     std::ifstream stream(file);
     if (!stream) throw usage_error(fmt::format("cannot read {}", file));
@@ -58,28 +76,11 @@ std::vector<std::pair<std::string, FrontPoint>> read_rivals(const std::vector<st
       FrontPoint rival{.name = json["name"].get<std::string>()};
       rival.latency_us = json["us"].get<double>();
       rival.error = json["error"].get<double>();
-      rivals.emplace_back(json["shape"].get<std::string>(), std::move(rival));
+      rivals.push_back({json["shape"].get<std::string>(), std::move(rival)});
     }
   }
   return rivals;
 }
-
-bool faster(const FrontPoint& a, const FrontPoint& b) {
-  return std::tie(a.latency_us, a.error, a.candidate, a.name) < std::tie(b.latency_us, b.error, b.candidate, b.name);
-}
-
-/// Marks those that no other beats in both, and puts them first.
-void find_front(std::vector<FrontPoint>& points) {
-  std::ranges::sort(points, faster);
-  double least_error = std::numeric_limits<double>::infinity();
-  for (FrontPoint& point : points) {
-    point.on_front = point.error < least_error;
-    least_error = std::min(least_error, point.error);
-  }
-  std::ranges::stable_partition(points, &FrontPoint::on_front);
-}
-
-}  // namespace
 
 std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter) {
   std::map<std::tuple<std::string, std::string, std::string>, Front> fronts;  // by device, shape and options

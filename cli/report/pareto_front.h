@@ -37,6 +37,16 @@ struct Front {
   std::vector<FrontPoint> rivals;      ///< The fastest first.
 };
 
+/// A rival and the name of the shape that it was timed at.
+struct Rival {
+  std::string shape;
+  FrontPoint point;
+};
+
+/// Of files of lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035}. Throws usage_error
+/// that names file and line when one cannot be read.
+std::vector<Rival> read_rivals(const std::vector<std::string>& files);
+
 /// Of runs that timed one shape. A rival is a line {"name", "shape", "us", "error"} whose shape is the timed one's
 /// name. Throws usage_error when there are no such results, or when a file of rivals cannot be read.
 std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter);

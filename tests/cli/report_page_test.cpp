@@ -262,6 +262,34 @@ TEST_CASE("of measured runs a page predicts the latencies, and has intervals and
   CHECK(std::abs(counted["duration_us"].get<double>() / document["best"]["latency_us"].get<double>() - 0.5) < 1e-6);
   CHECK(counted["memory_percent"] == 12.5);
   CHECK(page_document(bench, {"--predict", "0"})["predictions"]["candidate"].empty());
+
+  // A candidate that was timed faster and yet is no elite is not the fastest.
+  CHECK(document["best"]["timed_faster"].is_null());
+  const Json latencies = document["candidates"]["latency_us"];
+  std::size_t slowest = 0;
+  for (std::size_t i = 0; i < latencies.size(); ++i)
+    if (!latencies[i].is_null() && latencies[i] > latencies[slowest]) slowest = i;
+  const Json& lucky = document["candidates"]["id"][slowest];
+  SQLite::Database((bench / "runs/evo.db").string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "UPDATE evaluation SET latency_us = 0.1, profile = 'x' || char(10) || 'compared with elite 1: slower' "
+          "WHERE candidate = " +
+          lucky.dump());
+  const Json disputed = page_document(bench, {"--predict", "0"})["best"];
+  CHECK(disputed["candidate"] == document["best"]["candidate"]);
+  CHECK(disputed["timed_faster"] ==
+        Json{{"candidate", lucky}, {"latency_us", 0.1}, {"comparison", "compared with elite 1: slower"}});
+
+  CHECK(document["rivals"].empty());
+  bench.write("rivals.jsonl", R"({"name": "slow", "shape": "middle", "us": 40, "error": 1e-6}
+{"name": "fast", "shape": "middle", "us": 0.1, "error": 1e-6}
+{"name": "elsewhere", "shape": "large", "us": 1, "error": 1e-6}
+)");
+  const Json rivals = page_document(bench, {"--predict", "0", "--rivals", "rivals.jsonl"})["rivals"];
+  REQUIRE(rivals.size() == 2);
+  CHECK(rivals[0] == Json{{"name", "fast"}, {"latency_us", 0.1}, {"error", 1e-6}});
+  bench.write("rivals.jsonl", R"({"name": "elsewhere", "shape": "large", "us": 1, "error": 1e-6})");
+  check_refused(bench.evo({"report", "-o", "a.html", "--rivals", "rivals.jsonl"}), 2, {"--rivals", "middle"});
 }
 
 TEST_CASE("no text of the data can leave its place in the page, and the page asks for no other file") {
@@ -319,7 +347,12 @@ TEST_CASE("the page works in a browser", "[long]") {
   const Bench bench;
   make_hostile_runs(bench);
   pretend_measured(bench);
-  REQUIRE(bench.evo({"report", "--task", "toy", "--predict", "6", "-o", "page.html"}).code == 0);
+  bench.write("rivals.jsonl", R"({"name": "slow </script>", "shape": "middle", "us": 40, "error": 1e-6}
+{"name": "elsewhere", "shape": "large", "us": 1, "error": 1e-6}
+)");
+  REQUIRE(
+      bench.evo({"report", "--task", "toy", "--predict", "6", "--rivals", "rivals.jsonl", "-o", "page.html"}).code ==
+      0);
   check_in_browser(bench / "page.html");
 }
 

@@ -1,6 +1,7 @@
 // The sections in their order, and the start.
 
 const best = data.best;
+const kMostRivals = 4;  // The fastest; more lines would hide each other.
 
 // --- the first screen
 
@@ -26,10 +27,17 @@ function faster(latency) {
   return `${ratio < 1.095 ? percent(ratio - 1) : times(ratio)} faster`;
 }
 
+/** The best against a rival. */
+function versus(rival) {
+  return rival.latency_us >= best.latency_us ? `${faster(rival.latency_us)} than ${rival.name}`
+    : `${times(best.latency_us / rival.latency_us)} slower than ${rival.name}`;
+}
+
 function gainAnswer() {
   return answer("gain", "By how much", times(best.first_valid.latency_us / best.latency_us), "",
     ["faster than the first valid kernel",
      `${faster(best.median_valid_us)} than the median valid one`,
+     data.rivals.length === 0 ? null : versus(data.rivals[0]),
      best.second_us === null ? null : `${faster(best.second_us)} than the next different one`]);
 }
 
@@ -45,13 +53,16 @@ function sureAnswer() {
   const runs = data.runs.length === 1 ? "one run: other seeds may find others"
     : `${near} of ${data.runs.length} runs came within 5 % of it`;
   const comparison = best.comparison ? best.comparison : null;
+  const disputed = best.timed_faster === null ? null : el("span", {}, candidateLink(best.timed_faster.candidate),
+    ` was timed at ${withUnit(best.timed_faster.latency_us)}, but is no elite` +
+    (best.timed_faster.comparison ? `: ${best.timed_faster.comparison}` : ""));
   if (modelled)
-    return answer("sure", "How sure", "modelled", "", ["computed by the cost model: exact for the model, not timed on a GPU", runs, comparison]);
+    return answer("sure", "How sure", "modelled", "", ["computed by the cost model: exact for the model, not timed on a GPU", runs, comparison, disputed]);
   const timing = widestTiming();
   const half = timing ? (timing.high_us - timing.low_us) / 2 / timing.median_us : null;
   const disturbed = best.timings.some(one => one.other_processes > 0) ? "other processes used the GPU meanwhile" : null;
   return answer("sure", "How sure", half === null ? "–" : `±${percent(half)}`, "",
-    [timing ? `95 % interval of the median: ${microseconds(timing.low_us)} to ${microseconds(timing.high_us)} µs` : null, runs, disturbed, comparison]);
+    [timing ? `95 % interval of the median: ${microseconds(timing.low_us)} to ${microseconds(timing.high_us)} µs` : null, runs, disturbed, comparison, disputed]);
 }
 
 function rightAnswer() {
@@ -66,7 +77,7 @@ function rightAnswer() {
        el("i", {style: `width: ${Math.min(100, (100 * best.relative_l2) / limit)}%`})),
      `${plural(best.cases, "case")}: ${plural(best.shapes.length, "shape")}, ${plural(best.regimes.length, "kind")} of inputs`,
      data.task.self_consistent ? "self-consistent only: the task has no reference"
-       : test === null ? "no self-test of this task on this kind of device"
+       : test === null ? "no self-test of this task in the database"
          : test.passed ? `self-test passed: ${test.judged} planted faults and controls` : `self-test failed: ${test.wrong} of ${test.judged} verdicts wrong`]);
 }
 
@@ -90,16 +101,18 @@ function answers() {
 function bestPlot(id, curves, title, label, format) {
   const several = data.runs.length > 1;
   const known = [...curves.least, ...curves.largest, ...curves.runs.flat()].filter(one => one !== null);
+  const rivals = data.rivals.slice(0, kMostRivals);
   const end = curves.at[curves.at.length - 1] ?? 1;
   const stepped = uPlot.paths.stepped({align: 1});
   new Plot(at(id), {
     title,
     summary: best === null ? "No candidate was valid." : `It ends at ${withUnit(best.latency_us)}.`,
-    legend: several ? [["accent", "median", "line"], ["accent-band", "least to largest", "band"], ["ink-faint", "each run", "line"]]
-      : [["accent", `run ${data.runs[0].id}`, "line"]],
+    legend: [...(several ? [["accent", "median", "line"], ["accent-band", "least to largest", "band"], ["ink-faint", "each run", "line"]]
+      : [["accent", `run ${data.runs[0].id}`, "line"]]),
+      ...(rivals.length > 0 ? [["stage-ran", "rivals", "dash"]] : [])],
     build: () => ({
       options: {
-        scales: {x: linearScale(0, end * 1.01 || 1), y: logScale(...roomy(known))},
+        scales: {x: linearScale(0, end * 1.01 || 1), y: logScale(...roomy(known, rivals.map(one => one.latency_us)))},
         axes: [axis(2, label, format, 80), axis(3, "best latency, µs", plainNumber, 44)],
         series: several
           ? [{}, {stroke: "transparent", paths: stepped, points: {show: false}},
@@ -108,6 +121,7 @@ function bestPlot(id, curves, title, label, format) {
              {stroke: colour("accent"), width: 2.5, paths: stepped, points: {show: false}}]
           : [{}, {stroke: colour("accent"), width: 2.5, paths: stepped, points: {show: false}}],
         bands: several ? [{series: [2, 1], fill: colour("accent-band")}] : [],
+        hooks: {draw: [u => rivals.forEach(one => drawRule(u, "y", one.latency_us, one.name, "stage-ran"))]},
       },
       data: several ? [curves.at, curves.least, curves.largest, ...curves.runs, curves.median] : [curves.at, curves.runs[0]],
     }),
@@ -141,14 +155,18 @@ function frontSection() {
     least = candidates.latency_us[row];
     front.add(row);
   }
-  const errors = rows.map(row => candidates.relative_l2[row]);
-  const latencies = rows.map(row => candidates.latency_us[row]);
+  // Kernels and rivals together, by their errors.
+  const marks = [...rows.map(row => ({error: candidates.relative_l2[row], us: candidates.latency_us[row], row})),
+    ...data.rivals.map(rival => ({error: rival.error, us: rival.latency_us, rival}))].sort((a, b) => a.error - b.error);
+  const errors = marks.map(mark => mark.error);
+  const latencies = marks.map(mark => mark.us);
   const limit = data.limits.find(one => one.relative_l2 !== null)?.relative_l2 ?? null;
   const xRange = roomy(errors, limit === null ? [] : [limit]);
   new Plot(figure, {
     title: "Latency over error",
     summary: `${plural(front.size, "kernel")} on the front, ${rows.length - front.size} others.`,
     legend: [["stage-wrong", "the front", "line"], ["stage-valid", "other valid kernels", "dot"],
+             ...(data.rivals.length > 0 ? [["stage-ran", "rivals", "dot"]] : []),
              ...(limit === null ? [] : [["ink-soft", "limit", "dash"]])],
     height: innerWidth < 480 ? 260 : 340,
     build: () => ({
@@ -158,17 +176,20 @@ function frontSection() {
                axis(3, "latency, µs", plainNumber, 44)],
         series: [{}, dots(colour("stage-valid"), rows.length > 2000 ? 4 : 6),
                  {stroke: colour("stage-wrong"), width: 2, spanGaps: true, paths: uPlot.paths.stepped({align: 1}),
-                  points: {show: true, size: 8, fill: colour("stage-wrong"), stroke: colour("page"), width: 1}}],
+                  points: {show: true, size: 8, fill: colour("stage-wrong"), stroke: colour("page"), width: 1}},
+                 dots(colour("page"), 11, colour("stage-ran"))],
         hooks: {draw: [u => limit !== null && drawRule(u, "x", limit, "limit", "ink-soft")]},
       },
-      data: [errors, rows.map((row, i) => (front.has(row) ? null : latencies[i])), rows.map((row, i) => (front.has(row) ? latencies[i] : null))],
+      data: [errors, ...[mark => mark.row !== undefined && !front.has(mark.row), mark => front.has(mark.row), mark => mark.rival]
+        .map(shown => marks.map(mark => (shown(mark) ? mark.us : null)))],
     }),
-    points: () => rows.map((row, i) => ({x: errors[i], y: latencies[i], row,
-      label: `#${candidates.id[row]}  ${withUnit(latencies[i])}, error ${errorText(errors[i])}`})),
-    choose: row => showCandidate(candidates.id[row]),
-    numbers: ["the front", () => table([{title: "candidate"}, {title: "latency, µs", number: true}, {title: "error", number: true}, {title: "family"}],
-      [...front].map(row => [candidateLink(candidates.id[row]), microseconds(candidates.latency_us[row]),
-        errorText(candidates.relative_l2[row]), data.genomes[candidates.family[row]].family]), "Kernels on the front")],
+    points: () => marks.map(mark => ({x: mark.error, y: mark.us, row: mark.row,
+      label: `${mark.rival ? mark.rival.name : `#${candidates.id[mark.row]}`}  ${withUnit(mark.us)}, error ${errorText(mark.error)}`})),
+    choose: row => row !== undefined && showCandidate(candidates.id[row]),
+    numbers: ["the front", () => table([{title: "candidate or rival"}, {title: "latency, µs", number: true}, {title: "error", number: true}, {title: "family"}],
+      marks.filter(mark => mark.rival || front.has(mark.row)).map(mark => [mark.rival ? mark.rival.name : candidateLink(candidates.id[mark.row]),
+        microseconds(mark.us), errorText(mark.error), mark.rival ? "–" : data.genomes[candidates.family[mark.row]].family]),
+      "Kernels on the front, and rivals")],
   });
 }
 
@@ -265,6 +286,8 @@ function phaseSection() {
 function environmentSection() {
   const facts = [["task", `${data.task.name}: ${data.task.summary}`], ["task hash", el("code", {}, data.task.hash)],
     ["device", `${data.device.name}, ${data.device.id}, ${data.device.arch}`], ["driver", data.device.driver || "–"]];
+  const further = new Set(data.runs.flatMap(run => run.further_devices.map(one => one.id)));
+  if (further.size > 0) facts.push(["further devices", [...further].join(", ")]);
   if (data.device.uuid) facts.push(["uuid", el("code", {}, data.device.uuid)]);
   at("runs").append(
     el("dl", {class: "facts"}, facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),

@@ -97,7 +97,7 @@ class Check:
         errors = sum(1 for us, error in zip(latencies, data["candidates"]["relative_l2"]) if us is not None and error)
         curve = sum(one is not None for run in data["by_evaluations"]["runs"] for one in run)
         expected = {
-            "front-plot": errors,
+            "front-plot": errors + len(data["rivals"]) if errors else 0,
             "floors": sum(len(floor["kernels"]) for floor in data["floors"]),
             "lineage-tree": len(data["lineage"]["nodes"]),
             "prediction-plot": len(data["predictions"]["candidate"]),
