@@ -117,7 +117,7 @@ function candidateSection() {
       options: {
         scales: {x: linearScale(...xRange()), y: logScale(...roomy(latencies().map(row => candidates.latency_us[row])))},
         axes: [axis(2, "", shown.axis === "seconds" ? tickDuration : grouped, 90),
-               axis(3, "latency, µs", plainNumber, 44)],
+               axis(3, "latency, µs", plainNumber, 34)],
         series: [{}, dots(colour("stage-valid"), size())],
       },
       data: [latencies().map(xOf), latencies().map(row => candidates.latency_us[row])],

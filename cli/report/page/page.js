@@ -113,7 +113,7 @@ function bestPlot(id, curves, title, label, format) {
     build: () => ({
       options: {
         scales: {x: linearScale(0, end * 1.01 || 1), y: logScale(...roomy(known, rivals.map(one => one.latency_us)))},
-        axes: [axis(2, label, format, 80), axis(3, "best latency, µs", plainNumber, 44)],
+        axes: [axis(2, label, format, 80), axis(3, "best latency, µs", plainNumber, 34)],
         series: several
           ? [{}, {stroke: "transparent", paths: stepped, points: {show: false}},
              {stroke: "transparent", paths: stepped, points: {show: false}},
@@ -173,7 +173,7 @@ function frontSection() {
       options: {
         scales: {x: logScale(...xRange), y: logScale(...roomy(latencies))},
         axes: [axis(2, "largest relative error (L2)", value => (value < 1e-3 ? value.toExponential(0) : String(value)), 90),
-               axis(3, "latency, µs", plainNumber, 44)],
+               axis(3, "latency, µs", plainNumber, 34)],
         series: [{}, dots(colour("stage-valid"), rows.length > 2000 ? 4 : 6),
                  {stroke: colour("stage-wrong"), width: 2, spanGaps: true, paths: uPlot.paths.stepped({align: 1}),
                   points: {show: true, size: 8, fill: colour("stage-wrong"), stroke: colour("page"), width: 1}},
@@ -248,7 +248,7 @@ function predictionSection() {
     build: () => ({
       options: {
         scales: {x: logScale(...range), y: logScale(...range)},
-        axes: [axis(2, "measured, µs", plainNumber, 80), axis(3, "predicted, µs", plainNumber, 44)],
+        axes: [axis(2, "measured, µs", plainNumber, 80), axis(3, "predicted, µs", plainNumber, 34)],
         series: [{}, dots(colour("accent"), 7), {stroke: colour("ink-soft"), width: 1, dash: [6, 4], points: {show: false}}],
       },
       data: [[range[0], ...x, range[1]], [null, ...y, null], [range[0], ...x, range[1]]],
