@@ -797,12 +797,12 @@ class Refusals {
       for (const long long size : {0LL, -1LL, p[k] - 1, p[k] + 1, 2 * p[k], 2147483647LL}) refuses_size(k, size);
     }
     for (size_t i = 0; i < tensors.size(); ++i) {
-      refuses_address(tensors[i].name, addresses_[i], nullptr, "null");
-      refuses_address(tensors[i].name, addresses_[i], static_cast<char*>(addresses_[i]) + @MISALIGNED@, "@MISALIGNED@ bytes further");
+      refuses_address(tensors[i].name, addresses_[i], nullptr, " = null");
+      refuses_address(tensors[i].name, addresses_[i], static_cast<char*>(addresses_[i]) + @MISALIGNED@, " @MISALIGNED@ bytes further");
     }
     if (needed > 0) {
-      refuses_address("workspace", workspace_, nullptr, "null");
-      refuses_address("workspace", workspace_, static_cast<char*>(workspace_) + 16, "16 bytes further");
+      refuses_address("workspace", workspace_, nullptr, " = null");
+      refuses_address("workspace", workspace_, static_cast<char*>(workspace_) + 16, " 16 bytes further");
     }
     const cudaError_t ended = cudaDeviceSynchronize(), last = cudaGetLastError();
     if (ended != cudaSuccess || last != cudaSuccess) note(std::string("a call that left an error: ") + cudaGetErrorString(ended != cudaSuccess ? ended : last));
@@ -827,7 +827,7 @@ class Refusals {
   void refuses_address(const std::string& name, void*& place, void* address, const std::string& what) {
     void* const kept = place;
     place = address;
-    refuses(name + " at " + what);
+    refuses(name + what);
     place = kept;
   }
 

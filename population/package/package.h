@@ -1,22 +1,14 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "engine/base/source_tree.h"
-#include "population/export/request.h"
+#include "population/package/kernels_to_package.h"
 
 /// Kernels as folders that other programs take. A new format is a file with its writer and a row of the table in
 /// package.cpp.
 namespace evo {
-
-struct PackageRequest {
-  std::vector<ExportRequest> kernels;  ///< Of one task, device architecture and set of options. At least one.
-  std::string name;                    ///< Of the package and, with a number, of the launchers: "evo_softmax".
-  std::string torch_reference;  ///< The text of the task's reference.py (torch_reference_path). Empty: it has none.
-};
 
 struct PackageFormat {
   std::string_view name;   ///< As `evo export --format` takes it.

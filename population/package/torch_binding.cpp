@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/expression/expression_cpp.h"
+#include "population/export/export.h"
 #include "population/export/host_code.h"
 #include "population/export/text.h"
 
@@ -13,8 +14,8 @@ namespace evo {
 namespace {
 
 // @NAME@ @CLASSIC@
-constexpr std::string_view kBindingHead = R"cpp(// Binds the kernels of @NAME@ to torch. Written by evo export --format
-                                                // torch.
+constexpr std::string_view kBindingHead =
+    R"cuda(// Binds the kernels of @NAME@ to torch. Written by evo export --format torch.
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x03090000
 #endif
@@ -25,12 +26,12 @@ constexpr std::string_view kBindingHead = R"cpp(// Binds the kernels of @NAME@ t
 
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
-                                                // torch's stable ABI: what is built with one version runs with later
-                                                // ones. Before torch 2.10 the classic one.
+// torch's stable ABI: what is built with one version runs with later ones. Before torch 2.10 the classic one.
 #if !defined(EVO_CLASSIC_TORCH) && (TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 10))
 #ifndef TORCH_TARGET_VERSION
 #define TORCH_TARGET_VERSION 0x020a000000000000ULL
@@ -44,150 +45,147 @@ constexpr std::string_view kBindingHead = R"cpp(// Binds the kernels of @NAME@ t
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
 #include <torch/headeronly/core/ScalarType.h>
-#include <torch/headeronly/util/Exception.h>
 
-                                                using Tensor = torch::stable::Tensor;
-                                                using ScalarType = torch::headeronly::ScalarType;
-                                                using DeviceGuard = torch::stable::accelerator::DeviceGuard;
+using Tensor = torch::stable::Tensor;
+using ScalarType = torch::headeronly::ScalarType;
+using DeviceGuard = torch::stable::accelerator::DeviceGuard;
 
-                                                static Tensor empty(const Tensor& like, std::vector<int64_t> sizes, ScalarType dtype) {
-                                                  return torch::stable::new_empty(like, sizes, dtype);
-                                                }
-                                                [[maybe_unused]] static Tensor copy_of(const Tensor& tensor) {
-                                                  return torch::stable::clone(tensor);
-                                                }
-                                                static int device_of(const Tensor& tensor) {
-                                                  return tensor.get_device_index();
-                                                }
-                                                static cudaStream_t current_stream(int device) {
-                                                  void* stream = nullptr;
-                                                  TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
-                                                  return static_cast<cudaStream_t>(stream);
-                                                }
-#define EVO_CHECK STD_TORCH_CHECK
+static Tensor new_tensor(const Tensor& like, std::vector<int64_t> sizes, ScalarType dtype) { return torch::stable::new_empty(like, sizes, dtype); }
+[[maybe_unused]] static Tensor copied(const Tensor& tensor) { return torch::stable::clone(tensor); }
+static int device_number(const Tensor& tensor) { return tensor.get_device_index(); }
+static cudaStream_t cuda_stream(int device) {
+  void* stream = nullptr;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
+  return static_cast<cudaStream_t>(stream);
+}
+// Not STD_TORCH_CHECK: its stream of characters crashes where a compiler links libstdc++ into each library.
+[[noreturn]] static void refuse(const std::string& why) { throw std::runtime_error(why); }
 #define EVO_LIBRARY(space, m) STABLE_TORCH_LIBRARY(space, m)
 #define EVO_LIBRARY_IMPL(space, key, m) STABLE_TORCH_LIBRARY_IMPL(space, key, m)
 #define EVO_BOX(function) TORCH_BOX(&function)
 #else
-                                                @CLASSIC @ #include<torch / library.h>
+@CLASSIC@#include <torch/library.h>
 #define EVO_LIBRARY(space, m) TORCH_LIBRARY(space, m)
 #define EVO_LIBRARY_IMPL(space, key, m) TORCH_LIBRARY_IMPL(space, key, m)
 #define EVO_BOX(function) &function
 #endif
-)cpp";
 
-constexpr std::string_view kClassicInterface = R"cpp(#include <ATen/ATen.h>
+)cuda";
+
+constexpr std::string_view kClassicInterface = R"cuda(#include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAGuard.h>
 
-                                                     using Tensor = at::Tensor;
-                                                     using ScalarType = at::ScalarType;
-                                                     using DeviceGuard = c10::cuda::CUDAGuard;
+using Tensor = at::Tensor;
+using ScalarType = at::ScalarType;
+using DeviceGuard = c10::cuda::CUDAGuard;
 
-                                                     static Tensor empty(const Tensor& like, std::vector<int64_t> sizes, ScalarType dtype) {
-                                                       return at::empty(sizes, like.options().dtype(dtype));
-                                                     }
-                                                     [[maybe_unused]] static Tensor copy_of(const Tensor& tensor) {
-                                                       return tensor.clone();
-                                                     }
-                                                     static int device_of(const Tensor& tensor) {
-                                                       return tensor.get_device();
-                                                     }
-                                                     static cudaStream_t current_stream(int device) {
-                                                       return at::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device));
-                                                     }
-#define EVO_CHECK TORCH_CHECK
-)cpp";
+static Tensor new_tensor(const Tensor& like, std::vector<int64_t> sizes, ScalarType dtype) { return at::empty(sizes, like.options().dtype(dtype)); }
+[[maybe_unused]] static Tensor copied(const Tensor& tensor) { return tensor.clone(); }
+static int device_number(const Tensor& tensor) { return tensor.get_device(); }
+static cudaStream_t cuda_stream(int device) { return at::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)); }
+[[noreturn]] static void refuse(const std::string& why) {
+  TORCH_CHECK(false, why);
+  throw std::runtime_error(why);  // Not reached.
+}
+)cuda";
 
 // @NAME@ @DTYPES@ @ALIGNMENT@
-constexpr std::string_view kBindingChecks = R"cpp(
-  namespace {
+constexpr std::string_view kBindingChecks = R"cuda(
+namespace {
 
-  std::string text_of(ScalarType dtype) {
-    switch (dtype) { @DTYPES @ default : return "another dtype"; }
+std::string text_of(const std::string& text) { return text; }
+std::string text_of(int64_t number) { return std::to_string(number); }
+std::string text_of(const std::vector<int64_t>& sizes) {
+  std::string text;
+  for (const int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+std::string text_of(ScalarType dtype) {
+  switch (dtype) {
+@DTYPES@    default: return "another dtype";
   }
+}
 
-  std::string text_of(const std::vector<int64_t>& sizes) {
-    std::string text;
-    for (const int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
-    return "[" + text + "]";
+// "@NAME@: " and the parts.
+template <class... Parts>
+std::string said(const Parts&... parts) {
+  std::string text = "@NAME@: ";
+  ((text += text_of(parts)), ...);
+  return text;
+}
+
+#define EVO_CHECK(right, ...) do { if (!(right)) refuse(said(__VA_ARGS__)); } while (false)
+
+void expect_dims(const Tensor& tensor, const char* name, int64_t dims) {
+  EVO_CHECK(tensor.dim() == dims, "expected ", name, " to have ", dims, " dimensions, but got ", int64_t{tensor.dim()});
+}
+
+// What every tensor must be, besides contiguous or of certain strides.
+void expect(const Tensor& tensor, const char* name, ScalarType dtype, const std::vector<int64_t>& sizes, const Tensor& first, const char* first_name) {
+  EVO_CHECK(tensor.is_cuda(), "expected ", name, " to be a CUDA tensor");
+  EVO_CHECK(device_number(tensor) == device_number(first), "expected all tensors to be on the same device, but ", name, " is on cuda:", int64_t{device_number(tensor)}, " and ",
+            first_name, " on cuda:", int64_t{device_number(first)});
+  EVO_CHECK(tensor.scalar_type() == dtype, "expected ", name, " to be ", dtype, ", but got ", tensor.scalar_type());
+  expect_dims(tensor, name, static_cast<int64_t>(sizes.size()));
+  std::vector<int64_t> got;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) got.push_back(tensor.size(dim));
+  EVO_CHECK(got == sizes, "expected ", name, " of shape ", sizes, ", but got ", got);
+  EVO_CHECK(reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % @ALIGNMENT@ == 0, "expected ", name, " to begin at a multiple of @ALIGNMENT@ bytes: ", name, ".clone() does");
+}
+
+[[maybe_unused]] void expect_contiguous(const Tensor& tensor, const char* name) {
+  EVO_CHECK(tensor.is_contiguous(), "expected ", name, " to be contiguous: ", name, ".contiguous() is");
+}
+
+[[maybe_unused]] void expect_strides(const Tensor& tensor, const char* name, const std::vector<int64_t>& strides) {
+  std::vector<int64_t> got;
+  bool right = true;
+  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
+    got.push_back(tensor.stride(dim));
+    right = right && (tensor.size(dim) < 2 || got.back() == strides[static_cast<size_t>(dim)]);
   }
+  EVO_CHECK(right, "expected ", name, " with strides ", strides, ", but got ", got);
+}
+)cuda";
 
-  void expect_dims(const Tensor& tensor, const char* name, int64_t dims) {
-    EVO_CHECK(tensor.dim() == dims, "@NAME@: expected ", name, " to have ", dims, " dimensions, but got ", tensor.dim());
-  }
+// @SCHEMAS@ @IMPLEMENTATIONS@
+constexpr std::string_view kBindingTail = R"cuda(
+}  // namespace
 
-  // What every tensor must be, besides contiguous or of certain strides.
-  void expect(const Tensor& tensor, const char* name, ScalarType dtype, const std::vector<int64_t>& sizes,
-              const Tensor& first, const char* first_name) {
-    EVO_CHECK(tensor.is_cuda(), "@NAME@: expected ", name, " to be a CUDA tensor");
-    EVO_CHECK(device_of(tensor) == device_of(first), "@NAME@: expected all tensors to be on the same device, but ",
-              name, " is on cuda:", device_of(tensor), " and ", first_name, " on cuda:", device_of(first));
-    EVO_CHECK(tensor.scalar_type() == dtype, "@NAME@: expected ", name, " to be ", text_of(dtype), ", but got ",
-              text_of(tensor.scalar_type()));
-    expect_dims(tensor, name, static_cast<int64_t>(sizes.size()));
-    std::vector<int64_t> got;
-    for (int64_t dim = 0; dim < tensor.dim(); ++dim) got.push_back(tensor.size(dim));
-    EVO_CHECK(got == sizes, "@NAME@: expected ", name, " of shape ", text_of(sizes), ", but got ", text_of(got));
-    EVO_CHECK(reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % @ALIGNMENT @ == 0, "@NAME@: expected ", name,
-              " to begin at a multiple of @ALIGNMENT@ bytes: ", name, ".clone() does");
-  }
-
-  [[maybe_unused]] void expect_contiguous(const Tensor& tensor, const char* name) {
-    EVO_CHECK(tensor.is_contiguous(), "@NAME@: expected ", name, " to be contiguous: ", name, ".contiguous() is");
-  }
-
-  [[maybe_unused]] void expect_strides(const Tensor& tensor, const char* name, const std::vector<int64_t>& strides) {
-    std::vector<int64_t> got;
-    bool right = true;
-    for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
-      got.push_back(tensor.stride(dim));
-      right = right && (tensor.size(dim) < 2 || got.back() == strides[static_cast<size_t>(dim)]);
-    }
-    EVO_CHECK(right, "@NAME@: expected ", name, " with strides ", text_of(strides), ", but got ", text_of(got));
-  }
-)cpp";
-
-// @NAME@ @SCHEMAS@ @IMPLEMENTATIONS@
-constexpr std::string_view kBindingTail = R"cpp(
-  }  // namespace
-
-  // The builder names the extension, and with it the operators' namespace.
+// The builder names the extension, and with it the operators' namespace.
 #define EVO_EXPANDED(macro, ...) macro(__VA_ARGS__)
 #define EVO_JOINED_(a, b) a##b
 #define EVO_JOINED(a, b) EVO_JOINED_(a, b)
 #define EVO_TEXT_(text) #text
 #define EVO_TEXT(text) EVO_TEXT_(text)
 
-  EVO_EXPANDED(EVO_LIBRARY, TORCH_EXTENSION_NAME, m) {
-    @SCHEMAS @
-  }
+EVO_EXPANDED(EVO_LIBRARY, TORCH_EXTENSION_NAME, m) {
+@SCHEMAS@}
 
-  EVO_EXPANDED(EVO_LIBRARY_IMPL, TORCH_EXTENSION_NAME, CUDA, m) {
-    @IMPLEMENTATIONS @
-  }
+EVO_EXPANDED(EVO_LIBRARY_IMPL, TORCH_EXTENSION_NAME, CUDA, m) {
+@IMPLEMENTATIONS@}
 
-  // Importing the library registers the operators; the module itself is empty.
-  PyMODINIT_FUNC EVO_JOINED(PyInit_, TORCH_EXTENSION_NAME)() {
-    static PyModuleDef module = {
-        PyModuleDef_HEAD_INIT, EVO_TEXT(TORCH_EXTENSION_NAME), nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
-    return PyModule_Create(&module);
-  }
-)cpp";
+// Importing the library registers the operators; the module itself is empty.
+PyMODINIT_FUNC EVO_JOINED(PyInit_, TORCH_EXTENSION_NAME)() {
+  static PyModuleDef module = {PyModuleDef_HEAD_INIT, EVO_TEXT(TORCH_EXTENSION_NAME), nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+  return PyModule_Create(&module);
+}
+)cuda";
 
 // @CLASSIC@ @FUNCTION@
-constexpr std::string_view kFunctionHead = R"cpp(
-  // ---- Binds the launcher to torch.
+constexpr std::string_view kFunctionHead = R"cuda(
+// ---- Binds the launcher to torch.
 #include <torch/extension.h>
-  @CLASSIC @)cpp";
+@CLASSIC@)cuda";
 
-constexpr std::string_view kFunctionTail = R"cpp(
-  }  // namespace
+constexpr std::string_view kFunctionTail = R"cuda(
+}  // namespace
 
-  PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
-    m.def("@FUNCTION@", &functional);
-  }
-)cpp";
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("@FUNCTION@", &functional);
+}
+)cuda";
 
 /// Writes what is particular to a call.
 class BindingWriter {
@@ -281,8 +279,8 @@ class BindingWriter {
     code += "  for (const int64_t size : {";
     values.clear();
     for (const TorchSize& size : call_.sizes) values.push_back("sizes." + size.parameter);
-    code += fmt::format("{}}}) EVO_CHECK(size <= 2147483647, \"{}: a size of \", size, \" is too large\");\n",
-                        fmt::join(values, ", "), binding_.request.name);
+    code += fmt::format("{}}}) EVO_CHECK(size <= 2147483647, \"a size of \", size, \" is too large\");\n",
+                        fmt::join(values, ", "));
     return code + "  return sizes;\n}\n";
   }
 
@@ -333,7 +331,7 @@ class BindingWriter {
     if (needs_workspace(programs_of(kernel))) {
       code += fmt::format(
           "{0}const int64_t bytes = static_cast<int64_t>({1}_workspace_bytes({2}));\n"
-          "{0}const Tensor workspace = empty({3}, {{bytes}}, ScalarType::Byte);\n",
+          "{0}const Tensor workspace = new_tensor({3}, {{bytes}}, ScalarType::Byte);\n",
           indent, launcher, fmt::join(sizes, ", "), call_.read().front()->name);
       arguments.emplace_back("workspace.mutable_data_ptr()");
     }
@@ -352,8 +350,8 @@ class BindingWriter {
     for (const TorchTensor& tensor : call_.tensors) code += expectation(tensor);
     const std::string& first = call_.read().front()->name;
     code += fmt::format(
-        "  const DeviceGuard guard(device_of({0}));\n"
-        "  const cudaStream_t stream = current_stream(device_of({0}));\n"
+        "  const DeviceGuard guard(device_number({0}));\n"
+        "  const cudaStream_t stream = cuda_stream(device_number({0}));\n"
         "  cudaError_t status = cudaErrorInvalidValue;\n",
         first);
     std::vector<std::string> sizes;
@@ -370,12 +368,10 @@ class BindingWriter {
     for (const std::string& size : sizes)
       size_texts += fmt::format("{}\"{} = \", {}", size_texts.empty() ? "" : ", \", \", ", size, size);
     code += fmt::format(
-        "  EVO_CHECK(status != cudaErrorInvalidValue, \"{0}: no kernel for \", {1}, \": {0}.supports() "
-        "says which sizes there are\");\n",
-        binding_.request.name, size_texts);
-    return code +
-           fmt::format("  EVO_CHECK(status == cudaSuccess, \"{}: CUDA error: \", cudaGetErrorString(status));\n}}\n",
-                       binding_.request.name);
+        "  EVO_CHECK(status != cudaErrorInvalidValue, \"no kernel for \", {}, \": {}.supports() says which sizes there "
+        "are\");\n",
+        size_texts, binding_.request.name);
+    return code + "  EVO_CHECK(status == cudaSuccess, \"CUDA error: \", cudaGetErrorString(status));\n}\n";
   }
 
   /// The operator that returns new tensors.
@@ -396,8 +392,8 @@ class BindingWriter {
       }
       results.push_back(fmt::format("new_{}", tensor.name));
       const std::string made = tensor.tensor->inout
-                                   ? fmt::format("copy_of({})", tensor.name)
-                                   : fmt::format("empty({}, {{{}}}, ScalarType::{})", call_.read().front()->name,
+                                   ? fmt::format("copied({})", tensor.name)
+                                   : fmt::format("new_tensor({}, {{{}}}, ScalarType::{})", call_.read().front()->name,
                                                  listed(tensor.tensor->dims), tensor.dtype->scalar);
       code += fmt::format("  Tensor {} = {};\n", results.back(), made);
     }
@@ -442,8 +438,16 @@ std::string torch_binding_code(const TorchBinding& binding) {
   return BindingWriter(binding).operators();
 }
 
-std::string torch_function_code(const TorchBinding& binding, const std::string& function) {
-  return BindingWriter(binding).function(function);
+std::string torch_function_source(const TorchBinding& binding, const std::string& function) {
+  std::string code =
+      "// torch forbids the operators of small floats, which kernels may use.\n#undef __CUDA_NO_HALF_OPERATORS__\n"
+      "#undef __CUDA_NO_HALF_CONVERSIONS__\n#undef __CUDA_NO_HALF2_OPERATORS__\n"
+      "#undef __CUDA_NO_BFLOAT16_CONVERSIONS__\n";
+  for (std::size_t i = 0; i < binding.launchers.size(); ++i) {
+    const std::string file = export_cuda(binding.request.kernels[i], binding.launchers[i]);
+    code += file.substr(0, file.find("#ifdef EVO_MAIN")) + "#endif  // __CUDACC_RTC__\n";
+  }
+  return code + BindingWriter(binding).function(function);
 }
 
 }  // namespace evo

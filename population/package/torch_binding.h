@@ -19,8 +19,8 @@ struct TorchBinding {
 
 std::string torch_binding_code(const TorchBinding& binding);
 
-/// C++ that stands behind the exported files in one source and gives Python one function, by pybind11, that returns
-/// new tensors.
-std::string torch_function_code(const TorchBinding& binding, const std::string& function);
+/// One source with the exported files, without their programs and provenance, and a function for Python, by pybind11,
+/// that returns new tensors.
+std::string torch_function_source(const TorchBinding& binding, const std::string& function);
 
 }  // namespace evo

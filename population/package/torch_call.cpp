@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/expression/expression_python.h"
+#include "population/export/text.h"
 
 namespace evo {
 namespace {
@@ -98,6 +99,71 @@ TorchCall torch_call(const ExportRequest& request) {
     call.sizes.push_back(size);
   }
   return call;
+}
+
+std::vector<std::string> launchers_of(const PackageRequest& request) {
+  if (request.kernels.size() == 1) return {request.name};
+  std::vector<std::string> launchers;
+  for (std::size_t i = 0; i < request.kernels.size(); ++i) launchers.push_back(fmt::format("{}_{}", request.name, i));
+  return launchers;
+}
+
+std::vector<Measured> measured_to_choose(const PackageRequest& request, const std::vector<Specialised>& kernels) {
+  if (request.kernels.size() == 1) return {};
+  std::vector<Measured> all = measured_of(kernels);
+  std::set<std::string> known;
+  for (const Measured& m : all) known.insert(condition_of(kernels[m.kernel]));
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!known.insert(condition_of(kernels[i])).second) continue;
+    const std::vector<Shape>& validated = kernels[i].request->provenance.target.validated;
+    const auto shape = std::ranges::find_if(validated, [&](const Shape& one) { return is_of(one, kernels[i].values); });
+    if (shape != validated.end()) all.push_back({i, &*shape, 0});
+  }
+  return all;
+}
+
+std::string plain_text(const std::string& text) {
+  std::string plain = comment_safe(text);
+  std::ranges::replace(plain, '"', '\'');
+  std::ranges::replace(plain, '\\', '/');
+  return plain;
+}
+
+std::string call_arguments(const TorchCall& call) {
+  std::string arguments = names_of(call.read());
+  for (const std::string& size : call.size_arguments()) arguments += ", " + size;
+  return arguments;
+}
+
+std::string arguments_by_name(const TorchCall& call) {
+  std::vector<std::string> arguments;
+  for (const TorchTensor* tensor : call.read())
+    arguments.push_back(fmt::format("{}={}", tensor->tensor->name, tensor->name));
+  for (const std::string& size : call.size_arguments()) arguments.push_back(fmt::format("{0}={0}", size));
+  return fmt::format("{}", fmt::join(arguments, ", "));
+}
+
+std::string python_options(const TorchCall& call) {
+  std::vector<std::string> items;
+  for (const auto& [name, value] : call.options)
+    items.push_back(fmt::format("\"{}\": {}", name, expr::python_literal(value)));
+  return fmt::format("{}", fmt::join(items, ", "));
+}
+
+std::string drawn_inputs(const TorchCall& call, std::string_view indent) {
+  std::string code;
+  for (const TorchTensor* tensor : call.read()) {
+    const bool floating = is_floating(tensor->dtype->dtype);
+    std::string_view draw = floating ? "normal" : tensor->tensor->scale.empty() ? "zeros" : "codes";
+    for (const TorchTensor& other : call.tensors) {
+      if (other.tensor->scale == tensor->tensor->name) draw = "random_scales";
+      if (other.tensor->zero_point == tensor->tensor->name) draw = "random_zero_points";
+    }
+    code += fmt::format("{}{}({}, *{}),\n", indent, draw, tensor->dtype->python,
+                        python_shape(*tensor->tensor, call.options));
+  }
+  for (const std::string& size : call.size_arguments()) code += fmt::format("{}{},\n", indent, size);
+  return code;
 }
 
 std::string python_shape(const Tensor& tensor, const Bindings& options) {

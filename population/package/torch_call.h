@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "population/export/choice.h"
 #include "population/export/specialised.h"
-#include "population/package/package.h"
+#include "population/package/kernels_to_package.h"
 
 /// A call of the exported kernels as torch sees it: tensors with dtypes and shapes, sizes that follow from them.
 namespace evo {
@@ -50,6 +51,28 @@ struct TorchCall {
 
 /// Throws usage_error for a tensor that torch cannot hold: of a dtype that it lacks, or an output with strides.
 TorchCall torch_call(const ExportRequest& request);
+
+/// The launchers of the package's kernels: the package's name, with a number where there are several.
+std::vector<std::string> launchers_of(const PackageRequest& request);
+
+/// By which a call's kernel is chosen; empty for one kernel. A specialisation that no timed shape has is the first
+/// kernel's that has it. `kernels`: of the request, numbered.
+std::vector<Measured> measured_to_choose(const PackageRequest& request, const std::vector<Specialised>& kernels);
+
+/// Fit for a string of Python, of TOML and for Markdown.
+std::string plain_text(const std::string& text);
+
+/// "q, k, v": what a call takes, tensors and sizes.
+std::string call_arguments(const TorchCall& call);
+
+/// "q=q, k=k": the same for the task's reference.py.
+std::string arguments_by_name(const TorchCall& call);
+
+/// The options as items of a dictionary: "mask": "none", "scaled": True.
+std::string python_options(const TorchCall& call);
+
+/// Python that draws the arguments of a call, a line for each, by the functions of torch_text.h (kTorchDraws).
+std::string drawn_inputs(const TorchCall& call, std::string_view indent);
 
 /// The dims as Python: "(B, H, S, D)".
 std::string python_shape(const Tensor& tensor, const Bindings& options);

@@ -24,14 +24,6 @@ namespace {
 
 using Replacements = std::vector<std::pair<std::string_view, std::string>>;
 
-/// Fit for a string of Python, of TOML and for Markdown.
-std::string plain_text(const std::string& text) {
-  std::string plain = comment_safe(text);
-  std::ranges::replace(plain, '"', '\'');
-  std::ranges::replace(plain, '\\', '/');
-  return plain;
-}
-
 /// The shapes that there are kernels for, to test with: the timed ones, and the smallest of the others.
 std::vector<Shape> shapes_to_test(const std::vector<Specialised>& kernels) {
   constexpr std::size_t kOthers = 3;
@@ -109,9 +101,8 @@ class TorchPackageWriter {
       : request_(request),
         call_(torch_call(request.kernels.front())),
         task_(*call_.task),
-        kernels_(specialised_of(request.kernels, {request.name, "binding"}, Naming::numbered)) {
-    for (std::size_t i = 0; i < request.kernels.size(); ++i)
-      launchers_.push_back(request.kernels.size() == 1 ? request.name : fmt::format("{}_{}", request.name, i));
+        kernels_(specialised_of(request.kernels, {request.name, "binding"}, Naming::numbered)),
+        launchers_(launchers_of(request)) {
     if (call_.read().empty())
       throw usage_error(fmt::format("{} has no inputs: torch cannot tell the device of a call", task_.name));
   }
@@ -121,7 +112,8 @@ class TorchPackageWriter {
     for (std::size_t i = 0; i < launchers_.size(); ++i)
       files[fmt::format("kernels/{}.cu", launchers_[i])] = export_cuda(request_.kernels[i], launchers_[i]);
     const std::string package = "torch-ext/" + request_.name;
-    files["torch-ext/torch_binding.cpp"] = torch_binding_code({request_, call_, launchers_, kernels_, measured()});
+    files["torch-ext/torch_binding.cpp"] =
+        torch_binding_code({request_, call_, launchers_, kernels_, measured_to_choose(request_, kernels_)});
     files[package + "/__init__.py"] = module();
     if (has_reference()) files[package + "/_reference.py"] = request_.torch_reference;
     files[fmt::format("tests/test_{}.py", request_.name)] = tests();
@@ -138,30 +130,7 @@ class TorchPackageWriter {
   bool has_reference() const { return !request_.torch_reference.empty(); }
   std::string summary() const { return plain_text(task_.summary); }
 
-  /// A specialisation that no timed shape has is the first kernel's that has it.
-  std::vector<Measured> measured() const {
-    if (request_.kernels.size() == 1) return {};
-    std::vector<Measured> all = measured_of(kernels_);
-    std::set<std::string> known;
-    for (const Measured& m : all) known.insert(condition_of(kernels_[m.kernel]));
-    for (std::size_t i = 0; i < kernels_.size(); ++i) {
-      if (!known.insert(condition_of(kernels_[i])).second) continue;
-      const std::vector<Shape>& validated = kernels_[i].request->provenance.target.validated;
-      const auto shape =
-          std::ranges::find_if(validated, [&](const Shape& one) { return is_of(one, kernels_[i].values); });
-      if (shape != validated.end()) all.push_back({i, &*shape, 0});
-    }
-    return all;
-  }
-
   std::vector<std::string> size_names() const { return task_.shape_parameters; }
-
-  /// "q, k, v": what a call takes.
-  std::string call_arguments() const {
-    std::string arguments = names_of(call_.read());
-    for (const std::string& size : call_.size_arguments()) arguments += ", " + size;
-    return arguments;
-  }
 
   /// "q: torch.float16 [B, H, S, D]", a line for each tensor.
   std::string tensors_doc(std::string_view begin) const {
@@ -250,31 +219,20 @@ class TorchPackageWriter {
     return code + fmt::format("    ops.{}_out({})\n", task_.name, fmt::join(arguments, ", "));
   }
 
-  std::string options() const {
-    std::vector<std::string> items;
-    for (const auto& [name, value] : call_.options)
-      items.push_back(fmt::format("\"{}\": {}", name, expr::python_literal(value)));
-    return fmt::format("{}", fmt::join(items, ", "));
-  }
-
   Replacements common() const {
-    std::vector<std::string> by_name;
     std::vector<std::string> dtypes;
-    for (const TorchTensor* tensor : call_.read())
-      by_name.push_back(fmt::format("{}={}", tensor->tensor->name, tensor->name));
-    for (const std::string& size : call_.size_arguments()) by_name.push_back(fmt::format("{0}={0}", size));
     for (const TorchTensor* tensor : call_.outputs()) dtypes.emplace_back(tensor->dtype->python);
     std::vector<std::string> shown;
     for (const std::string& size : size_names()) shown.push_back(fmt::format("{0} = {{{0}}}", size));
     return {{"@NAME@", request_.name},
             {"@TASK@", task_.name},
             {"@SUMMARY@", summary()},
-            {"@CALL@", call_arguments()},
+            {"@CALL@", call_arguments(call_)},
             {"@SIZES@", fmt::format("{}", fmt::join(size_names(), ", "))},
             {"@SIZES_ASSIGNED@", tuple_items(size_names())},
             {"@SIZES_SHOWN@", fmt::format("{}", fmt::join(shown, ", "))},
             {"@FIRST@", call_.read().front()->name},
-            {"@BY_NAME@", fmt::format("{}", fmt::join(by_name, ", "))},
+            {"@BY_NAME@", arguments_by_name(call_)},
             {"@DTYPES@", tuple_items(dtypes)},
             {"@READ_COUNT@", std::to_string(call_.read().size())},
             {"@ALIGNMENT@", std::to_string(kTensorAlignment)}};
@@ -294,7 +252,7 @@ class TorchPackageWriter {
                                  {"@REFERENCE_IMPORT@", has_reference() ? "from ._reference import reference\n" : ""},
                                  {"@ALL@", fmt::format("\"OPTIONS\", {}\"{}\", \"supports\"",
                                                        has_reference() ? "\"reference\", " : "", task_.name)},
-                                 {"@OPTIONS@", options()},
+                                 {"@OPTIONS@", python_options(call_)},
                                  {"@SUPPORT@", support},
                                  {"@DIMS@", dims_checks()},
                                  {"@SIZE_VALUES@", tuple_items(size_values())},
@@ -307,18 +265,6 @@ class TorchPackageWriter {
                                  {"@DOC@", tensors_doc("    ")},
                                  {"@OUTSIDE@", outside}});
     return filled(kTorchModule, values);
-  }
-
-  /// What draws an input of the tests.
-  std::string drawn(const TorchTensor& tensor) const {
-    std::string_view draw = is_floating(tensor.dtype->dtype) ? "normal" : "zeros";
-    if (!tensor.tensor->scale.empty() && !is_floating(tensor.dtype->dtype)) draw = "codes";
-    for (const TorchTensor& other : call_.tensors) {
-      if (other.tensor->scale == tensor.tensor->name) draw = "random_scales";
-      if (other.tensor->zero_point == tensor.tensor->name) draw = "random_zero_points";
-    }
-    return fmt::format("        {}({}, *{}),\n", draw, tensor.dtype->python,
-                       python_shape(*tensor.tensor, call_.options));
   }
 
   std::string limit_of(const TorchTensor& output) const {
@@ -349,9 +295,6 @@ class TorchPackageWriter {
     std::vector<std::string> sizes;
     for (const Shape& shape : shapes) sizes.push_back(sizes_tuple(task_, shape));
     const std::optional<Shape> outside = shape_outside(kernels_, shapes.back());
-    std::string inputs;
-    for (const TorchTensor* tensor : call_.read()) inputs += drawn(*tensor);
-    for (const std::string& size : call_.size_arguments()) inputs += fmt::format("        {},\n", size);
     std::vector<std::string> limits;
     std::vector<std::string> scales;
     const std::vector<const TorchTensor*> outputs = call_.outputs();
@@ -365,7 +308,8 @@ class TorchPackageWriter {
     Replacements values = common();
     values.insert(values.end(), {{"@SIZES_OF_TESTS@", fmt::format("{}", fmt::join(sizes, ", "))},
                                  {"@OUTSIDE_SIZES@", outside ? sizes_tuple(task_, *outside) : "None"},
-                                 {"@INPUTS@", inputs},
+                                 {"@DRAWS@", filled(kTorchDraws, {{"@DEVICE@", "cuda"}})},
+                                 {"@INPUTS@", drawn_inputs(call_, "        ")},
                                  {"@LIMITS@", fmt::format("{}", fmt::join(limits, ", "))},
                                  {"@OUTPUT_SCALES@", fmt::format("{}", fmt::join(scales, ", "))},
                                  {"@PLAIN_INPUTS@", std::to_string(plain)},

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "population/package/package.h"
+#include "engine/base/source_tree.h"
+#include "population/package/kernels_to_package.h"
 
 namespace evo {
 

@@ -11,6 +11,7 @@ extern const std::string_view kTorchNoFallback;  ///< In it, where it has none.
 extern const std::string_view kTorchSetup;       ///< setup.py
 extern const std::string_view kTorchProject;     ///< pyproject.toml
 extern const std::string_view kTorchTests;       ///< tests/test_NAME.py
+extern const std::string_view kTorchDraws;       ///< Functions that draw tensors (drawn_inputs). @DEVICE@
 extern const std::string_view kTorchReadMe;      ///< README.md
 
 }  // namespace evo

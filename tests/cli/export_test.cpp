@@ -201,3 +201,31 @@ TEST_CASE("evo verify refuses a file that is neither a candidate nor exported") 
   check_refused(bench.evo({"verify", "absent.cu"}), 2, {"'absent.cu' is neither a candidate's number nor a file"});
   check_refused(bench.evo({"verify", "."}), 2, {"'.' is neither"});
 }
+
+TEST_CASE("kernels are exported as a folder that pip installs") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_exported_toy(bench);
+  const std::string id = best_of(bench);
+  const Outcome done = bench.evo({"export", id, "--format", "torch", "-o", "package"});
+  CHECK(done.code == 0);
+  CHECK(holds(done.out, "package: a package for torch of toy on"));
+  CHECK(holds(done.out, "in that folder:  pip install"));
+  CHECK(holds(bench.read("package/setup.py"), "kernels/evo_toy.cu"));
+  CHECK(holds(bench.read("package/kernels/evo_toy.cu"), "cudaError_t evo_toy("));
+  // The task has no reference in torch: other sizes are refused.
+  CHECK(holds(bench.read("package/torch-ext/evo_toy/__init__.py"), "no kernel for"));
+  CHECK(bench.evo({"export", "--dispatch", "--format", "torch", "--name", "toys", "-o", "toys"}).code == 0);
+  CHECK(holds(bench.read("toys/pyproject.toml"), "name = \"toys\""));
+
+  const auto refused = [&](std::vector<std::string> arguments, const char* why) {
+    arguments.insert(arguments.begin(), "export");
+    check_refused(bench.evo(arguments), 2, {why});
+  };
+  refused({"--format", "torch"}, "name it with -o DIR");
+  refused({"--format", "torch", "-o", "package"}, "not empty: name a new folder");
+  refused({"--format", "torch", "--name", "2nd", "-o", "other"}, "'2nd' cannot be the package's name");
+  refused({"--format", "torch", "--run", "1", "-o", "other"}, "name candidates");
+  refused({"--format", "kernelbench", "-o", "other"}, "no reference.py");
+  refused({id, id}, "--format torch");
+}

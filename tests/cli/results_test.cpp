@@ -86,7 +86,8 @@ TEST_CASE("an export of results without a matching run, or with an unsuitable op
   check_refused(bench.evo({"export", "--format", "csw"}), 2, {"unknown format 'csw'", "csv"});
   check_refused(bench.evo({"export", "--format", "csv", "--run", "7"}), 2, {"no run 7"});
   check_refused(bench.evo({"export", "--format", "csv", "--device", "cuda"}), 2, {"no run in", "matches"});
-  check_refused(bench.evo({"export", "--format", "csv", "1"}), 2, {"--format writes the results of runs"});
+  check_refused(bench.evo({"export", "--format", "csv", "1"}), 2,
+                {"--format csv writes the results of runs", "not an ID"});
   check_refused(bench.evo({"export", "--run", "1"}), 2, {"--run goes with --format"});
 }
 

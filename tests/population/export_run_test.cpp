@@ -48,14 +48,17 @@ TEST_CASE("the exported program accepts a right kernel and launches what the pla
   CHECK_THAT(first,
              ContainsSubstring("warm latency 5.00 us"));  // The runtime's clock says 0.1 ms for 20 calls.
   CHECK_THAT(first, ContainsSubstring("claimed      8.91 us (narrow, Test GPU)"));
-  CHECK(lines_with(first, "launch") == launch_lines(plan(request.task.shape("narrow")), "N64"));
-  CHECK(lines_with(first, "map") == "map type 0 rank 2 dims 64 70 stride 64 box 64 1 swizzle 2\n");
-  // 64 KB of shared memory are asked for by each call; those in a graph are not printed.
-  CHECK(lines_with(first, "attribute") == "attribute 8 of toy_sum_N64 is 65536\n");
+  // Two calls, the second one of views; those in a graph are not printed.
+  const auto twice = [](const std::string& text) { return text + text; };
+  CHECK_THAT(first, ContainsSubstring("of views"));
+  CHECK(lines_with(first, "launch") == twice(launch_lines(plan(request.task.shape("narrow")), "N64")));
+  CHECK(lines_with(first, "map") == twice("map type 0 rank 2 dims 64 70 stride 64 box 64 1 swizzle 2\n"));
+  // 64 KB of shared memory are asked for by each call.
+  CHECK(lines_with(first, "attribute") == twice("attribute 8 of toy_sum_N64 is 65536\n"));
 
   // The other specialisation, and a size at which the launch plan takes another branch (R > 100).
   const std::string large = program.run_successfully("R=101,N=128");
-  CHECK(lines_with(large, "launch") == launch_lines(plan(parse_shape(request.task, "101,128")), "N128"));
+  CHECK(lines_with(large, "launch") == twice(launch_lines(plan(parse_shape(request.task, "101,128")), "N128")));
   CHECK_THAT(large, !ContainsSubstring("claimed"));
 
   CHECK_THAT(first, ContainsSubstring("  refusals     15 calls that must be refused: right\n"));
@@ -165,7 +168,7 @@ TEST_CASE("an exported launcher never lowers the shared memory of a kernel that 
   const ToyProgram program(export_cuda(export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90)));
   const std::string result = program.run_successfully("70,64 check");
   const std::string most = "attribute 8 of toy_apply_N64 is 100000\n";
-  CHECK(lines_with(result, "attribute 8 of toy_apply") == most + most);
+  CHECK(lines_with(result, "attribute 8 of toy_apply") == most + most + most + most);  // Two calls.
 }
 
 TEST_CASE("the exported program rejects every result when the reference is not finite") {
@@ -266,9 +269,9 @@ TEST_CASE("the exported program rejects a launcher that accepts what it must ref
     CHECK(result.exit_code == 1);
     return lines_with(result.output, "  refusals") + lines_with(result.output, "  workspace");
   };
-  CHECK_THAT(said("y})) return cudaErrorInvalidValue", "y})) return cudaSuccess", right),
+  CHECK_THAT(said("y}, 16)) return cudaErrorInvalidValue", "y}, 16)) return cudaSuccess", right),
              ContainsSubstring("WRONG, accepted x = null"));
-  CHECK_THAT(said("{workspace})) return cudaErrorInvalidValue", "{workspace})) return cudaSuccess", right),
+  CHECK_THAT(said("{workspace}, 256)) return cudaErrorInvalidValue", "{workspace}, 256)) return cudaSuccess", right),
              ContainsSubstring("WRONG, accepted workspace = null"));
   CHECK_THAT(said("for (int n = 0; n < ROW_LENGTH; ++n) sums[row]",
                   "sums[row + 128] = 1; for (int n = 0; n < ROW_LENGTH; ++n) sums[row]", right),
@@ -278,6 +281,14 @@ TEST_CASE("the exported program rejects a launcher that accepts what it must ref
   CHECK_THAT(said("({M, N, LD})) return cudaErrorInvalidValue", "({M, N, LD})) return cudaSuccess",
                   export_cuda(forms_request(toy_tree()))),
              ContainsSubstring("WRONG, accepted N=23"));
+}
+
+TEST_CASE("the exported program rejects a launcher that does not take views") {
+  std::string text = export_cuda(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("right"), 90));
+  replace(text, "y}, 16)) return", "y}, 256)) return");
+  const CommandResult result = ToyProgram(text).run("check");
+  CHECK(result.exit_code != 0);
+  CHECK_THAT(result.output, ContainsSubstring("evo_toy of views"));
 }
 
 TEST_CASE("the exported program gives kernels scalars, structs, codes and strides as the task has them") {

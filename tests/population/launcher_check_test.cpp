@@ -55,7 +55,7 @@ TEST_CASE("a launcher is called from outside and compared with the reference of 
   CHECK(wrong.exit_code == 1);
   CHECK_THAT(wrong.output, ContainsSubstring("WRONG"));
   const CommandResult permissive =
-      checked(changed(file, "y})) return cudaErrorInvalidValue", "y})) return cudaSuccess"), "70,64");
+      checked(changed(file, "y}, 16)) return cudaErrorInvalidValue", "y}, 16)) return cudaSuccess"), "70,64");
   CHECK(permissive.exit_code == 1);
   CHECK_THAT(permissive.output, ContainsSubstring("WRONG, accepted x = null"));
 }

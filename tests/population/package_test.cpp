@@ -1,5 +1,7 @@
-// The package for torch: its files, its binding's C++ and its Python, without torch and without a GPU.
-// tests/gpu/torch_export builds and runs packages.
+// Packages for torch and for judges: their files, C++ and Python, without torch and without a GPU.
+// tests/gpu/torch_export builds and runs packages for torch, tests/gpu/judges asks the judges.
+#include "population/package/package.h"
+
 #include <fmt/format.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,7 +12,6 @@
 
 #include "engine/base/error.h"
 #include "population/export/read_export.h"
-#include "population/package/package.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"
 #include "tests/population/fixture.h"
@@ -40,10 +41,14 @@ PackageRequest shipped_package(const std::string& task) {
   return package_of(shipped(), task, {load_task(shipped(), task).shape_sets.at("vgpu").timed.front()});
 }
 
-const PackageFormat& torch_format() {
+const PackageFormat& format_named(std::string_view name) {
   for (const PackageFormat& format : package_formats())
-    if (format.name == "torch") return format;
-  throw std::logic_error("there is no format torch");
+    if (format.name == name) return format;
+  throw std::logic_error("there is no such format");
+}
+
+const PackageFormat& torch_format() {
+  return format_named("torch");
 }
 
 /// A package of two kernels, for two shapes of one specialisation.
@@ -61,129 +66,131 @@ void write_files(const fs::path& folder, const SourceTree& files) {
 }
 
 /// A torch of declarations alone, in the place of its headers: what the binding uses, and no more.
-constexpr std::string_view kTorchOfBoth = R"cpp(#pragma once
+constexpr std::string_view kTorchOfBoth = R"cuda(#pragma once
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
-                                                namespace fake {
-                                                enum class ScalarType { Byte, Char, Short, Int, Long, Half, Float, Double, Bool, BFloat16, Float8_e5m2, Float8_e4m3fn };
-                                                struct Options {
-                                                  Options dtype(ScalarType) const { return {}; }
-                                                };
-                                                struct Tensor {
-                                                  std::int64_t dim() const;
-                                                  std::int64_t size(std::int64_t) const;
-                                                  std::int64_t stride(std::int64_t) const;
-                                                  bool is_contiguous() const;
-                                                  bool is_cuda() const;
-                                                  ScalarType scalar_type() const;
-                                                  int get_device() const;
-                                                  int get_device_index() const;
-                                                  const void* const_data_ptr() const;
-                                                  void* mutable_data_ptr() const;
-                                                  Options options() const;
-                                                  Tensor clone() const;
-                                                };
-                                                template <class... Text>
-                                                void check(bool right, Text&&...) {
-                                                  if (!right) throw std::runtime_error("refused");
-                                                }
-                                                struct Library {
-                                                  void def(const char*);
-                                                  template <class Function>
-                                                  void impl(const char*, Function);
-                                                };
-                                                struct Guard {
-                                                  explicit Guard(int);
-                                                };
-                                                }  // namespace fake
-)cpp";
+namespace fake {
+enum class ScalarType { Byte, Char, Short, Int, Long, Half, Float, Double, Bool, BFloat16, Float8_e5m2, Float8_e4m3fn };
+struct Options {
+Options dtype(ScalarType) const { return {}; }
+};
+struct Tensor {
+std::int64_t dim() const;
+std::int64_t size(std::int64_t) const;
+std::int64_t stride(std::int64_t) const;
+bool is_contiguous() const;
+bool is_cuda() const;
+ScalarType scalar_type() const;
+int get_device() const;
+int get_device_index() const;
+const void* const_data_ptr() const;
+void* mutable_data_ptr() const;
+Options options() const;
+Tensor clone() const;
+};
+template <class... Text>
+void check(bool right, Text&&...) {
+if (!right) throw std::runtime_error("refused");
+}
+struct Library {
+void def(const char*);
+template <class Function>
+void def(const char*, Function);
+template <class Function>
+void impl(const char*, Function);
+};
+struct Guard { explicit Guard(int); };
+// Functions of torch that are found by their arguments, as at::device_of is.
+bool device_of(const Tensor&);
+Tensor empty(const Tensor&, std::vector<std::int64_t>, ScalarType);
+}  // namespace fake
+)cuda";
 
-constexpr std::string_view kStableTorch = R"cpp(#pragma once
+constexpr std::string_view kStableTorch = R"cuda(#pragma once
 #include <fake.h>
-                                                namespace torch::headeronly {
-                                                using fake::ScalarType;
-                                                }
-                                                namespace torch::stable {
-                                                using fake::Tensor;
-                                                Tensor new_empty(const Tensor&, std::vector<std::int64_t>, fake::ScalarType);
-                                                Tensor clone(const Tensor&);
-                                                }  // namespace torch::stable
-                                                namespace torch::stable::accelerator {
-                                                using DeviceGuard = fake::Guard;
-                                                }
-                                                extern "C" int aoti_torch_get_current_cuda_stream(int, void**);
+namespace torch::headeronly {
+using fake::ScalarType;
+}
+namespace torch::stable {
+using fake::Tensor;
+Tensor new_empty(const Tensor&, std::vector<std::int64_t>, fake::ScalarType);
+Tensor clone(const Tensor&);
+}  // namespace torch::stable
+namespace torch::stable::accelerator {
+using DeviceGuard = fake::Guard;
+}
+extern "C" int aoti_torch_get_current_cuda_stream(int, void**);
 #define TORCH_ERROR_CODE_CHECK(call) fake::check((call) == 0)
-#define STD_TORCH_CHECK(...) fake::check(__VA_ARGS__)
 #define TORCH_BOX(function) (function)
 #define STABLE_TORCH_LIBRARY(space, m)           \
-                                                  static void library_##space(fake::Library& m); \
-                                                  void define_##space(fake::Library& l) {        \
-                                                    library_##space(l);                          \
-                                                  }                                              \
-                                                  void library_##space(fake::Library& m)
+static void library_##space(fake::Library& m); \
+void define_##space(fake::Library& l) {        \
+library_##space(l);                          \
+}                                              \
+void library_##space(fake::Library& m)
 #define STABLE_TORCH_LIBRARY_IMPL(space, key, m)         \
-                                                  static void library_##space##_##key(fake::Library& m); \
-                                                  void implement_##space(fake::Library& l) {             \
-                                                    library_##space##_##key(l);                          \
-                                                  }                                                      \
-                                                  void library_##space##_##key(fake::Library& m)
-)cpp";
+static void library_##space##_##key(fake::Library& m); \
+void implement_##space(fake::Library& l) {             \
+library_##space##_##key(l);                          \
+}                                                      \
+void library_##space##_##key(fake::Library& m)
+)cuda";
 
-constexpr std::string_view kClassicTorch = R"cpp(#pragma once
+constexpr std::string_view kClassicTorch = R"cuda(#pragma once
 #include <fake.h>
 #include <cuda_runtime.h>
-                                                 namespace at {
-                                                 using fake::ScalarType;
-                                                 using fake::Tensor;
-                                                 inline Tensor empty(std::vector<std::int64_t>, fake::Options) {
-                                                   return {};
-                                                 }
-                                                 }  // namespace at
-                                                 namespace at::cuda {
-                                                 cudaStream_t getCurrentCUDAStream(signed char);
-                                                 }
-                                                 namespace c10 {
-                                                 using DeviceIndex = signed char;
-                                                 }
-                                                 namespace c10::cuda {
-                                                 using CUDAGuard = fake::Guard;
-                                                 }
+namespace at {
+using fake::ScalarType;
+using fake::Tensor;
+inline Tensor empty(std::vector<std::int64_t>, fake::Options) {
+return {};
+}
+}  // namespace at
+namespace at::cuda {
+cudaStream_t getCurrentCUDAStream(signed char);
+}
+namespace c10 {
+using DeviceIndex = signed char;
+}
+namespace c10::cuda {
+using CUDAGuard = fake::Guard;
+}
 #define TORCH_CHECK(...) fake::check(__VA_ARGS__)
 #define TORCH_LIBRARY(space, m)                  \
-                                                   static void library_##space(fake::Library& m); \
-                                                   void define_##space(fake::Library& l) {        \
-                                                     library_##space(l);                          \
-                                                   }                                              \
-                                                   void library_##space(fake::Library& m)
+static void library_##space(fake::Library& m); \
+void define_##space(fake::Library& l) {        \
+library_##space(l);                          \
+}                                              \
+void library_##space(fake::Library& m)
 #define TORCH_LIBRARY_IMPL(space, key, m)                \
-                                                   static void library_##space##_##key(fake::Library& m); \
-                                                   void implement_##space(fake::Library& l) {             \
-                                                     library_##space##_##key(l);                          \
-                                                   }                                                      \
-                                                   void library_##space##_##key(fake::Library& m)
-)cpp";
+static void library_##space##_##key(fake::Library& m); \
+void implement_##space(fake::Library& l) {             \
+library_##space##_##key(l);                          \
+}                                                      \
+void library_##space##_##key(fake::Library& m)
+)cuda";
 
-constexpr std::string_view kPython = R"cpp(#pragma once
-                                           struct PyObject;
-                                           struct PyModuleDef {
-                                             int head;
-                                             const char* name;
-                                             const char* doc;
-                                             long size;
-                                             void* methods;
-                                             void* slots;
-                                             void* traverse;
-                                             void* clear;
-                                             void* free;
-                                           };
+constexpr std::string_view kPython = R"cuda(#pragma once
+struct PyObject;
+struct PyModuleDef {
+int head;
+const char* name;
+const char* doc;
+long size;
+void* methods;
+void* slots;
+void* traverse;
+void* clear;
+void* free;
+};
 #define PyModuleDef_HEAD_INIT 0
 #define PyMODINIT_FUNC extern "C" PyObject*
-                                           extern "C" PyObject* PyModule_Create(PyModuleDef*);
-)cpp";
+extern "C" PyObject* PyModule_Create(PyModuleDef*);
+)cuda";
 
 /// The headers of a torch of version 2.`minor`.
 SourceTree fake_torch(int minor) {
@@ -192,9 +199,9 @@ SourceTree fake_torch(int minor) {
   files["Python.h"] = kPython;
   files["torch/version.h"] = fmt::format("#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR {}\n", minor);
   if (minor >= 10) {
-    for (const char* header : {"torch/csrc/inductor/aoti_torch/c/shim.h", "torch/csrc/stable/accelerator.h",
-                               "torch/csrc/stable/library.h", "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h",
-                               "torch/headeronly/core/ScalarType.h", "torch/headeronly/util/Exception.h"})
+    for (const char* header :
+         {"torch/csrc/inductor/aoti_torch/c/shim.h", "torch/csrc/stable/accelerator.h", "torch/csrc/stable/library.h",
+          "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", "torch/headeronly/core/ScalarType.h"})
       files[header] = "#include <stable.h>\n";
     files["stable.h"] = kStableTorch;
   } else {
@@ -226,12 +233,16 @@ CommandResult python(const SourceTree& files, const std::string& program) {
   return run_command(fmt::format("cd {} && python3 check.py", folder.path().string()));
 }
 
-/// Python that compiles every file and reads every table, and stands in for torch where the package is imported.
-constexpr std::string_view kReadAll = R"py(
-import pathlib, sys, types
+/// Python that compiles every file.
+constexpr std::string_view kReadFiles = R"py(
+import ast, pathlib
 root = pathlib.Path(".")
 for path in root.rglob("*.py"):
     compile(path.read_text(), str(path), "exec")
+)py";
+
+/// And reads every table.
+constexpr std::string_view kReadTables = R"py(
 try:
     import tomllib
     project = tomllib.loads((root / "pyproject.toml").read_text())
@@ -326,7 +337,8 @@ TEST_CASE("the binding names every tensor of a call, its dtype and its shape") {
 TEST_CASE("the Python of every shipped task's package is well formed") {
   const std::string task = GENERATE(from_range(task_names(shipped())));
   CAPTURE(task);
-  const CommandResult result = python(torch_format().write(shipped_package(task)), std::string(kReadAll));
+  const CommandResult result =
+      python(torch_format().write(shipped_package(task)), std::string(kReadFiles) + std::string(kReadTables));
   CHECK(result.output == "");
   CHECK(result.exit_code == 0);
 }
@@ -334,7 +346,7 @@ TEST_CASE("the Python of every shipped task's package is well formed") {
 TEST_CASE("Python that is not well formed is noticed") {
   SourceTree files = torch_format().write(shipped_package("softmax"));
   files.at("setup.py") += "def broken(:\n";
-  CHECK(python(files, std::string(kReadAll)).exit_code != 0);
+  CHECK(python(files, std::string(kReadFiles) + std::string(kReadTables)).exit_code != 0);
 }
 
 TEST_CASE("a package of several kernels chooses by the size of the call") {
@@ -359,7 +371,7 @@ TEST_CASE("a task without a reference in torch has a package whose other sizes a
   const SourceTree files = torch_format().write(request);
   CHECK(!files.contains("torch-ext/evo_toy/_reference.py"));
   CHECK_THAT(files.at("torch-ext/evo_toy/__init__.py"), ContainsSubstring("no kernel for"));
-  CHECK(python(files, std::string(kReadAll)).exit_code == 0);
+  CHECK(python(files, std::string(kReadFiles) + std::string(kReadTables)).exit_code == 0);
   CHECK(compiled_binding(files, 11).output == "");
 }
 
@@ -375,4 +387,95 @@ TEST_CASE("where there is a kernel is said in Python") {
   const std::string module =
       torch_format().write(shipped_package("gemm_bf16")).at("torch-ext/evo_gemm_bf16/__init__.py");
   CHECK_THAT(module, ContainsSubstring("return M > 0 and N > 0 and K > 0 and ("));
+}
+
+// ---- Packages for judges
+
+TEST_CASE("a package for KernelBench is Python, and its kernel's file has none of the words that its checker forbids") {
+  const std::string task = GENERATE("softmax", "gemm_bf16", "f16_sdpa", "fp8_sdpa", "sim_fp8_qkt");
+  CAPTURE(task);
+  const SourceTree files = format_named("kernelbench").write(shipped_package(task));
+  const CommandResult result = python(files, std::string(kReadFiles) + R"py(
+import re
+text = pathlib.Path("model_new.py").read_text()
+assert "__global__" in text and "load_inline" in text
+code = re.sub(r"//.*|#.*", "", text)
+for word in (r"\btry\s*:", r"\bexcept\b", r"\bpass\b", r"torch\.nn\.functional", r"torch\.softmax", r"torch\.matmul"):
+    assert not re.search(word, code), (word, re.search(word, code))
+tree = ast.parse(pathlib.Path("model.py").read_text())
+names = {node.name for node in tree.body if hasattr(node, "name")}
+assert {"Model", "get_inputs", "get_init_inputs", "reference"} <= names, names
+)py");
+  CHECK(result.output == "");
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("a package for robust-kbench is a task of it, and its kernel compiles as one source") {
+  const SourceTree files = format_named("robust-kbench").write(shipped_package("softmax"));
+  const CommandResult result = python(files, std::string(kReadFiles) + R"py(
+import json
+config = json.loads(pathlib.Path("config_forward.json").read_text())
+assert config["single_input_configs"] == [{"B": 2, "M": 512, "N": 19}], config
+tree = ast.parse(pathlib.Path("func_forward.py").read_text())
+functions = {node.name: node for node in tree.body if hasattr(node, "name")}
+assert {"forward_fn", "Model", "get_inputs"} <= set(functions)
+assert [argument.arg for argument in functions["get_inputs"].args.args] == ["B", "M", "N"]
+assert "Args:" in ast.get_docstring(functions["forward_fn"])
+)py");
+  CHECK(result.output == "");
+  CHECK(result.exit_code == 0);
+  const std::string nvcc = nvcc_path();
+  if (nvcc.empty()) SKIP("no nvcc");
+  const TempFolder folder;
+  write_files(folder.path(), fake_torch(6));
+  write_text(folder / "torch/extension.h",
+             "#define PYBIND11_MODULE(name, m) void module_of(fake::Library& m)\n#include <fake.h>\n");
+  write_text(folder / "forward.cu", files.at("forward.cu"));
+  const CommandResult compiled =
+      run_command(fmt::format("{} -std=c++17 -arch=sm_90a -DTORCH_EXTENSION_NAME=evo -I{} -c {} -o {}", nvcc,
+                              folder.path().string(), (folder / "forward.cu").string(), (folder / "o").string()));
+  CHECK(compiled.output == "");
+  CHECK(compiled.exit_code == 0);
+}
+
+TEST_CASE("a package for flashinfer-bench is a data set of it") {
+  const SourceTree files = format_named("flashinfer-bench").write(two_kernels());
+  const CommandResult result = python(files, std::string(kReadFiles) + R"py(
+import json, struct
+definition = json.loads(pathlib.Path("definitions/evo_fp8_sdpa.json").read_text())
+solution = json.loads(pathlib.Path("solutions/evo_fp8_sdpa.json").read_text())
+traces = [json.loads(line) for line in pathlib.Path("workloads/evo_fp8_sdpa.jsonl").read_text().splitlines()]
+assert solution["definition"] == definition["name"] == traces[0]["definition"]
+assert any(getattr(node, "name", "") == "run" for node in ast.parse(definition["reference"]).body)
+for tensor in (*definition["inputs"].values(), *definition["outputs"].values()):
+    assert set(tensor["shape"]) <= set(definition["axes"]), tensor
+assert not set(definition["inputs"]) & set(definition["outputs"])
+path, function = solution["spec"]["entry_point"].split("::")
+assert [source["path"] for source in solution["sources"]] == [path] and function == "forward"
+assert [trace["workload"]["axes"]["S"] for trace in traces] == [128, 4096]
+for trace in traces:
+    inputs = trace["workload"]["inputs"]
+    assert inputs["q"] == {"type": "random"}
+    data = pathlib.Path(inputs["q_scale"]["path"]).read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + size])["q_scale"]
+    axes = trace["workload"]["axes"]
+    assert header["shape"] == [axes["B"], axes["H"]] and header["data_offsets"] == [0, 4 * axes["B"] * axes["H"]]
+    values = struct.unpack(f"<{axes['B'] * axes['H']}f", data[8 + size :])
+    assert all(0.05 <= value <= 0.15 for value in values)
+)py");
+  CHECK(result.output == "");
+  CHECK(result.exit_code == 0);
+}
+
+TEST_CASE("what a judge cannot take is refused with the reason") {
+  const auto refusal = [](const char* format, const PackageRequest& request) {
+    return error_of([&] { format_named(format).write(request); });
+  };
+  CHECK_THAT(refusal("flashinfer-bench", shipped_package("quantise")), ContainsSubstring("uint8"));
+  CHECK_THAT(refusal("kernelbench", shipped_package("quantise")), ContainsSubstring("one new tensor"));
+  PackageRequest without = shipped_package("softmax");
+  without.torch_reference.clear();
+  for (const char* format : {"kernelbench", "robust-kbench", "flashinfer-bench"})
+    CHECK_THAT(refusal(format, without), ContainsSubstring("no reference.py"));
 }

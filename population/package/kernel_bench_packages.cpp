@@ -1,0 +1,295 @@
+#include "population/package/kernel_bench_packages.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "population/export/export.h"
+#include "population/export/provenance.h"
+#include "population/export/text.h"
+#include "population/package/torch_binding.h"
+#include "population/package/torch_text.h"
+
+namespace evo {
+namespace {
+
+constexpr std::string_view kReferenceModel = R"py("""@SUMMARY@
+
+The reference of @NAME@ in torch, for KernelBench. Written by evo export --format kernelbench.
+"""
+
+import torch
+import torch.nn as nn
+
+@REFERENCE@
+
+OPTIONS = {@OPTIONS@}
+@SIZES@ = @SIZE_VALUES@
+
+
+@DRAWS@
+
+
+class Model(nn.Module):
+    def forward(self, @CALL@):
+@CASTS@        return reference(@BY_NAME@, **OPTIONS).to(@OUTPUT_DTYPE@)
+
+
+def get_inputs():
+    return [
+@INPUTS@    ]
+
+
+def get_init_inputs():
+    return []
+)py";
+
+constexpr std::string_view kNewModel =
+    R"py(# @NAME@ as a solution for KernelBench. Written by evo export --format kernelbench.
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = r'''@SOURCE@'''
+
+extension = load_inline(
+    name="@NAME@",
+    cpp_sources="",
+    cuda_sources=SOURCE,
+    extra_cuda_cflags=[@FLAGS@],
+)
+
+
+class ModelNew(nn.Module):
+    def forward(self, @CALL@):
+@CASTS@        return extension.forward(@CALL@)
+)py";
+
+constexpr std::string_view kKernelBenchReadMe = R"md(# @NAME@ for KernelBench
+`model.py` is the reference in torch, `model_new.py` the kernel. In a checkout of KernelBench:
+
+    python scripts/run_and_check.py ref_origin=local ref_arch_src_path=DIR/model.py \
+      kernel_src_path=DIR/model_new.py eval_mode=local gpu_arch="['Hopper']" precision=@PRECISION@
+
+KernelBench casts all inputs to one precision. Codes and small floats are exact in it; both models cast them back.
+)md";
+
+constexpr std::string_view kForwardFunction = R"py("""@SUMMARY@
+
+A task of robust-kbench. Written by evo export --format robust-kbench.
+"""
+
+import torch
+import torch.nn as nn
+
+@REFERENCE@
+
+OPTIONS = {@OPTIONS@}
+
+
+def forward_fn(@TYPED_CALL@) -> torch.Tensor:
+    """
+    @SUMMARY@
+
+    Args:
+@ARGUMENT_DOC@
+    Returns:
+        torch.Tensor: @OUTPUT_DOC@
+    """
+    return reference(@BY_NAME@, **OPTIONS).to(@OUTPUT_DTYPE@)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, @CALL@, fn=forward_fn):
+        return fn(@CALL@)
+
+
+@DRAWS@
+
+
+def get_inputs(@SIZE_DEFAULTS@):
+    return [
+@INPUTS@    ]
+
+
+input_names = [@INPUT_NAMES@]
+)py";
+
+constexpr std::string_view kForwardConfig = R"json({
+    "single_input_configs": [{@FIRST_SIZES@}],
+    "single_init_configs": [{}],
+    "single_shared_configs": [{}],
+    "multi_input_configs": [@ALL_SIZES@],
+    "multi_init_configs": [{}],
+    "multi_shared_configs": [{}]
+}
+)json";
+
+constexpr std::string_view kRobustReadMe = R"md(# @NAME@ for robust-kbench
+In a checkout of robust-kbench, with this folder's path (without a slash at its end):
+
+    TORCH_CUDA_ARCH_LIST=@ARCH@ python run_kernel.py --task_dir DIR --cuda_code_path DIR/forward.cu \
+      --op_atol @TOLERANCE@ --op_rtol @TOLERANCE@
+
+The tolerance is that of the output's dtype. The folder's name must be a name in C.
+)md";
+
+/// Writes what both judges take.
+class KernelBenchWriter {
+ public:
+  KernelBenchWriter(const PackageRequest& request, std::string_view judge)
+      : request_(request),
+        call_(torch_call(request.kernels.front())),
+        kernels_(specialised_of(request.kernels, {request.name, "binding"}, Naming::numbered)),
+        launchers_(launchers_of(request)) {
+    const auto refuse = [&](const std::string& why) {
+      throw usage_error(fmt::format("{} cannot be exported for {}: {}", call_.task->name, judge, why));
+    };
+    if (request.torch_reference.empty()) refuse("the task has no reference.py (docs/export.md)");
+    if (call_.outputs().size() != 1 || call_.outputs().front()->tensor->inout)
+      refuse("it judges kernels with one new tensor as their result");
+    if (!call_.size_arguments().empty()) refuse("sizes must follow from its inputs");
+  }
+
+  SourceTree kernelbench() const {
+    std::vector<std::string> flags;
+    for (const std::string& flag : nvcc_flags()) flags.push_back("\"" + flag + "\"");
+    const std::string source = this->source();
+    if (source.find("'''") != std::string::npos)
+      throw usage_error("the kernel has ''' in its source, with which a text of Python ends");
+    SourceTree files;
+    files["model.py"] = with({{"@SIZE_VALUES@", first_sizes()},
+                              {"@SIZES@", fmt::format("{}", fmt::join(call_.task->shape_parameters, ", "))},
+                              {"@CASTS@", casts()}},
+                             kReferenceModel);
+    files["model_new.py"] =
+        with({{"@SOURCE@", source}, {"@FLAGS@", fmt::format("{}", fmt::join(flags, ", "))}, {"@CASTS@", casts()}},
+             kNewModel);
+    files["README.md"] = with({{"@PRECISION@", precision()}}, kKernelBenchReadMe);
+    return files;
+  }
+
+  SourceTree robust_kbench() const {
+    std::vector<std::string> typed;
+    std::vector<std::string> names;
+    std::string doc;
+    for (const TorchTensor* tensor : call_.read()) {
+      typed.push_back(tensor->name + ": torch.Tensor");
+      names.push_back("\"" + tensor->name + "\"");
+      doc += fmt::format("        {} (torch.Tensor): {} {}\n", tensor->name, tensor->dtype->python,
+                         python_shape(*tensor->tensor, call_.options));
+    }
+    const TorchTensor& output = *call_.outputs().front();
+    std::vector<std::string> defaults;
+    for (const auto& [name, value] : timed().front()->parameters)
+      defaults.push_back(fmt::format("{}={}", name, expr::to_string(value)));
+    std::vector<std::string> all;
+    for (const Shape* shape : timed()) all.push_back("{" + json_sizes(*shape) + "}");
+    std::string arch = request_.kernels.front().provenance.device.arch;
+    arch = arch.substr(arch.find('_') + 1);
+    arch.insert(arch.find_last_of("0123456789"), ".");
+    SourceTree files;
+    files["func_forward.py"] =
+        with({{"@TYPED_CALL@", fmt::format("{}", fmt::join(typed, ", "))},
+              {"@ARGUMENT_DOC@", doc},
+              {"@OUTPUT_DOC@", fmt::format("{} {}", output.dtype->python, python_shape(*output.tensor, call_.options))},
+              {"@SIZE_DEFAULTS@", fmt::format("{}", fmt::join(defaults, ", "))},
+              {"@INPUT_NAMES@", fmt::format("{}", fmt::join(names, ", "))}},
+             kForwardFunction);
+    files["config_forward.json"] = filled(kForwardConfig, {{"@FIRST_SIZES@", json_sizes(*timed().front())},
+                                                           {"@ALL_SIZES@", fmt::format("{}", fmt::join(all, ", "))}});
+    files["forward.cu"] = source();
+    files["README.md"] = with({{"@ARCH@", arch}, {"@TOLERANCE@", tolerance()}}, kRobustReadMe);
+    return files;
+  }
+
+ private:
+  using Replacements = std::vector<std::pair<std::string_view, std::string>>;
+
+  std::string with(Replacements more, std::string_view text) const {
+    const Replacements values = {{"@NAME@", request_.name},
+                                 {"@SUMMARY@", plain_text(call_.task->summary)},
+                                 {"@REFERENCE@", std::string(trim(request_.torch_reference))},
+                                 {"@OPTIONS@", python_options(call_)},
+                                 {"@DRAWS@", filled(kTorchDraws, {{"@DEVICE@", "cpu"}})},
+                                 {"@CALL@", call_arguments(call_)},
+                                 {"@BY_NAME@", arguments_by_name(call_)},
+                                 {"@INPUTS@", drawn_inputs(call_, "        ")},
+                                 {"@OUTPUT_DTYPE@", std::string(call_.outputs().front()->dtype->python)}};
+    more.insert(more.end(), values.begin(), values.end());
+    return filled(text, more);
+  }
+
+  std::string source() const {
+    return torch_function_source({request_, call_, launchers_, kernels_, measured_to_choose(request_, kernels_)},
+                                 "forward");
+  }
+
+  std::vector<const Shape*> timed() const {
+    std::vector<const Shape*> shapes;
+    for (const ExportRequest& kernel : request_.kernels)
+      for (const Shape& shape : kernel.provenance.target.timed) shapes.push_back(&shape);
+    return shapes;
+  }
+
+  std::string first_sizes() const {
+    std::vector<std::string> sizes;
+    for (const std::string& name : call_.task->shape_parameters)
+      sizes.push_back(expr::to_string(timed().front()->parameters.at(name)));
+    return fmt::format("{}", fmt::join(sizes, ", "));
+  }
+
+  static std::string json_sizes(const Shape& shape) {
+    std::vector<std::string> sizes;
+    for (const auto& [name, value] : shape.parameters)
+      sizes.push_back(fmt::format("\"{}\": {}", name, expr::to_string(value)));
+    return fmt::format("{}", fmt::join(sizes, ", "));
+  }
+
+  /// KernelBench casts all inputs to one dtype.
+  std::string casts() const {
+    std::string code;
+    for (const TorchTensor* tensor : call_.read())
+      code += fmt::format("        {0} = {0}.to({1})\n", tensor->name, tensor->dtype->python);
+    return code;
+  }
+
+  std::string precision() const {
+    for (const TorchTensor* tensor : call_.read()) {
+      if (tensor->dtype->dtype == DType::bf16) return "bf16";
+      if (tensor->dtype->dtype == DType::f16) return "fp16";
+    }
+    return "fp32";
+  }
+
+  std::string tolerance() const { return call_.outputs().front()->dtype->dtype == DType::f32 ? "1e-3" : "1e-2"; }
+
+  std::vector<std::string> nvcc_flags() const {
+    std::vector<std::string> flags = split(nvcc_command(request_.kernels), ' ');
+    flags.erase(flags.begin());
+    return flags;
+  }
+
+  const PackageRequest& request_;
+  TorchCall call_;
+  std::vector<Specialised> kernels_;
+  std::vector<std::string> launchers_;
+};
+
+}  // namespace
+
+SourceTree kernelbench_package(const PackageRequest& request) {
+  require_alike(request.kernels);
+  return KernelBenchWriter(request, "KernelBench").kernelbench();
+}
+
+SourceTree robust_kbench_package(const PackageRequest& request) {
+  require_alike(request.kernels);
+  return KernelBenchWriter(request, "robust-kbench").robust_kbench();
+}
+
+}  // namespace evo

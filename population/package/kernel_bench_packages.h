@@ -1,0 +1,16 @@
+#pragma once
+
+#include "engine/base/source_tree.h"
+#include "population/package/kernels_to_package.h"
+
+/// Folders that the judges of other projects take: a reference in torch, inputs, and the kernel as a solution. What
+/// they ask for is in docs/export.md.
+namespace evo {
+
+/// For KernelBench: model.py and model_new.py.
+SourceTree kernelbench_package(const PackageRequest& request);
+
+/// For robust-kbench: a folder of its tasks with forward.cu.
+SourceTree robust_kbench_package(const PackageRequest& request);
+
+}  // namespace evo

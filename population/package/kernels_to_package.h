@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "population/export/request.h"
+
+namespace evo {
+
+/// What a package is written of.
+struct PackageRequest {
+  std::vector<ExportRequest> kernels;  ///< Of one task, device architecture and set of options. At least one.
+  std::string name;                    ///< Of the package and, with a number, of the launchers: "evo_softmax".
+  std::string torch_reference;  ///< The text of the task's reference.py (torch_reference_path). Empty: it has none.
+};
+
+}  // namespace evo
