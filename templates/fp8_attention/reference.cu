@@ -1,7 +1,7 @@
 // Attention of one query: one block of D threads, everything in double precision on the exactly decoded codes. Each batch
 // and head of keys has its scales; query head h uses the keys of head h / (heads / kv_heads).
 //% if causal
-// Query i of S_q sees keys 0 to i + S_kv - S_q${window > 0 ? ', the last ' : ''}${window > 0 ? window : ''}${window > 0 ? ' of them' : ''}.
+// Query i of a batch sees keys 0 to i + keys - queries${window > 0 ? ', the last ' : ''}${window > 0 ? window : ''}${window > 0 ? ' of them' : ''}.
 //% end
 
 //% include "include/reference/e4m3.cuh"
@@ -27,30 +27,64 @@ __device__ Rows rows_of(int length, int heads, int fused_heads) {
 
 extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const unsigned char* k,
                                                    const unsigned char* v, const float* q_scale, const float* k_scale,
-                                                   const float* v_scale, float* o, float* lse, double softmax_scale,
+                                                   const float* v_scale, float* o, float* lse,
+                                                   const int* cu_seqlens_q, const int* cu_seqlens_kv,
+                                                   const int* page_table, const int* kv_lengths, double softmax_scale,
                                                    int S_q, int S_kv, int heads, int kv_heads) {
   constexpr int D = ${D};
-  const int position = blockIdx.x;
   const int head = blockIdx.y;
-  const int batch = blockIdx.z;
   const int thread = threadIdx.x;
   const int kv_head = head / (heads / kv_heads);
-  const int scales = batch * kv_heads + kv_head;
-  const double scale = (double)q_scale[scales] * (double)k_scale[scales] * softmax_scale;
+
+  // The query's place in its batch, and the batch's queries and keys in the tensors.
+//% if cu_seqlens
+  int batch = 0;
+  while (cu_seqlens_q[batch + 1] <= blockIdx.x) ++batch;
+  const int first_query = cu_seqlens_q[batch];
+  const int queries = cu_seqlens_q[batch + 1] - first_query;
+  const int tensor_batch = 0;
+//% else
+  const int batch = blockIdx.z;
+  const int first_query = 0;
+  const int queries = S_q;
+  const int tensor_batch = batch;
+//% end
+  const int position = blockIdx.x - first_query;
+//% if page > 0
+  const int keys = kv_lengths[batch];
+//% elif cu_seqlens
+  const int first_key_of_batch = cu_seqlens_kv[batch];
+  const int keys = cu_seqlens_kv[batch + 1] - first_key_of_batch;
+//% else
+  const int keys = S_kv;
+//% end
 
   const int fused_heads = heads + 2 * kv_heads;
-  const Rows queries = rows_of(S_q, heads, fused_heads);
-  const Rows keys = rows_of(S_kv, kv_heads, fused_heads);
-  const unsigned char* query_row = q + batch * queries.batch + head * queries.head + position * queries.row;
-  const long long keys_start = batch * keys.batch + kv_head * keys.head;
+  const Rows query_rows = rows_of(S_q, heads, fused_heads);
+  const Rows key_rows = rows_of(${page > 0 ? page : 'S_kv'}, kv_heads, fused_heads);
+  const unsigned char* query_row =
+      q + tensor_batch * query_rows.batch + head * query_rows.head + blockIdx.x * query_rows.row;
+  const auto place_of_key = [&](int key) {
+//% if page > 0
+    const int page = page_table[batch * ((S_kv + ${page - 1}) / ${page}) + key / ${page}];
+    return page * key_rows.batch + kv_head * key_rows.head + key % ${page} * key_rows.row;
+//% elif cu_seqlens
+    return kv_head * key_rows.head + (first_key_of_batch + key) * key_rows.row;
+//% else
+    return batch * key_rows.batch + kv_head * key_rows.head + key * key_rows.row;
+//% end
+  };
+  const int q_scales = ${cu_seqlens ? '' : 'batch * kv_heads + '}kv_head;
+  const int kv_scales = ${cu_seqlens || page > 0 ? '' : 'batch * kv_heads + '}kv_head;
+  const double scale = (double)q_scale[q_scales] * (double)k_scale[kv_scales] * softmax_scale;
 
 //% if causal
-  const int end_key = min(S_kv, position + S_kv - S_q + 1);
+  const int end_key = min(keys, position + keys - queries + 1);
 //% else
-  const int end_key = S_kv;
+  const int end_key = keys;
 //% end
 //% if window > 0
-  const int begin_key = max(0, position + S_kv - S_q + 1 - ${window});
+  const int begin_key = max(0, position + keys - queries + 1 - ${window});
 //% else
   const int begin_key = 0;
 //% end
@@ -67,7 +101,7 @@ extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const
   for (int first_key = begin_key; first_key < end_key; first_key += D) {
     const int count = min(D, end_key - first_key);
     if (thread < count) {
-      const unsigned char* key = k + keys_start + (first_key + thread) * keys.row;
+      const unsigned char* key = k + place_of_key(first_key + thread);
       double dot = 0;
       for (int d = 0; d < D; ++d) dot += query[d] * decode(key[d]);
       score[thread] = dot * scale;
@@ -88,22 +122,22 @@ extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const
     gathered *= shrink;
     for (int i = 0; i < count; ++i) {
       row_sum += score[i];
-      gathered += ${gathered_weight} * decode(v[keys_start + (first_key + i) * keys.row + thread]);
+      gathered += ${gathered_weight} * decode(v[place_of_key(first_key + i) + thread]);
     }
     __syncthreads();
   }
 
-  const double result = row_sum > 0 ? gathered / row_sum * (double)v_scale[scales] : 0.0;
+  const double result = row_sum > 0 ? gathered / row_sum * (double)v_scale[kv_scales] : 0.0;
 //% if layout == 'bhsd'
-  const long long row = ((long long)batch * heads + head) * S_q + position;
+  const long long row = ((long long)tensor_batch * heads + head) * S_q + blockIdx.x;
 //% else
-  const long long row = ((long long)batch * S_q + position) * heads + head;
+  const long long row = ((long long)tensor_batch * S_q + blockIdx.x) * heads + head;
 //% end
   o[row * D + thread] = (float)result;
 //% if log_sum_exp
   // A row that sees no key: the lowest f32, which counts for nothing where results are merged.
   if (thread == 0) {
-    lse[((long long)batch * heads + head) * S_q + position] =
+    lse[((long long)tensor_batch * heads + head) * S_q + blockIdx.x] =
         row_sum > 0 ? (float)(row_max + log(row_sum)) : -3.4028235e38f;
   }
 //% end

@@ -255,6 +255,29 @@ TEST_CASE("the hash follows every file of the task and of include, and no other"
   CHECK(hash_with("include/types.cuh", "") != hash);
 }
 
+TEST_CASE("a task's hash follows the code of other tasks that its files name, and what that names") {
+  SourceTree tree = scale_task();
+  tree["other/wide/store.cuh"] = "//% include \"include/far.cuh\"\n";
+  tree["other/wide/load.cuh"] = "";
+  tree["include/far.cuh"] = "";
+  const std::string alone = load_task(tree, "scale").hash;
+  CHECK(borrowed_files(tree, "scale").count("other/wide/store.cuh") == 0);
+  tree["scale/plain/kernel.cu"] += "//% include \"other/wide/store.cuh\"\n";
+  CHECK(borrowed_files(tree, "scale").contains("other/wide/store.cuh"));
+  CHECK(borrowed_files(tree, "scale").contains("include/far.cuh"));
+  CHECK_FALSE(borrowed_files(tree, "scale").contains("other/wide/load.cuh"));
+  const std::string hash = load_task(tree, "scale").hash;
+  CHECK(hash != alone);
+  const auto changed = [&](const std::string& path) {
+    SourceTree other = tree;
+    other[path] += "// changed\n";
+    return load_task(other, "scale").hash != hash;
+  };
+  CHECK(changed("other/wide/store.cuh"));
+  CHECK(changed("include/far.cuh"));
+  CHECK_FALSE(changed("other/wide/load.cuh"));
+}
+
 TEST_CASE("mistakes in task.json are named with file, key and reason") {
   const std::string file = "scale/task.json: ";
   const std::vector<Mistake> whole = {

@@ -54,10 +54,13 @@ TEST_CASE("the files that a task hash stands for are kept, those of an older has
 }
 
 TEST_CASE("only the files that a task's hash covers are taken from a tree") {
-  const SourceTree tree{
-      {"toy/task.json", "1"}, {"toy/plain/kernel.cu", "2"}, {"toy2/task.json", "3"}, {"include/a.cuh", "4"}};
-  CHECK(files_of_task(tree, "toy") ==
-        SourceTree{{"toy/task.json", "1"}, {"toy/plain/kernel.cu", "2"}, {"include/a.cuh", "4"}});
+  const SourceTree tree{{"toy/task.json", "1"},  {"toy/plain/kernel.cu", "toy2/plain/part.cuh"},
+                        {"toy2/task.json", "3"}, {"toy2/plain/part.cuh", "4"},
+                        {"include/a.cuh", "5"},  {"toy2/plain/other.cuh", "6"}};
+  CHECK(files_of_task(tree, "toy") == SourceTree{{"toy/task.json", "1"},
+                                                 {"toy/plain/kernel.cu", "toy2/plain/part.cuh"},
+                                                 {"toy2/plain/part.cuh", "4"},
+                                                 {"include/a.cuh", "5"}});
 }
 
 TEST_CASE("a finished run has an end and a status, and a resumed one runs again") {

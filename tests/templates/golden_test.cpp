@@ -31,8 +31,9 @@ void check_golden(const std::string& name, const std::string& source) {
   }
 }
 
-std::string rendered(const char* task, const char* genome) {
-  const Aimed aimed(task, h200(), {"mission"});
+std::string rendered(const char* task, const char* genome, const char* shape = "mission",
+                     const Bindings& options = {}) {
+  const Aimed aimed(task, hopper(), {shape}, options);
   const Space space = aimed.space();
   const Genome parsed = genome_from_json(genome);
   REQUIRE(space.why_illegal(parsed).value_or("") == "");
@@ -55,4 +56,15 @@ TEST_CASE("the rendered source of fp8_qkt/mma_sync is as recorded") {
     "smem_layout": "xor", "q_operand": "registers", "qk_math": "e4m3", "qk_interleave": 2, "epilogue": "wide",
     "store_cache": "keep", "grid_order": "keys_first", "unroll": 1, "register_cap": 0, "min_blocks": 1,
     "pdl": true}})"));
+}
+
+TEST_CASE("the rendered source of fp8_attention/wgmma is as recorded") {
+  check_golden("fp8_attention_wgmma.cu",
+               rendered("fp8_attention", R"({"family": "wgmma", "genes": {
+    "tile_k": 64, "warpgroups_q": 1, "warpgroups_k": 1, "kv_split": 2, "split_over": "grid", "stages": 4,
+    "v_path": "producer", "transpose_batch": 2, "score_type": "f32", "pack": true, "q_operand": "global",
+    "exponential": "ex2_f32", "row_sum": "adds", "promote_tiles": 0, "output_parts": 1, "rescale": "changed",
+    "schedule": "overlap", "kv_order": "forward", "persistent": false, "register_split": true, "min_blocks": 2,
+    "pdl": "early"}})",
+                        "decode", {{"causal", true}, {"log_sum_exp", true}, {"page", std::int64_t{64}}}));
 }

@@ -37,7 +37,7 @@ class Loaded {
  public:
   Loaded(const std::string& model, const Program& program);
 
-  /// Runs it once and returns the bytes of the task's one output.
+  /// Runs it once and returns the bytes of the task's first output.
   Bytes run(const Plan& plan, const Operands& operands);
 
  private:

@@ -1,7 +1,10 @@
 #include "tests/templates/oracle.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "tests/templates/shipped.h"
 
@@ -36,7 +39,8 @@ void check_genomes(const Aimed& aimed, const char* model, const std::string& sha
     INFO(model << " " << shape_name << " " << to_text(genome));
     const Plan& plan = program.plans.at(shape_name);
     const Bytes output = Loaded(model, program).run(plan, operands);
-    CHECK(relative_l2(values_of(output, plan.tensors.back().dtype), want) < aimed.task().limits.relative_l2);
+    const DType dtype = std::ranges::find_if(plan.tensors, &PlanTensor::output)->dtype;
+    CHECK(relative_l2(values_of(output, dtype), want) < aimed.task().limits.relative_l2);
   }
 }
 
@@ -65,6 +69,71 @@ TEST_CASE("the references agree with an independent double-precision implementat
     }
   }
   check_reference(Aimed("fp8_qkt", l4(), {"wide"}, {{"scales", std::string("tensor")}}), "wide");
+}
+
+namespace {
+
+/// Options of fp8_attention that engines combine, and a shape for each.
+const std::vector<std::pair<const char*, Bindings>> kEngineCalls = {
+    {"gqa", {{"layout", std::string("bshd")}}},
+    {"no_keys", {{"causal", true}, {"layout", std::string("fused")}}},
+    {"step", {{"causal", true}, {"window", std::int64_t{32}}, {"softmax_scale", 0.02}}},
+    {"gqa", {{"cu_seqlens", true}, {"causal", true}, {"layout", std::string("bshd")}}},
+    {"step_d128", {{"page", std::int64_t{16}}}},
+    {"gqa", {{"page", std::int64_t{64}}, {"cu_seqlens", true}, {"causal", true}, {"layout", std::string("bshd")}}},
+};
+
+}  // namespace
+
+TEST_CASE("the reference of attention as engines call it agrees with an independent implementation") {
+  for (const auto& [shape, options] : kEngineCalls)
+    check_reference(Aimed("fp8_attention", hopper(), {shape}, options), shape);
+}
+
+TEST_CASE("calls that no engine can mean are refused") {
+  const Task task = load_task(shipped_templates(), "fp8_attention");
+  const auto is_refused = [&](const char* shape, const Bindings& chosen) {
+    Bindings options = task.default_options();
+    for (const auto& [name, value] : chosen) options[name] = value;
+    return !is_legal(task, options, parse_shape(task, shape));
+  };
+  CHECK_FALSE(is_refused("2,6,2,5,70,64", {}));
+  CHECK(is_refused("2,6,4,5,70,64", {}));  // heads that are no multiple
+  CHECK(is_refused("4096,32,8,1,70,64", {}));
+  CHECK(is_refused("2,6,2,5,70,64", {{"window", std::int64_t{32}}}));
+  CHECK(is_refused("2,6,2,5,70,64", {{"cu_seqlens", true}}));  // of layout bhsd
+  CHECK(is_refused("2,6,2,5,70,64", {{"page", std::int64_t{16}}, {"layout", std::string("fused")}}));
+}
+
+TEST_CASE("a random genome of each legal combination of engines' options is right", "[long]") {
+  const Task task = load_task(shipped_templates(), "fp8_attention");
+  int combinations = 0;
+  for (const char* layout : {"bhsd", "bshd", "fused"}) {
+    for (const bool causal : {false, true}) {
+      for (const std::int64_t window : {0, 32}) {
+        for (const bool log_sum_exp : {false, true}) {
+          for (const bool cu_seqlens : {false, true}) {
+            for (const std::int64_t page : {0, 16, 256}) {
+              const Bindings options = {{"layout", std::string(layout)}, {"causal", causal},         {"window", window},
+                                        {"log_sum_exp", log_sum_exp},    {"cu_seqlens", cu_seqlens}, {"page", page},
+                                        {"softmax_scale", 0.0}};
+              if (!is_legal(task, options, task.shape("step"))) continue;
+              INFO(layout << " causal=" << causal << " window=" << window << " lse=" << log_sum_exp
+                          << " cu_seqlens=" << cu_seqlens << " page=" << page);
+              check_genomes(Aimed("fp8_attention", hopper(), {"step"}, options), "h200", "step", 1, 41 + combinations);
+              ++combinations;
+            }
+          }
+        }
+      }
+    }
+  }
+  CHECK(combinations == 66);
+}
+
+TEST_CASE("random genomes of attention as engines call it agree with an independent implementation") {
+  for (const auto& [shape, options] : kEngineCalls)
+    check_genomes(Aimed("fp8_attention", hopper(), {shape}, options), "h200", shape, 2, 37);
 }
 
 TEST_CASE("random genomes agree with an independent double-precision implementation", "[long]") {

@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "tests/templates/shipped.h"
 
@@ -9,9 +10,10 @@ using namespace evo::test;
 
 TEST_CASE("random genomes of every task render to kernels without directives or includes of templates") {
   for (const std::string& task : task_names(shipped_templates())) {
-    for (const Gpu& gpu : {l4(), h200()}) {
+    for (const Gpu& gpu : {l4(), h200(), hopper()}) {
+      if (task == "fp8_attention" && !gpu.limits.wgmma) continue;
       std::vector<std::string> shapes = load_task(shipped_templates(), task).shape_sets.at("vgpu").timed;
-      if (task.starts_with("fp8")) shapes = {"mission", "d128"};
+      if (task == "fp8_sdpa" || task == "fp8_qkt") shapes = {"mission", "d128"};
       const Aimed aimed(task, gpu, shapes);
       const Space space = aimed.space();
       for (const Genome& genome : aimed.sample(space, 200, 3)) {
@@ -43,8 +45,15 @@ TEST_CASE("different genomes render to different programs") {
 }
 
 TEST_CASE("one step in any gene changes the program") {
-  for (const char* task : {"fp8_sdpa", "fp8_qkt", "f16_sdpa", "sim_fp8_qkt", "sim_fp8_sdpa"}) {
-    const Aimed aimed(task, h200(), {"mission"});
+  for (const auto& [task, gpu, shape] : {
+           std::tuple{"fp8_sdpa", h200(), "mission"},
+           std::tuple{"fp8_qkt", h200(), "mission"},
+           std::tuple{"f16_sdpa", h200(), "mission"},
+           std::tuple{"sim_fp8_qkt", h200(), "mission"},
+           std::tuple{"sim_fp8_sdpa", h200(), "mission"},
+           std::tuple{"fp8_attention", hopper(), "decode"},
+       }) {
+    const Aimed aimed(task, gpu, {shape});
     const Space space = aimed.space();
     for (const Genome& genome : aimed.sample(space, 20, 7)) {
       const std::string hash = aimed.candidate(space, genome).source_hash();

@@ -81,6 +81,12 @@ TEST_CASE("random kernels of f16_sdpa's wgmma family have no races and no uninit
   check_clean("f16_sdpa", "wgmma", "tail129");
 }
 
+TEST_CASE("random kernels of fp8_attention's wgmma family have no races and no uninitialised reads") {
+  check_clean("fp8_attention", "wgmma", "gqa",
+              {{"cu_seqlens", true}, {"causal", true}, {"layout", std::string("bshd")}});
+  check_clean("fp8_attention", "wgmma", "step", {{"page", std::int64_t{32}}, {"log_sum_exp", true}});
+}
+
 TEST_CASE("random kernels of sim_fp8_sdpa's mma_sync family have no races and no uninitialised reads") {
   check_clean("sim_fp8_sdpa", "mma_sync", "tail77");
 }

@@ -20,6 +20,9 @@ TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait 
            Aim{"fp8_sdpa", "d128", {}},
            Aim{"fp8_sdpa", "d256", {{"mask", "causal"}}},
            Aim{"fp8_sdpa", "mission", {{"v_layout", "transposed"}, {"scales", "tensor"}}},
+           Aim{"fp8_attention", "decode", {{"page", std::int64_t{64}}}},
+           Aim{"fp8_attention", "prefill", {{"causal", true}, {"log_sum_exp", true}}},
+           Aim{"fp8_attention", "gqa", {{"cu_seqlens", true}, {"causal", true}, {"layout", "bshd"}}},
            Aim{"fp8_qkt", "mission", {}},
            Aim{"fp8_qkt", "d128", {{"out", "f16"}, {"scales", "tensor"}}},
        }) {

@@ -6,9 +6,10 @@ __device__ __forceinline__ void load_query_of(e4m3x4 (&query)[head_dim / 8], con
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int row = first_row + lane / 4 + r * 8;
-    const bool there = row < problem.rows();
-    const e4m3* codes = q + work.batch * problem.q_batch + (long long)problem.query_head(work, row) * problem.q_head +
-                        (long long)problem.position(row) * problem.q_row + lane % 4 * 4;
+    const bool there = row < problem.rows(work);
+    const e4m3* codes = q + problem.tensor_batch(work) * problem.q_batch +
+                        (long long)problem.query_head(work, row) * problem.q_head +
+                        (long long)(problem.first_query(work) + problem.position(row)) * problem.q_row + lane % 4 * 4;
 #pragma unroll
     for (int i = 0; i < head_dim / 16; ++i) query[2 * i + r] = there ? load_global_u32(codes + i * 16) : 0;
   }
@@ -75,8 +76,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 
     constexpr float log2_e = 1.4426950408889634f;
     const float score_unit = problem.softmax_scale * (log2_e * units_per_octave);
-    const int scale_index = problem.scale_index(work);
-    const float code_scale = arguments.q_scale[scale_index] * arguments.k_scale[scale_index];
+    const float code_scale =
+        arguments.q_scale[problem.q_scale_index(work)] * arguments.k_scale[problem.kv_scale_index(work)];
 //% if score_type == 'f32'
     const float qk_scale = fmaxf(code_scale * score_unit, smallest_scale);
 //% elif !row_scales

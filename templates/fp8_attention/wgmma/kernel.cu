@@ -124,9 +124,12 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
                   const float* __restrict__ q_scale, const float* __restrict__ k_scale,
                   const float* __restrict__ v_scale, half_bits* __restrict__ o, float* __restrict__ lse,
                   float* __restrict__ partial_o, float2* __restrict__ partial_statistics,
-                  const __grid_constant__ Problem problem) {
+                  const int* __restrict__ cu_seqlens_q, const int* __restrict__ cu_seqlens_kv,
+                  const int* __restrict__ page_table, const int* __restrict__ kv_lengths,
+                  const __grid_constant__ Sizes sizes) {
   extern __shared__ unsigned char smem_storage[];
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
+  const Problem problem = {sizes${cu_seqlens ? ', cu_seqlens_q' : ''}${cu_seqlens && page == 0 ? ', cu_seqlens_kv' : ''}${page > 0 ? ', page_table, kv_lengths' : ''}};
 
   if (threadIdx.x == consumer_threads) {
 //% if q_operand != 'global'

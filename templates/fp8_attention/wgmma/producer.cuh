@@ -22,7 +22,7 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
 #pragma unroll
       for (int group = 0; group < groups; ++group) {
         if (first + group < work.tiles) {
-          load_keys(smem, k_map, group, place, first_key_of(first + group, work), work);
+          load_keys(smem, k_map, group, place, first_key_of(first + group, work), work, problem);
 //%   if v_path == 'prepass' && pdl != 'none'
           if (!values_are_there) wait_for_launch_ahead();
           values_are_there = true;
@@ -49,7 +49,7 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
 #pragma unroll
       for (int group = 0; group < groups; ++group) {
         if (loads && first + group < work.tiles) {
-          load_keys(smem, k_map, group, loaded, first_key_of(first + group, work), work);
+          load_keys(smem, k_map, group, loaded, first_key_of(first + group, work), work, problem);
           load_values(smem, v_map, group, loaded, first_key_of(first + group, work), work, problem);
         }
       }

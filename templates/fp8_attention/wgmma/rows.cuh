@@ -38,28 +38,34 @@ __device__ __forceinline__ void finish_row(const Problem& problem, const Work& w
                                            float* lse) {
   const int position = problem.position(row);
   const int head = problem.query_head(work, row);
-  const float factor = row_sum > 0.0f ? v_scale[problem.scale_index(work)] * reciprocal(row_sum) : 0.0f;
-  store_columns(o + work.batch * problem.o_batch + (long long)head * problem.o_head +
-                    (long long)position * problem.o_row + column,
+  const float factor = row_sum > 0.0f ? v_scale[problem.kv_scale_index(work)] * reciprocal(row_sum) : 0.0f;
+  store_columns(o + problem.tensor_batch(work) * problem.o_batch + (long long)head * problem.o_head +
+                    (long long)(problem.first_query(work) + position) * problem.o_row + column,
                 acc, factor);
 //% if log_sum_exp
   if (column == 0) {
     constexpr float ln_2 = 0.69314718f;
     constexpr float largest_weight = 256.0f;  // that of the row's maximum
     const float natural = fmaf(row_max, ln_2 / units_per_octave, logf(row_sum * (1.0f / largest_weight)));
-    lse[((long long)work.batch * problem.heads + head) * problem.S_q + position] =
-        row_sum > 0.0f ? natural : -3.4028235e38f;
+    lse[((long long)problem.tensor_batch(work) * problem.heads + head) * problem.S_q + problem.first_query(work) +
+        position] = row_sum > 0.0f ? natural : -3.4028235e38f;
   }
 //% end
 }
 
+//% if split_over_grid
+// Of all heads and batches.
+__device__ __forceinline__ long long all_rows(const Problem& problem) {
+  return (long long)problem.rows_of(problem.S_q) * problem.row_heads()${cu_seqlens ? '' : ' * problem.batches'};
+}
+
+//% end
 // Four columns of a row that no other part of the CTA has a share in.
 __device__ __forceinline__ void finish_columns(const Arguments& arguments, const Work& work, int row, int column,
                                                float4 acc, float row_max, float row_sum) {
   const Problem& problem = arguments.problem;
 //% if split_over_grid
-  const long long rows = (long long)problem.work_heads() * problem.rows();
-  const long long partial_row = work.split * rows + (long long)work.head * problem.rows() + row;
+  const long long partial_row = work.split * all_rows(problem) + problem.rows_before(work) + row;
   store_global(arguments.partial_o + partial_row * head_dim + column, acc);
   if (column == 0) arguments.partial_statistics[partial_row] = make_float2(row_max, row_sum);
 //% else
@@ -103,7 +109,7 @@ __device__ __forceinline__ void merge_rows(shared_address areas, const Arguments
   constexpr int sharers = 1;
   const int first_item = threadIdx.x;
 //%   end
-  const int rows = min(tile_q, arguments.problem.rows() - work.first_row);
+  const int rows = min(tile_q, arguments.problem.rows(work) - work.first_row);
   for (int item = first_item; item < rows * row_items; item += sharers * merging_threads) {
     const int row = item / row_items;
     const int column = item % row_items * 4;
@@ -134,7 +140,7 @@ __device__ __forceinline__ void store_rows(const Arguments& arguments, const Wor
 #pragma unroll
     for (int part = 0; part < head_dim / 16; ++part) {
       const float4 columns = columns_of(acc_o + 8 * part, r, lane);
-      if (row < arguments.problem.rows()) {
+      if (row < arguments.problem.rows(work)) {
         finish_columns(arguments, work, row, 16 * part + column_of(lane), columns, row_max[r], row_sum[r]);
       }
     }

@@ -3,17 +3,25 @@
 // Rows are packed: row `r` of a key head is position r / ratio of the r % ratio-th query head of its group.
 //% end
 struct Work {
-  int head;        // which of all heads of ${pack ? 'keys' : 'queries'}, over the batch
   int batch;
-  int kv_head;     // within the batch
-  int first_row;   // of the head's
+  int head;        // of the batch's heads of ${pack ? 'keys' : 'queries'}
+  int kv_head;
+  int first_row;   // of the rows of this head
   int first_tile;  // of the key tiles that the rows can see
   int tiles;       // where these end
   int split;       // number of the share of the keys: 0..kv_split - 1
+//% if cu_seqlens
+  int first_query;  // of the batch, among all queries
+  int queries;
+//% end
+//% if sequence_keys
+  int first_key;    // of the batch, among all keys
+  int keys;
+//% end
 };
 
 // By value from the caller. Strides are in elements.
-struct Problem {
+struct Sizes {
   int S_q;
   int S_kv;
   int batches;
@@ -27,51 +35,74 @@ struct Problem {
   int o_head;
   long long q_batch;
   long long o_batch;
+};
+
+struct Problem : Sizes {
+//% if cu_seqlens
+  const int* cu_seqlens_q;   // where the queries of each batch begin, and where the last ones end
+//%   if page == 0
+  const int* cu_seqlens_kv;
+//%   end
+//% end
+//% if page > 0
+  const int* page_table;     // [batch][page] of the cache
+  const int* kv_lengths;
+//% end
 
   __device__ __forceinline__ int ratio() const { return heads / kv_heads; }
+  __device__ __forceinline__ int queries(const Work& work) const { return ${cu_seqlens ? 'work.queries' : 'S_q'}; }
+  __device__ __forceinline__ int keys(const Work& work) const { return ${sequence_keys ? 'work.keys' : 'S_kv'}; }
+  // Of the batch, in tensors that have all queries behind each other.
+  __device__ __forceinline__ int first_query(const Work& work) const { return ${cu_seqlens ? 'work.first_query' : '0'}; }
+  __device__ __forceinline__ int tensor_batch(const Work& work) const { return ${cu_seqlens ? '0' : 'work.batch'}; }
 //% if pack
-  __device__ __forceinline__ int rows() const { return S_q * ratio(); }  // of a work's head
-  __device__ __forceinline__ int work_heads() const { return batches * kv_heads; }
+  __device__ __forceinline__ int rows_of(int queries) const { return queries * ratio(); }
+  __device__ __forceinline__ int row_heads() const { return kv_heads; }
   __device__ __forceinline__ int position(int row) const { return row / ratio(); }
   __device__ __forceinline__ int query_head(const Work& work, int row) const {
-    return work.kv_head * ratio() + row % ratio();
+    return work.head * ratio() + row % ratio();
   }
 //% else
-  __device__ __forceinline__ int rows() const { return S_q; }  // of a work's head
-  __device__ __forceinline__ int work_heads() const { return batches * heads; }
+  __device__ __forceinline__ int rows_of(int queries) const { return queries; }
+  __device__ __forceinline__ int row_heads() const { return heads; }
   __device__ __forceinline__ int position(int row) const { return row; }
-  __device__ __forceinline__ int query_head(const Work& work, int) const { return work.head - work.batch * heads; }
+  __device__ __forceinline__ int query_head(const Work& work, int) const { return work.head; }
 //% end
-  __device__ __forceinline__ int scale_index(const Work& work) const { return work.batch * kv_heads + work.kv_head; }
+  __device__ __forceinline__ int rows(const Work& work) const { return rows_of(queries(work)); }
+  // Where the work's rows begin among those of all heads of all batches.
+  __device__ __forceinline__ long long rows_before(const Work& work) const {
+//% if cu_seqlens
+    return rows_of(S_q) * (long long)work.head + rows_of(work.first_query);
+//% else
+    return rows_of(S_q) * ((long long)work.batch * row_heads() + work.head);
+//% end
+  }
+  __device__ __forceinline__ int q_scale_index(const Work& work) const {
+    return ${cu_seqlens ? '' : 'work.batch * kv_heads + '}work.kv_head;
+  }
+  __device__ __forceinline__ int kv_scale_index(const Work& work) const {
+    return ${cu_seqlens || page > 0 ? '' : 'work.batch * kv_heads + '}work.kv_head;
+  }
 
   // Keys that the query at a position sees: from key_begin up to key_end, which may be before it.
-  __device__ __forceinline__ int key_end(const Work&, int position) const {
+  __device__ __forceinline__ int key_end(const Work& work, int position) const {
 //% if causal
-    return min(S_kv, S_kv - S_q + position + 1);  // the last query sees the last key
+    return min(keys(work), keys(work) - queries(work) + position + 1);  // the last query sees the last key
 //% else
-    return S_kv;
+    return keys(work);
 //% end
   }
 //% if window > 0
-  __device__ __forceinline__ int key_begin(const Work&, int position) const {
-    return max(0, S_kv - S_q + position + 1 - window);
+  __device__ __forceinline__ int key_begin(const Work& work, int position) const {
+    return max(0, keys(work) - queries(work) + position + 1 - window);
   }
 //% end
 };
 
-__device__ __forceinline__ Work work_of(int row_tile, int head, int split, const Problem& problem) {
-  Work work;
-  work.head = head;
-  work.first_row = row_tile * tile_q;
-  work.split = split;
-//% if pack
-  work.batch = head / problem.kv_heads;
-  work.kv_head = head % problem.kv_heads;
-//% else
-  work.batch = head / problem.heads;
-  work.kv_head = head % problem.heads / problem.ratio();
-//% end
-  const int last_row = min(work.first_row + tile_q, problem.rows()) - 1;
+// Once its place and its lengths are known.
+__device__ __forceinline__ void find_tiles(Work& work, const Problem& problem) {
+  work.kv_head = ${pack ? 'work.head' : 'work.head / problem.ratio()'};
+  const int last_row = min(work.first_row + tile_q, problem.rows(work)) - 1;
   const int end = problem.key_end(work, problem.position(last_row));
   work.tiles = end > 0 ? (end + tile_k - 1) / tile_k : 0;
 //% if window > 0
@@ -79,15 +110,74 @@ __device__ __forceinline__ Work work_of(int row_tile, int head, int split, const
 //% else
   work.first_tile = 0;
 //% end
+}
+
+//% if cu_seqlens
+// Tiles of rows of one head, over all batches: of each batch all, the last one filled in part.
+__device__ __forceinline__ int most_row_tiles(const Problem& problem) {
+  return problem.rows_of(problem.S_q) / tile_q + problem.batches;
+}
+
+// False where there are fewer tiles.
+__device__ __forceinline__ bool find_work(Work& work, int row_tile, int head, int split, const Problem& problem) {
+  work.head = head;
+  work.split = split;
+  for (work.batch = 0; work.batch < problem.batches; ++work.batch) {
+    work.first_query = problem.cu_seqlens_q[work.batch];
+    work.queries = problem.cu_seqlens_q[work.batch + 1] - work.first_query;
+    const int tiles = (problem.rows(work) + tile_q - 1) / tile_q;
+    if (row_tile < tiles) {
+//%   if causal
+      work.first_row = (tiles - 1 - row_tile) * tile_q;  // the longest first
+//%   else
+      work.first_row = row_tile * tile_q;
+//%   end
+//%   if page > 0
+      work.first_key = 0;
+      work.keys = problem.kv_lengths[work.batch];
+//%   else
+      work.first_key = problem.cu_seqlens_kv[work.batch];
+      work.keys = problem.cu_seqlens_kv[work.batch + 1] - work.first_key;
+//%   end
+      find_tiles(work, problem);
+      return true;
+    }
+    row_tile -= tiles;
+  }
+  return false;
+}
+//% else
+__device__ __forceinline__ Work work_of(int row_tile, int head, int split, const Problem& problem) {
+  Work work;
+  work.batch = head / problem.row_heads();
+  work.head = head % problem.row_heads();
+  work.first_row = row_tile * tile_q;
+  work.split = split;
+//%   if page > 0
+  work.first_key = 0;
+  work.keys = problem.kv_lengths[work.batch];
+//%   end
+  find_tiles(work, problem);
   return work;
 }
+//% end
 
 // Calls `body` with each work of this CTA.
 template <typename Body>
 __device__ __forceinline__ void for_each_work(const Problem& problem, const Body& body) {
-//% if persistent
-  const int row_tiles = (problem.rows() + tile_q - 1) / tile_q;
-  const int heads = problem.work_heads();
+//% if cu_seqlens
+  Work work;
+//%   if persistent
+  const int row_tiles = most_row_tiles(problem);
+  for (int i = blockIdx.x; i < row_tiles * problem.row_heads(); i += gridDim.x) {
+    if (find_work(work, i % row_tiles, i / row_tiles, 0, problem)) body(work);
+  }
+//%   else
+  if (find_work(work, blockIdx.x / kv_split, blockIdx.y, blockIdx.x % kv_split, problem)) body(work);
+//%   end
+//% elif persistent
+  const int row_tiles = (problem.rows_of(problem.S_q) + tile_q - 1) / tile_q;
+  const int heads = problem.batches * problem.row_heads();
   for (int i = blockIdx.x; i < row_tiles * heads; i += gridDim.x) {
 //%   if causal
     body(work_of(row_tiles - 1 - i / heads, i % heads, 0, problem));  // the longest first
