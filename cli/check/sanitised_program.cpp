@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cli/text/terminal.h"
-#include "evaluator/base/parallel.h"
+#include "evaluator/base/cores.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/vgpu/cost/device_models.h"
 

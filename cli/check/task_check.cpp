@@ -24,7 +24,7 @@
 #include "engine/task/candidate.h"
 #include "engine/task/floor.h"
 #include "engine/task/target.h"
-#include "evaluator/base/parallel.h"
+#include "evaluator/base/cores.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc_compiler.h"

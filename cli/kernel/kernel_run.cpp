@@ -19,7 +19,7 @@
 #include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "evaluator/base/parallel.h"
+#include "evaluator/base/cores.h"
 #include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/device_buffers.h"

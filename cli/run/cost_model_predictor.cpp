@@ -10,7 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/mean.h"
 #include "engine/device/device_kind.h"
-#include "evaluator/base/parallel.h"
+#include "evaluator/base/cores.h"
 #include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/pipeline.h"

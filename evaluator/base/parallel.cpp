@@ -1,7 +1,5 @@
 #include "evaluator/base/parallel.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -10,15 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include "evaluator/base/cores.h"
 #include "evaluator/base/thread_pool.h"
 
 namespace evo {
-
-int usable_cores() {
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof(mask), &mask) == 0) return std::max(1, CPU_COUNT(&mask));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 namespace {
 

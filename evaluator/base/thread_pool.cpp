@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "evaluator/base/parallel.h"
+#include "evaluator/base/cores.h"
 
 namespace evo {
 

@@ -23,7 +23,7 @@
 
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
-#include "evaluator/base/parallel.h"
+#include "evaluator/base/cores.h"
 #include "evaluator/base/stopwatch.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/pipeline/binary_cache.h"

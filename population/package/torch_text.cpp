@@ -407,7 +407,8 @@ class Tests(unittest.TestCase):
                 self.refused(with_other(tensor.to(other)), "expected .* to be torch")
                 self.refused(with_other(tensor.unsqueeze(0)), "dimensions")
                 wide = torch.zeros((*tensor.shape[:-1], 2 * tensor.shape[-1]), device="cuda").to(tensor.dtype)
-                if tensor.numel() > 1 and tensor.shape[-1] > 1:
+                # What is also written is copied first, and copies are dense.
+                if number < @PLAIN_INPUTS@ and tensor.numel() > 1 and tensor.shape[-1] > 1:
                     apart = wide[..., ::2]
                     self.refused(with_other(apart), "contiguous|strides")
                 if @READ_COUNT@ > 1:

@@ -32,13 +32,14 @@ PlacedRun run_at(const Program& program, const Case& one, const Binary& binary, 
   const PristineInputs inputs(*device, one.recipe, 0);
   std::vector<DeviceMemory> memory;
   Buffers buffers;
-  std::size_t drawn = 0;
+  std::vector<DeviceAddress> drawn;
   for (const PlanTensor& tensor : plan.tensors) {
     memory.emplace_back(*device, tensor.bytes + further + 1, tensor.name);
     buffers.tensors.push_back(tensor.bytes > 0 ? memory.back().address() + further : 0);
-    if (tensor.drawn()) inputs.place(drawn++, memory.back().address() + further);
+    if (tensor.drawn()) drawn.push_back(buffers.tensors.back());
     if (tensor.output && !tensor.drawn()) device->fill(buffers.tensors.back(), std::byte{0xff}, tensor.bytes);
   }
+  inputs.place(drawn);
   for (const Workspace& workspace : plan.workspaces) {
     memory.emplace_back(*device, workspace.bytes + 1, workspace.name);
     buffers.workspaces.push_back(memory.back().address());
