@@ -2,7 +2,7 @@
 
 import torch
 
-NO_KEYS = -3.4028235e38  # The log-sum-exp of a row that sees no key.
+NO_KEYS = torch.finfo(torch.float32).min  # The log-sum-exp of a row that sees no key.
 
 
 def reference(
