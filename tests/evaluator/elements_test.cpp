@@ -2,10 +2,12 @@
 
 #include "evaluator/numbers/elements.h"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 using namespace evo;
 
@@ -59,7 +61,7 @@ TEST_CASE("a struct by value is laid out as C does") {
   const std::vector<std::byte> bytes =
       bytes_of({{{DType::s8, 1}, {std::int64_t{3}}}, {{DType::f64, 1}, {0.5}}, {{DType::s16, 1}, {std::int64_t{-2}}}});
   REQUIRE(bytes.size() == sizeof expected);
-  CHECK(std::memcmp(bytes.data(), &expected, sizeof expected) == 0);
+  CHECK(std::ranges::equal(bytes, std::as_bytes(std::span(&expected, 1))));
   CHECK(bytes_of({{{DType::u8, 1}, {std::int64_t{1}}}, {{DType::f32, 4}, {1.0, 2.0, 3.0, 4.0}}}).size() == 32);
   CHECK(bytes_of({{{DType::u8, 1}, {std::int64_t{1}}}, {{DType::f32, 3}, {1.0, 2.0, 3.0}}}).size() == 16);
 }

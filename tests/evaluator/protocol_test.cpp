@@ -197,7 +197,7 @@ TEST_CASE("a damaged message is refused or decodes to a well-formed message") {
     }
     if (rng.below(4) == 0) damaged.control.resize(rng.below(damaged.control.size()));
     try {
-      decode_request(std::move(damaged));
+      decode_request(damaged);
     } catch (const ProtocolError&) {
       ++refused;
     }
