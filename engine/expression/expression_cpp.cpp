@@ -13,41 +13,14 @@ namespace {
 
 std::string_view symbol_of(Op op) {
   switch (op) {
-    case Op::add:
-      return "+";
-    case Op::subtract:
-      return "-";
-    case Op::multiply:
-      return "*";
     case Op::divide:
       return "/";
-    case Op::modulo:
-      return "%";
-    case Op::shift_left:
-      return "<<";
-    case Op::shift_right:
-      return ">>";
-    case Op::bit_and:
-      return "&";
-    case Op::bit_or:
-      return "|";
-    case Op::equal:
-      return "==";
-    case Op::not_equal:
-      return "!=";
-    case Op::less:
-      return "<";
-    case Op::less_equal:
-      return "<=";
-    case Op::greater:
-      return ">";
-    case Op::greater_equal:
-      return ">=";
     case Op::logical_and:
       return "&&";
     case Op::logical_or:
       return "||";
     default:
+      if (const std::string_view symbol = common_symbol(op); !symbol.empty()) return symbol;
       throw std::logic_error("no C++ operator");
   }
 }

@@ -272,6 +272,41 @@ class Evaluation {
 
 }  // namespace
 
+std::string_view common_symbol(Op op) {
+  switch (op) {
+    case Op::add:
+      return "+";
+    case Op::subtract:
+      return "-";
+    case Op::multiply:
+      return "*";
+    case Op::modulo:
+      return "%";
+    case Op::shift_left:
+      return "<<";
+    case Op::shift_right:
+      return ">>";
+    case Op::bit_and:
+      return "&";
+    case Op::bit_or:
+      return "|";
+    case Op::equal:
+      return "==";
+    case Op::not_equal:
+      return "!=";
+    case Op::less:
+      return "<";
+    case Op::less_equal:
+      return "<=";
+    case Op::greater:
+      return ">";
+    case Op::greater_equal:
+      return ">=";
+    default:
+      return {};
+  }
+}
+
 bool is_comparison(Op op) {
   return op == Op::equal || op == Op::not_equal || op == Op::less || op == Op::less_equal || op == Op::greater ||
          op == Op::greater_equal;

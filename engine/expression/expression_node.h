@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/expression/value.h"
@@ -67,6 +68,10 @@ struct Node {
 struct Failure {
   std::string reason;
 };
+
+/// The symbol of an arithmetic, bitwise or comparing operation that C++ and Python write alike; empty for others.
+/// `/` is another: it gives a real number in Python.
+std::string_view common_symbol(Op op);
 
 /// Whether the operator is one of == != < <= > >=.
 bool is_comparison(Op op);

@@ -8,12 +8,15 @@ namespace evo {
 
 PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes)
     : device_(device), guard_(guard_bytes), contents_(generate_inputs(recipe)) {
+  std::vector<DeviceRange> ranges;
   for (std::size_t i = 0; i < contents_.size(); ++i) {
     const std::size_t bytes = contents_[i].size() + 2 * guard_;
     images_.push_back({DeviceMemory(device, bytes, "pristine " + recipe.inputs[i].name), bytes, 0});
     upload(i, images_[i].memory.address());
-    images_[i].digest = device.digest(images_[i].memory.address(), bytes);
+    ranges.push_back({images_[i].memory.address(), bytes});
   }
+  const std::vector<std::uint64_t> digests = device.digests(ranges);
+  for (std::size_t i = 0; i < images_.size(); ++i) images_[i].digest = digests[i];
 }
 
 void PristineInputs::place(std::span<const DeviceAddress> to) const {

@@ -330,13 +330,22 @@ TEST_CASE("runs of different boards, names without a kind and missing pages are 
   CHECK(page_document(bench, {"--task", "toy"})["runs"].size() == 1);
 }
 
-TEST_CASE("a run without a valid candidate has a page, too") {
-  const Bench bench;
+namespace {
+
+/// page.html of a run whose every candidate is wrong.
+void write_page_without_valid_candidate(const Bench& bench) {
   write_toy_task(bench);
   std::string family = bench.read("templates/toy/plain/family.json");
   bench.write("templates/toy/plain/family.json", family.replace(family.find("[false]"), 7, "[true]"));
   bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--quiet"});
   REQUIRE(bench.evo({"report", "-o", "page.html"}).code == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a run without a valid candidate has a page, too") {
+  const Bench bench;
+  write_page_without_valid_candidate(bench);
   const Json document = page_document(bench, {});
   CHECK(document["best"].is_null());
   CHECK(document["funnel"].back()["left"] == 0);
@@ -358,11 +367,7 @@ TEST_CASE("the page works in a browser", "[long]") {
 
 TEST_CASE("the page of a run without a valid candidate works in a browser", "[long]") {
   const Bench bench;
-  write_toy_task(bench);
-  std::string family = bench.read("templates/toy/plain/family.json");
-  bench.write("templates/toy/plain/family.json", family.replace(family.find("[false]"), 7, "[true]"));
-  bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--quiet"});
-  REQUIRE(bench.evo({"report", "-o", "page.html"}).code == 0);
+  write_page_without_valid_candidate(bench);
   check_in_browser(bench / "page.html");
 }
 
