@@ -48,7 +48,9 @@ struct PlanTensor {
   std::vector<std::uint64_t> dims = {};
   std::vector<std::uint64_t> strides = {};
 
+  /// One of drawn_tensors, absent or not.
   bool drawn() const { return !output || inout; }
+  bool is_changed_in_place() const { return inout && bytes > 0; }
 };
 
 /// Scratch memory of a candidate, alive over all launches of one call. Its content is undefined at the start

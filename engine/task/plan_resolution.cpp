@@ -54,8 +54,8 @@ std::vector<PlanTensor> plan_tensors(const Task& task, const Bindings& scope, Si
     added.name = tensor.name;
     added.dtype = dtype;
     added.output = output;
-    if (!is_present(tensor, scope)) return;
     added.inout = tensor.inout;
+    if (!is_present(tensor, scope)) return;
     added.bytes = bytes_of_extent(tensor, dtype, extent_of(tensor, scope));
     if (tensor.strides.empty()) return;
     if (bits_of(dtype) < 8) throw usage_error(fmt::format("tensor '{}': {} has no strides", tensor.name, tensor.dtype));

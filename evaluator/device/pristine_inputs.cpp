@@ -1,7 +1,10 @@
 #include "evaluator/device/pristine_inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "engine/base/error.h"
 #include "evaluator/device/guards.h"
 
 namespace evo {
@@ -20,6 +23,7 @@ PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::si
 }
 
 void PristineInputs::place(std::span<const DeviceAddress> to) const {
+  require_one_for_each_input(to);
   std::vector<DeviceAddress> used(images_.size(), 0);
   for (std::size_t i = 0; i < images_.size(); ++i)
     if (to[i] != 0) used[i] = images_[i].memory.address();
@@ -34,6 +38,7 @@ std::optional<std::size_t> PristineInputs::first_changed(std::span<const DeviceA
 }
 
 std::vector<std::size_t> PristineInputs::changed(std::span<const DeviceAddress> at) const {
+  require_one_for_each_input(at);
   std::vector<std::size_t> numbers;
   std::vector<DeviceRange> ranges;
   for (std::size_t i = 0; i < images_.size(); ++i) {
@@ -46,6 +51,11 @@ std::vector<std::size_t> PristineInputs::changed(std::span<const DeviceAddress> 
   for (std::size_t i = 0; i < numbers.size(); ++i)
     if (digests[i] != images_[numbers[i]].digest) found.push_back(numbers[i]);
   return found;
+}
+
+void PristineInputs::require_one_for_each_input(std::span<const DeviceAddress> addresses) const {
+  if (addresses.size() != images_.size())
+    throw machine_error(fmt::format("{} addresses for {} inputs", addresses.size(), images_.size()));
 }
 
 void PristineInputs::upload(std::size_t number, DeviceAddress to) const {

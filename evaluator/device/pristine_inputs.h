@@ -21,7 +21,8 @@ class PristineInputs {
   PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes);
 
   const std::vector<std::byte>& content(std::size_t number) const { return contents_.at(number); }
-  /// Copies each input and its guards to its address in `to`; 0 leaves one out.
+  /// Copies each input and its guards to its address in `to`; 0 leaves one out. Throws machine_error when the addresses
+  /// are not as many as the inputs.
   void place(std::span<const DeviceAddress> to) const;
   /// The first input whose bytes at its address in `at`, where `place` copied them, have changed; 0 leaves one out.
   std::optional<std::size_t> first_changed(std::span<const DeviceAddress> at) const;
@@ -35,6 +36,7 @@ class PristineInputs {
   void upload(std::size_t number, DeviceAddress to) const;
   /// The inputs that have an address, and whose bytes there are not the drawn ones.
   std::vector<std::size_t> changed(std::span<const DeviceAddress> at) const;
+  void require_one_for_each_input(std::span<const DeviceAddress> addresses) const;
 
   Device& device_;
   std::size_t guard_;

@@ -184,7 +184,7 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   protocol::Timed timed;
   timed.timing = device_.time(code, request.plan, rotation, request.timing, failure);
   if (failure) return failed(std::move(*failure));
-  const bool in_place = std::ranges::any_of(request.plan.tensors, &PlanTensor::inout);
+  const bool in_place = std::ranges::any_of(request.plan.tensors, &PlanTensor::is_changed_in_place);
   for (std::size_t i = 0; i < sets.size(); ++i) {
     // What is computed in place has been computed from its own results: one more call, from the drawn values.
     if (in_place) {
@@ -245,7 +245,7 @@ BufferSet& DeviceServer::modelled_set(const protocol::ReadCounters& request) {
     modelled_set_ = acquire(request.plan);
     modelled_case_ = std::move(name);
     modelled_set_->prepare(*inputs_of(recipe), 0);
-  } else if (std::ranges::any_of(request.plan.tensors, &PlanTensor::inout)) {
+  } else if (std::ranges::any_of(request.plan.tensors, &PlanTensor::is_changed_in_place)) {
     modelled_set_->replace_inputs(*inputs_of(recipe));
   }
   return *modelled_set_;

@@ -1,6 +1,7 @@
 #include "evaluator/device/pristine_inputs.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -122,4 +123,11 @@ TEST_CASE("the first of several inputs that has changed is named, and one withou
   CHECK(inputs.first_changed(buffers) == 1);
   (*device.memory[device.memory.size() - 3])[kGuard] ^= std::byte{1};
   CHECK(inputs.first_changed(buffers) == 0);
+}
+
+TEST_CASE("inputs are placed only at an address for each") {
+  MemoryOnly device;
+  const PristineInputs inputs(device, hundred_floats(), kGuard);
+  CHECK_THROWS_WITH(inputs.place({}), "0 addresses for 1 inputs");
+  CHECK_THROWS_WITH(inputs.first_changed(std::vector<DeviceAddress>(2)), "2 addresses for 1 inputs");
 }
