@@ -10,8 +10,8 @@
 
 namespace evo::cli {
 
-/// Whether the comparison of a challenger with an elite can end: one of the two has failed or is plainly faster, or
-/// their latencies are the same.
+/// Whether the comparison of a challenger with an elite can end: one of the two has failed, the challenger is plainly
+/// faster or not faster on average, or their latencies are the same.
 bool comparison_decided(const InterleavedTimings& so_far);
 
 /// Decides whether a challenger displaces an elite: both are timed in interleaved rounds, and the challenger must be

@@ -76,8 +76,10 @@ TEST_CASE("the comparison of a challenger with an elite ends when its outcome is
   CHECK(decided({9.0, 9.02, 8.98}, {10, 10, 10}));                // Faster.
   CHECK(decided({11.0, 11.02, 10.98}, {10, 10, 10}));             // Slower.
   CHECK(decided({10.0, 10.01, 9.99}, {10, 10, 10}));              // The same.
+  CHECK(decided({10.3, 9.9, 10.1}, {10, 10, 10}));                // Not faster on average: it stays out.
   CHECK_FALSE(decided({9.0, 9.02}, {10, 10}));                    // Too few rounds.
   CHECK_FALSE(decided({9.93, 9.92, 9.94}, {10, 10, 10}));         // Faster by what more rounds may take back.
+  CHECK_FALSE(decided({10.1, 9.7, 9.9}, {10, 10, 10}));           // Perhaps faster.
   CHECK_FALSE(decided({9.0, 10.0, 9.5, 9.1}, {10, 10, 10, 10}));  // They scatter.
   evo::InterleavedTimings failed;
   failed.rounds_us = {{9}, {}};
