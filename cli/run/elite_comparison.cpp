@@ -11,8 +11,6 @@
 namespace evo::cli {
 namespace {
 
-/// With pairs that scatter by 1 % these rounds resolve a difference of 0.8 % with a confidence of 95 %.
-constexpr int kChallengeRounds = 9;
 /// A comparison ends early, after so many rounds, when the whole interval of the ratio is at least this far from 1, or
 /// so near to 1 that the difference is not noticeable, or when the challenger was not the faster one on average: then
 /// it stays out, and nothing depends on how much slower it is. Of equal candidates, whose pairs scatter by 1 %, one in
