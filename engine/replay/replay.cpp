@@ -76,7 +76,11 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
                       std::back_inserter(opening));
   const auto searching =
       make_guided(std::string(strategy), space.space(), seed, &predictor,
-                  {.screen = limits.screen, .presearches = limits.presearch > 0}, std::move(opening));
+                  {.screen = limits.screen,
+                   .presearches = limits.presearch > 0,
+                   .devices = limits.devices,
+                   .ahead = limits.ahead},
+                  std::move(opening));
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;

@@ -107,7 +107,7 @@ class Search {
     return first;
   }
 
-  void finish(Window::iterator entry) {
+  void finish(const Window::iterator& entry) {
     const Evaluation& evaluation = *entry->evaluation;
     const std::optional<double> latency_us = latency_of(evaluation);
     if (entry->candidate) archive_.record(entry->proposal, *entry->candidate, evaluation);

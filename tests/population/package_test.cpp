@@ -318,8 +318,8 @@ TEST_CASE("the binding names every tensor of a call, its dtype and its shape") {
   const std::string binding = torch_format().write(request).at("torch-ext/torch_binding.cpp");
   for (const char* text :
        {"m.def(\"fp8_sdpa(Tensor q, Tensor k, Tensor v, Tensor q_scale, Tensor k_scale, Tensor v_scale) -> Tensor\");",
-        "m.def(\"fp8_sdpa_out(Tensor q, Tensor k, Tensor v, Tensor q_scale, Tensor k_scale, Tensor v_scale, "
-        "Tensor(a!) o) -> ()\");",
+        ("m.def(\"fp8_sdpa_out(Tensor q, Tensor k, Tensor v, Tensor q_scale, Tensor k_scale, Tensor v_scale, "
+         "Tensor(a!) o) -> ()\");"),
         "expect(k, \"k\", ScalarType::Float8_e4m3fn, {B, H, S, D}, q, \"q\");",
         "expect(k_scale, \"k_scale\", ScalarType::Float, {B, H}, q, \"q\");",
         "expect(o, \"o\", ScalarType::Half, {B, H, S, D}, q, \"q\");", "expect_contiguous(v, \"v\");"})
