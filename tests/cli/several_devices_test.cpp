@@ -1,6 +1,9 @@
 // evo run --devices
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <set>
 
 #include "bench.h"
@@ -74,6 +77,67 @@ TEST_CASE("a run says what each device evaluated, and a candidate where it ran")
   CHECK(evaluated == 16 - verdicts.value("duplicate", 0) - verdicts.value("compile_failed", 0));
   const nlohmann::json place = bench.json({"show", best_of(bench)})["evaluation"]["ran_on"];
   CHECK(place["device"] == "vgpu:h200");
+}
+
+namespace {
+
+/// A host that has this program.
+const std::string kHostWithEvo = "sh -c 'exec \"$0\" \"$@\"'";
+/// A host where the program is not at this program's own path.
+const std::string kHostWithout =
+    "sh -c 'case $0 in */cli/evo) echo no such file >&2; exit 127;; esac; exec \"$0\" \"$@\"'";
+
+void remove_copies() {
+  for (const auto& entry : std::filesystem::directory_iterator("/tmp")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("evo-" + std::to_string(::getuid()) + "-")) std::filesystem::remove_all(entry.path());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("workers behind commands give the same modelled search, and evo is copied where it is missing") {
+  remove_copies();
+  const Bench here, there;
+  write_toy_task(here);
+  write_toy_task(there);
+  there.write("hosts", "# two hosts\n" + kHostWithout + "\n\nhere  # and this one\n");
+  const std::vector<std::string> search = {"run", "--task", "toy", "--evals", "10", "--seed", "3", "--quiet"};
+  std::vector<std::string> alone = search, several = search;
+  alone.insert(alone.end(), {"--device", "vgpu"});
+  several.insert(several.end(), {"--devices", "vgpu:h200", "--workers", kHostWithEvo, "--hosts", "hosts"});
+  CHECK(essence(here, here.json(alone)) == essence(there, there.json(several)));
+  CHECK(there.json({"runs"})["runs"][0]["further_devices"].size() == 2);
+  remove_copies();
+}
+
+TEST_CASE("a host that does not answer is named, and the run goes on without it") {
+  const Bench bench;
+  write_toy_task(bench);
+  const std::vector<std::string> search = {"run",    "--task", "toy",     "--evals",   "2",
+                                           "--seed", "3",      "--quiet", "--devices", "vgpu:h200"};
+  const std::string dead = "sh -c 'echo no route to host >&2; exit 255'";
+  std::vector<std::string> both = search, only = search;
+  both.insert(both.end(), {"--workers", dead, "--workers", ""});
+  only.insert(only.end(), {"--workers", dead});
+  const Outcome outcome = bench.evo(both);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(holds(outcome.err, "the run goes on without " + dead));
+  CHECK(holds(outcome.err, "no route to host"));
+  check_refused(bench.evo(only), 3, {"no route to host", "cannot be copied"});
+  check_refused(bench.evo({"run", "--task", "toy", "--hosts", "none"}), 2, {"--hosts none: cannot be read"});
+}
+
+TEST_CASE("a run can go on on other devices of its model") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_on(bench, 1);
+  const nlohmann::json run = bench.json(
+      {"run", "--resume", "1", "--evals", "20", "--quiet", "--workers", kHostWithEvo, "--devices", "vgpu:h200"});
+  CHECK(run["run"]["evaluated"] == 20);
+  check_refused(bench.evo({"run", "--resume", "1", "--evals", "24", "--devices", "vgpu:l4"}), 2,
+                {"vgpu:l4", "of that model"});
 }
 
 TEST_CASE("lists of devices that make no sense are refused") {
