@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +13,7 @@
 #include "cli/text/exit_code.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "evaluator/base/random.h"
 #include "evaluator/worker/device_facts.h"
 #include "evaluator/worker/prefix_command.h"
 #include "evaluator/worker/remote_link.h"
@@ -38,6 +41,7 @@ struct Hello {
   bool same = false;  ///< It is this program.
   std::string why_not;
   std::string host;
+  std::string complaint;  ///< Why it has no such devices.
   std::vector<DeviceInfo> devices;
 };
 
@@ -58,9 +62,8 @@ Hello hello(const std::string& prefix, const std::string& program, const std::st
   }
   hello.same = true;
   hello.host = words[3];
-  if (!result.done) throw machine_error(result.complaint);
-  if (lines.size() < 2) throw machine_error("its list of devices is missing");
-  hello.devices = devices_from_json(lines[1]);
+  hello.complaint = result.complaint;
+  if (result.done && lines.size() > 1) hello.devices = devices_from_json(lines[1]);
   return hello;
 }
 
@@ -70,36 +73,64 @@ void run_there(const std::string& prefix, const std::vector<std::string>& words,
   if (!result.done) throw machine_error(fmt::format("`{}` there: {}", words.front(), result.complaint));
 }
 
-/// Where a copy of this program lies on another host.
-std::filesystem::path place_of_copy() {
-  return std::filesystem::path(fmt::format("/tmp/evo-{}-{}", ::getuid(), hash_of_this_program())) / "evo";
+bool has_line(const CommandResult& result, std::string_view wanted) {
+  const std::vector<std::string> lines = split(result.said, '\n');
+  return std::ranges::find(lines, wanted) != lines.end();
 }
 
-void copy_program(const std::string& prefix, const std::filesystem::path& to) {
-  const std::string part = to.string() + ".part";
-  run_there(prefix, {"mkdir", "-p", "-m", "700", to.parent_path().string()}, "", kAnswerSeconds);
+/// The user on the other host, a number.
+std::string user_there(const std::string& prefix) {
+  const CommandResult result = run_behind(prefix, {"id", "-u"}, "", kAnswerSeconds);
+  if (!result.done) throw machine_error(fmt::format("no command runs there: {}", result.complaint));
+  std::string user;
+  for (const std::string& line : split(result.said, '\n')) {
+    if (number_in<std::uint32_t>(line)) user = line;
+  }
+  if (user.empty()) throw machine_error("`id -u` there gives no number");
+  return user;
+}
+
+/// A folder for a copy of this program on another host. Nobody else may write there, nor have made it: its name can be
+/// guessed.
+std::filesystem::path folder_there(const std::string& prefix, const std::string& user) {
+  const std::string folder = fmt::format("/tmp/evo-{}-{}", user, hash_of_this_program());
+  const std::vector<std::string> is_ours = {"find", folder,  "-maxdepth", "0",     "-type",
+                                            "d",    "-perm", "700",       "-user", user};
+  if (!has_line(run_behind(prefix, is_ours, "", kAnswerSeconds), folder))
+    run_there(prefix, {"mkdir", "-m", "700", folder}, "", kAnswerSeconds);
+  return folder;
+}
+
+void copy_program(const std::string& prefix, const std::string& to) {
+  const std::string part = fmt::format("{}.{:x}", to, fresh_salt());
   run_there(prefix, {"dd", "of=" + part, "bs=64k"}, "/proc/self/exe", kCopySeconds);
   run_there(prefix, {"chmod", "700", part}, "", kAnswerSeconds);
-  run_there(prefix, {"mv", part, to.string()}, "", kAnswerSeconds);
+  run_there(prefix, {"mv", part, to}, "", kAnswerSeconds);
+}
+
+/// Says hello through a copy of this program, which is made where there is none.
+Hello hello_of_copy(const std::string& prefix, const std::string& program, const std::string& list) {
+  Hello answer = hello(prefix, program, list);
+  if (answer.same) return answer;
+  copy_program(prefix, program);
+  answer = hello(prefix, program, list);
+  if (!answer.same) throw machine_error(fmt::format("the copy does not run: {}", answer.why_not));
+  return answer;
 }
 
 std::vector<DeviceInfo> found_there(const std::string& prefix, const std::string& list) {
   std::string program = this_program();
   Hello answer = hello(prefix, program, list);
-  const std::string why_not_found = answer.why_not;
   if (!answer.same) {
-    program = place_of_copy().string();
-    answer = hello(prefix, program, list);
-  }
-  if (!answer.same) {
+    const std::string user = user_there(prefix), why_not_found = std::move(answer.why_not);
     try {
-      copy_program(prefix, program);
+      program = folder_there(prefix, user) / "evo";
+      answer = hello_of_copy(prefix, program, list);
     } catch (const Error& error) {
       throw machine_error(fmt::format("evo is not there ({}) and cannot be copied: {}", why_not_found, error.what()));
     }
-    answer = hello(prefix, program, list);
   }
-  if (!answer.same) throw machine_error(fmt::format("evo was copied there and does not run: {}", answer.why_not));
+  if (answer.devices.empty()) throw machine_error(answer.complaint.empty() ? "it names no device" : answer.complaint);
   for (DeviceInfo& device : answer.devices) {
     device.host = answer.host;
     device.reached_by = prefix;

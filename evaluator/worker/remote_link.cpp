@@ -48,6 +48,8 @@ struct FrameHead {
   std::uint64_t checksum = 0;
 };
 constexpr std::uint32_t kFrameMagic = 0x6b6c7665;
+/// Ends a frame: srun holds back what is no whole line.
+constexpr char kFrameEnd = '\n';
 constexpr std::size_t kMostFrameBytes = 64 << 10;
 /// So much waits for an end that does not read. Then the other one is no longer read.
 constexpr std::size_t kMostWaiting = 4 << 20;
@@ -127,6 +129,7 @@ class Carrier {
                    checksum(session_, side_, sent_++, kind, bytes)};
     frames_.write_later({reinterpret_cast<const char*>(&head), sizeof head});
     frames_.write_later(bytes);
+    frames_.write_later({&kFrameEnd, 1});
   }
 
   /// Until the protocol's side ends (near: the client has gone; far: the worker has), or the far end says that the
@@ -210,15 +213,16 @@ class Carrier {
         frames_.arrived().erase(0, frames_.arrived().size() - rest.size());
         throw LinkBroken{no_frames()};
       }
-      if (rest.size() < sizeof head + head.bytes) break;
+      const std::size_t whole = sizeof head + head.bytes + sizeof kFrameEnd;
+      if (rest.size() < whole) break;
       const std::string_view bytes = rest.substr(sizeof head, head.bytes);
       const auto kind = static_cast<FrameKind>(head.kind);
       const Side other = side_ == Side::near ? Side::far : Side::near;
-      if (head.checksum != checksum(session_, other, received_++, kind, bytes))
+      if (head.checksum != checksum(session_, other, received_++, kind, bytes) || rest[whole - 1] != kFrameEnd)
         throw LinkBroken{"it sent a frame that is changed, out of order or of another session"};
       heard_ = LinkClock::now();
       if (take(kind, bytes)) return true;
-      rest.remove_prefix(sizeof head + head.bytes);
+      rest.remove_prefix(whole);
     }
     frames_.arrived().erase(0, frames_.arrived().size() - rest.size());
     return false;

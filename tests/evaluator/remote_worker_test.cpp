@@ -35,6 +35,8 @@ constexpr double kShortLease = 1;
 const std::string kPlain = "sh -c 'exec \"$0\" \"$@\"'";
 /// Standard output is a pipe.
 const std::string kPiped = "sh -c '\"$0\" \"$@\" | cat'";
+/// Only whole lines come through at once, as with srun.
+const std::string kInLines = "sh -c '\"$0\" \"$@\" | sed -u p -n'";
 
 WorkerOptions behind(const std::string& prefix, double lease_s = kPatient,
                      const std::string& program = EVO_TEST_WORKER) {
@@ -75,7 +77,7 @@ struct ScratchFile {
 }  // namespace
 
 TEST_CASE("a worker behind a command answers as one here, and its bytes come through unchanged") {
-  for (const std::string& prefix : {std::string(), kPlain, kPiped}) {
+  for (const std::string& prefix : {std::string(), kPlain, kPiped, kInLines}) {
     INFO(prefix);
     const PipelineOptions options = remote_options(prefix);
     const auto pipeline = make_pipeline(options);
