@@ -139,8 +139,9 @@ TEST_CASE("a host that loses its link in the middle costs nothing") {
   std::vector<std::string> alone = search, frail = search;
   frail.emplace_back("--json");
   alone.insert(alone.end(), {"--device", "vgpu"});
-  // Every connection ends after so many bytes.
-  const std::string connection = "sh -c '\"$0\" \"$@\" | stdbuf -o0 head -c 30000'";
+  // Every connection of a worker ends after so many bytes.
+  const std::string connection =
+      "sh -c 'case $* in *relay*) \"$0\" \"$@\" | (stdbuf -o0 head -c 30000; kill 0);; *) exec \"$0\" \"$@\";; esac'";
   frail.insert(frail.end(), {"--devices", "vgpu:h200", "--workers", connection, "--workers", "here"});
   const Outcome outcome = there.evo(frail);
   INFO(outcome.err);
