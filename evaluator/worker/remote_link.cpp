@@ -51,6 +51,9 @@ constexpr std::uint32_t kFrameMagic = 0x6b6c7665;
 /// Ends a frame: srun holds back what is no whole line.
 constexpr char kFrameEnd = '\n';
 constexpr std::size_t kMostFrameBytes = 64 << 10;
+/// slurmstepd holds the rest of a burst back until more comes. Signs of life therefore follow content so soon, then
+/// ever later.
+constexpr auto kFirstPause = std::chrono::milliseconds(20);
 /// So much waits for an end that does not read. Then the other one is no longer read.
 constexpr std::size_t kMostWaiting = 4 << 20;
 
@@ -135,19 +138,19 @@ class Carrier {
   /// Until the protocol's side ends (near: the client has gone; far: the worker has), or the far end says that the
   /// worker has ended: its words are the result. Throws LinkBroken.
   std::optional<std::string> run() {
-    heard_ = LinkClock::now();
-    LinkClock::time_point next_alive = heard_;
+    heard_ = next_alive_ = LinkClock::now();
     while (true) {
       const auto now = LinkClock::now();
-      if (now >= next_alive) {
+      if (now >= next_alive_) {
         send(FrameKind::alive, {});
-        next_alive = now + lease_ / 4;
+        next_alive_ = now + pause_;
+        pause_ = std::min(2 * pause_, lease_ / 4);
       }
       // An end that does not read cannot hear.
       if (protocol_.crowded()) heard_ = now;
       if (now >= heard_ + lease_)
         throw LinkBroken{fmt::format("no sign of life for {:g} s", std::chrono::duration<double>(lease_).count())};
-      wait_until(std::min(next_alive, heard_ + lease_));
+      wait_until(std::min(next_alive_, heard_ + lease_));
       if (take_frames()) return std::string(last_words_);
       wrap();
       if (protocol_.ended()) return std::nullopt;
@@ -198,6 +201,9 @@ class Carrier {
   /// Puts what arrived from the protocol's side into frames.
   void wrap() {
     std::string_view rest = protocol_.arrived();
+    if (rest.empty()) return;
+    pause_ = kFirstPause;
+    next_alive_ = std::min(next_alive_, LinkClock::now() + pause_);
     for (; !rest.empty(); rest.remove_prefix(std::min(rest.size(), kMostFrameBytes)))
       send(FrameKind::data, rest.substr(0, kMostFrameBytes));
     protocol_.arrived().clear();
@@ -270,7 +276,8 @@ class Carrier {
   Stream protocol_, frames_;
   int errors_;
   std::uint64_t sent_ = 0, received_ = 0;
-  LinkClock::time_point heard_;
+  LinkClock::time_point heard_, next_alive_;
+  LinkClock::duration pause_ = kFirstPause;  ///< Until the sign of life after the next.
   bool greeted_ = false;
   std::string last_words_, complaints_;
 };

@@ -18,7 +18,8 @@ inline constexpr int kLinkLost = 75;
 ///
 /// - Bytes travel in frames. Each has a checksum that depends on the session, the direction and the number of the
 ///   frame. One that is changed, lost, repeated or of an earlier session ends the link.
-/// - Both ends send a sign of life four times a lease. An end that hears nothing for a lease takes the other for gone.
+/// - Both ends send a sign of life at least four times a lease. An end that hears nothing for a lease takes the other
+/// for gone.
 ///   The far end then kills its worker. So it does when its standard input ends, which is when the near end is gone.
 /// - The first frame from afar names the hash of the program there, which must be that of the near end.
 struct RemoteCommand {

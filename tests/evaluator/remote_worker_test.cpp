@@ -91,6 +91,12 @@ TEST_CASE("a worker behind a command answers as one here, and its bytes come thr
   CHECK(no_children_left());
 }
 
+TEST_CASE("a command that holds bytes back until more come does not hold an answer back") {
+  constexpr double kSoon = 5;  // A quarter of the lease is longer.
+  WorkerClient worker(behind("sh -c '\"$0\" \"$@\" | stdbuf -o64 tr x x'"));
+  CHECK(std::holds_alternative<protocol::Reply>(worker.call(source("honest"), kSoon)));
+}
+
 TEST_CASE("a worker that crashes behind a command is the candidate's fault, with the signal") {
   WorkerClient worker(behind(kPiped));
   const auto answer = worker.call(source("compile_crash"), kPatient);
