@@ -175,10 +175,19 @@ bool presearches(const RunInfo& info) {
   return std::ranges::any_of(info.seeds, [](const Seed& seed) { return seed.origin == kPresearched; });
 }
 
+/// Devices whose number may decide what is proposed: those of runs that take answers as they come.
+std::size_t devices_at_once(const RunInfo& info) {
+  return info.answers == AnswerOrder::finished ? 1 + info.further_devices.size() : 1;
+}
+
 /// The strategy that the user chose, guided by the cost model.
 std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
   return make_guided(run.info.strategy, space, run.info.seed, predictor,
-                     {.screen = run.info.screen, .presearches = presearches(run.info)}, run.info.seeds);
+                     {.screen = run.info.screen,
+                      .presearches = presearches(run.info),
+                      .devices = devices_at_once(run.info),
+                      .ahead = !kind_named(run.device.kind).on_host},
+                     run.info.seeds);
 }
 
 /// Warns, in one line, when no self-test has shown that this device kind detects wrong kernels of the task.

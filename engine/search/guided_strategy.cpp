@@ -12,6 +12,8 @@ std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& spac
   std::unique_ptr<Strategy> strategy = make_strategy(name, space, seed);
   if (guidance.screen > 1) {
     ScreeningOptions options{.among = guidance.screen};
+    options.together *= guidance.devices;
+    options.ahead = guidance.ahead;
     if (guidance.presearches) options.presearching = {.by = name, .seed = seed};
     strategy = make_screened(std::move(strategy), space, *predictor, std::move(options));
   }

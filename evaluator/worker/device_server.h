@@ -20,6 +20,9 @@ class DeviceServer {
  public:
   explicit DeviceServer(Device& device);
 
+  /// Makes a case's inputs ready on the device, so that the request that uses them does not wait for it.
+  void draw(const CaseRecipe& recipe) { inputs_of(recipe); }
+
   /// Throw machine_error for failures of the machine and for modules that were never loaded.
   protocol::Reply load(const protocol::Load& request);
   protocol::Reply unload(const protocol::Unload& request);

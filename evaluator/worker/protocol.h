@@ -16,7 +16,7 @@
 #include "evaluator/device/inputs.h"
 
 /// The messages between the pipeline and its worker processes. A request carries an id, and every reply repeats the id
-/// of its request. A request is answered by `Started` and then by exactly one other reply.
+/// of its request. A request is answered by `Started`, once its inputs are ready, and then by exactly one other reply.
 namespace evo::protocol {
 
 /// A message that cannot be read: truncated, of an unknown kind, a missing or ill-typed field, an impossible size.

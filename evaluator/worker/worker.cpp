@@ -30,6 +30,8 @@ class Role {
  public:
   virtual ~Role() = default;
   virtual std::string what() const = 0;
+  /// What takes long and is not the candidate's doing.
+  virtual void prepare(const protocol::Request&) {}
   virtual protocol::Reply answer(const protocol::Request& request) = 0;
 };
 
@@ -61,6 +63,13 @@ class DeviceRole final : public Role {
   explicit DeviceRole(std::unique_ptr<Device> device) : device_(std::move(device)), server_(*device_) {}
   std::string what() const override { return device_->info().id; }
 
+  void prepare(const protocol::Request& request) override {
+    if (const auto* run = std::get_if<protocol::Run>(&request)) server_.draw(run->recipe);
+    if (const auto* time = std::get_if<protocol::Time>(&request)) {
+      for (const CaseRecipe& recipe : time->rotation) server_.draw(recipe);
+      if (time->afterwards) server_.draw(*time->afterwards);
+    }
+  }
   protocol::Reply answer(const protocol::Request& request) override {
     return std::visit([this](const auto& typed) { return answer_one(typed); }, request);
   }
@@ -103,9 +112,11 @@ bool send(Channel& channel, std::uint64_t id, protocol::Reply reply) {
          TransferEnd::complete;
 }
 
-protocol::Reply answer(Role& role, const protocol::Request& request) {
+/// What `work` returns; what it throws is the machine's fault.
+template <typename Work>
+std::optional<protocol::Reply> reply_of(const Work& work) {
   try {
-    return role.answer(request);
+    return work();
   } catch (const protocol::ProtocolError&) {
     throw;
   } catch (const std::exception& error) {
@@ -118,8 +129,13 @@ int serve(Channel& channel, Role& role) {
     protocol::Frame frame;
     if (channel.receive(frame, std::nullopt, 0) != TransferEnd::complete) return kExitDone;
     const protocol::RequestMessage message = protocol::decode_request(frame);
+    auto reply = reply_of([&]() -> std::optional<protocol::Reply> {
+      role.prepare(message.request);
+      return std::nullopt;
+    });
     if (!send(channel, message.id, protocol::Started{})) return kExitDone;
-    if (!send(channel, message.id, answer(role, message.request))) return kExitDone;
+    if (!reply) reply = reply_of([&] { return std::optional(role.answer(message.request)); });
+    if (!send(channel, message.id, *std::move(reply))) return kExitDone;
   }
 }
 

@@ -41,8 +41,8 @@ std::string last_line(const std::string& text) {
 }  // namespace
 
 Verdict verdict_of(const Lost& lost) {
-  if (lost.how == Lost::How::timed_out) return Verdict::timed_out;
-  return lost.how == Lost::How::crashed && !lost.blameless ? Verdict::crashed : Verdict::harness_failed;
+  if (lost.blameless || lost.how == Lost::How::protocol) return Verdict::harness_failed;
+  return lost.how == Lost::How::timed_out ? Verdict::timed_out : Verdict::crashed;
 }
 
 struct WorkerClient::Link {
@@ -103,7 +103,9 @@ std::uint64_t WorkerClient::send(protocol::Request request) {
 std::variant<protocol::Reply, Lost> WorkerClient::receive(double deadline_s, std::uint64_t max_payload) {
   Lost lost;
   while (true) {
-    auto message = receive_message(deadline_s, max_payload, lost);
+    const bool begun = pending_.empty() || pending_.front().started;
+    auto message =
+        receive_message(begun ? deadline_s : std::max(deadline_s, options_.ready_deadline_s), max_payload, lost);
     if (!message) return lost;
     if (pending_.empty() || message->id != pending_.front().id) {
       return lose(Lost::How::protocol, fmt::format("it answered request {}, which nobody is waiting for", message->id));
@@ -150,8 +152,11 @@ Lost WorkerClient::lose_to(TransferEnd end, double deadline_s) {
     stop();
     throw Stopped{};
   }
-  if (end == TransferEnd::deadline)
-    return lose(Lost::How::timed_out, fmt::format("no answer within {:g} s", deadline_s));
+  if (end == TransferEnd::deadline) {
+    const bool begun = pending_.empty() || pending_.front().started;
+    return lose(Lost::How::timed_out, begun ? fmt::format("no answer within {:g} s", deadline_s)
+                                            : fmt::format("its inputs were not ready within {:g} s", deadline_s));
+  }
   return lose(Lost::How::crashed, "");
 }
 
@@ -169,7 +174,7 @@ Lost WorkerClient::lose(Lost::How how, std::string reason) {
       lost.reason = "lost: " + said;
     }
   }
-  if (how == Lost::How::timed_out || how == Lost::How::protocol) lost.blameless = false;
+  if (how == Lost::How::protocol) lost.blameless = false;
   stop();
   return lost;
 }

@@ -22,12 +22,12 @@ struct Stopped {};
 struct Lost {
   enum class How {
     crashed,    ///< The worker ended.
-    timed_out,  ///< Killed by us at its deadline.
+    timed_out,  ///< Killed by us at a deadline.
     protocol,   ///< It answered something that is no answer; killed by us.
   };
   How how = How::crashed;
   std::string reason;  ///< "killed by SIGSEGV: LAST LINE OF STDERR"
-  /// The candidate cannot be to blame: the worker was gone before it began, or somebody else killed it.
+  /// The candidate cannot be to blame: the worker had not begun with it, or somebody else killed the worker.
   bool blameless = false;
 };
 
@@ -52,6 +52,7 @@ struct WorkerOptions {
   std::vector<std::string> command;  ///< Program and arguments.
   double start_deadline_s = 60;      ///< Until it says that its device or compiler is open.
   const StopSignal* stop = nullptr;
+  double ready_deadline_s = 120;  ///< Until it begins a request, whose inputs it draws before.
 };
 
 /// The parent's end of one worker process. The process starts with the first request, and again after it was lost.
@@ -69,8 +70,8 @@ class WorkerClient {
   /// before it answers. Throws machine_error, with the worker's own message, when none can be started.
   std::uint64_t send(protocol::Request request);
 
-  /// The answer to the oldest request on its way. `max_payload`: more bytes are a protocol error. After Lost every
-  /// request on its way is lost too.
+  /// The answer to the oldest request on its way, at most deadline_s after it has begun. `max_payload`: more bytes are
+  /// a protocol error. After Lost every request on its way is lost too.
   std::variant<protocol::Reply, Lost> receive(double deadline_s, std::uint64_t max_payload);
 
   /// send + receive.

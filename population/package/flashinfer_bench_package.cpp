@@ -18,6 +18,9 @@
 namespace evo {
 namespace {
 
+/// The judge's folders are named after authors.
+constexpr const char* kAuthor = "evo";
+
 constexpr std::string_view kRun = R"py(@REFERENCE@
 
 
@@ -39,13 +42,14 @@ A data set of one Definition, one Solution and its workloads:
 Inputs are random; scales, which flashinfer-bench would draw with both signs, lie in blob/.
 )md";
 
-/// A file of safetensors with one tensor of f32: its scales, between 0.05 and 0.15.
+/// A file of safetensors with one tensor of f32: its scales, between 0.5 and 1.5. The judge draws codes about as
+/// large: with much smaller scales its limits of 0.01 would accept zeros.
 std::string scales_file(const std::string& name, const std::vector<std::int64_t>& dims, Rng& rng) {
   std::int64_t count = 1;
   for (const std::int64_t dim : dims) count *= dim;
   std::string data;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto scale = static_cast<float>(0.05 + 0.1 * rng.unit());
+    const auto scale = static_cast<float>(0.5 + rng.unit());
     char bytes[sizeof scale];
     std::memcpy(bytes, &scale, sizeof scale);
     data.append(bytes, sizeof scale);
@@ -75,8 +79,10 @@ class FlashInferWriter {
 
   SourceTree write() const {
     SourceTree files;
-    files[fmt::format("definitions/{}.json", request_.name)] = definition().dump(2) + "\n";
-    files[fmt::format("solutions/{}.json", request_.name)] = solution().dump(2) + "\n";
+    const std::string& op_type = call_.task->name;
+    files[fmt::format("definitions/{}/{}.json", op_type, request_.name)] = definition().dump(2) + "\n";
+    files[fmt::format("solutions/{}/{}/{}/{}.json", kAuthor, op_type, request_.name, solution_name())] =
+        solution().dump(2) + "\n";
     workloads(files);
     std::string arch = request_.kernels.front().provenance.device.arch;
     arch = arch.substr(arch.find('_') + 1);
@@ -144,12 +150,17 @@ class FlashInferWriter {
             {"description", plain_text(call_.task->summary)}};
   }
 
+  std::string solution_name() const {
+    return fmt::format("{}_candidate_{}", request_.name, request_.kernels.front().provenance.candidate);
+  }
+
   Json solution() const {
     const TorchBinding binding{request_, call_, launchers_, kernels_, measured_to_choose(request_, kernels_)};
     const Provenance& p = request_.kernels.front().provenance;
-    return {{"name", fmt::format("{}_candidate_{}", request_.name, p.candidate)},
+    return {{"name", solution_name()},
             {"definition", request_.name},
-            {"author", "evo " + p.evo_version},
+            {"author", kAuthor},
+            {"description", fmt::format("Found by evo {}", p.evo_version)},
             {"spec",
              {{"language", "cuda"},
               {"target_hardware", {p.device.name}},
@@ -183,7 +194,8 @@ class FlashInferWriter {
         for (const TorchTensor* tensor : call_.read()) {
           inputs[tensor->name] = {{"type", "random"}};
           if (!is_scale(*tensor)) continue;
-          const std::string path = fmt::format("blob/workloads/{}_{}.safetensors", uuid, tensor->name);
+          const std::string path = fmt::format("blob/workloads/{}/{}/{}_{}.safetensors", call_.task->name,
+                                               request_.name, uuid, tensor->name);
           files[path] = scales_file(tensor->name, dims_of(*tensor->tensor, known), rng);
           inputs[tensor->name] = {{"type", "safetensors"}, {"path", path}, {"tensor_key", tensor->name}};
         }
@@ -192,7 +204,7 @@ class FlashInferWriter {
         lines += trace.dump() + "\n";
       }
     }
-    files[fmt::format("workloads/{}.jsonl", request_.name)] = lines;
+    files[fmt::format("workloads/{}/{}.jsonl", call_.task->name, request_.name)] = lines;
   }
 
   const PackageRequest& request_;

@@ -28,12 +28,16 @@ OPTIONS = {@OPTIONS@}
 @SIZES@ = @SIZE_VALUES@
 
 
+def the_output(results):
+    return results[0] if isinstance(results, tuple) else results
+
+
 @DRAWS@
 
 
 class Model(nn.Module):
     def forward(self, @CALL@):
-@CASTS@        return reference(@BY_NAME@, **OPTIONS).to(@OUTPUT_DTYPE@)
+@CASTS@        return the_output(reference(@BY_NAME@, **OPTIONS)).to(@OUTPUT_DTYPE@)
 
 
 def get_inputs():
@@ -72,7 +76,8 @@ constexpr std::string_view kKernelBenchReadMe = R"md(# @NAME@ for KernelBench
     python scripts/run_and_check.py ref_origin=local ref_arch_src_path=DIR/model.py \
       kernel_src_path=DIR/model_new.py eval_mode=local gpu_arch="['Hopper']" precision=@PRECISION@
 
-KernelBench casts all inputs to one precision. Codes and small floats are exact in it; both models cast them back.
+KernelBench casts all inputs to one precision, and its tolerance is that precision's. Codes and small floats are exact
+in it; both models cast them back.
 )md";
 
 constexpr std::string_view kForwardFunction = R"py("""@SUMMARY@
@@ -88,6 +93,10 @@ import torch.nn as nn
 OPTIONS = {@OPTIONS@}
 
 
+def the_output(results):
+    return results[0] if isinstance(results, tuple) else results
+
+
 def forward_fn(@TYPED_CALL@) -> torch.Tensor:
     """
     @SUMMARY@
@@ -97,7 +106,7 @@ def forward_fn(@TYPED_CALL@) -> torch.Tensor:
     Returns:
         torch.Tensor: @OUTPUT_DOC@
     """
-    return reference(@BY_NAME@, **OPTIONS).to(@OUTPUT_DTYPE@)
+    return the_output(reference(@BY_NAME@, **OPTIONS)).to(@OUTPUT_DTYPE@)
 
 
 class Model(nn.Module):
@@ -258,8 +267,11 @@ class KernelBenchWriter {
     return code;
   }
 
+  /// The inputs' precision, and the output's where the inputs are smaller.
   std::string precision() const {
-    for (const TorchTensor* tensor : call_.read()) {
+    std::vector<const TorchTensor*> tensors = call_.read();
+    tensors.push_back(call_.outputs().front());
+    for (const TorchTensor* tensor : tensors) {
       if (tensor->dtype->dtype == DType::bf16) return "bf16";
       if (tensor->dtype->dtype == DType::f16) return "fp16";
     }
@@ -268,9 +280,11 @@ class KernelBenchWriter {
 
   std::string tolerance() const { return call_.outputs().front()->dtype->dtype == DType::f32 ? "1e-3" : "1e-2"; }
 
+  /// But for C++'s standard, which torch's headers decide.
   std::vector<std::string> nvcc_flags() const {
     std::vector<std::string> flags = split(nvcc_command(request_.kernels), ' ');
     flags.erase(flags.begin());
+    std::erase_if(flags, [](const std::string& flag) { return flag.starts_with("-std="); });
     return flags;
   }
 

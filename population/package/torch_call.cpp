@@ -156,7 +156,8 @@ std::string drawn_inputs(const TorchCall& call, std::string_view indent) {
     const bool floating = is_floating(tensor->dtype->dtype);
     std::string_view draw = floating ? "normal" : tensor->tensor->scale.empty() ? "zeros" : "codes";
     for (const TorchTensor& other : call.tensors) {
-      if (other.tensor->scale == tensor->tensor->name) draw = "random_scales";
+      if (other.tensor->scale == tensor->tensor->name)
+        draw = is_floating(other.dtype->dtype) ? "scales_of_floats" : "scales_of_integers";
       if (other.tensor->zero_point == tensor->tensor->name) draw = "random_zero_points";
     }
     code += fmt::format("{}{}({}, *{}),\n", indent, draw, tensor->dtype->python,

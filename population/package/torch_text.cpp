@@ -215,7 +215,11 @@ def zeros(dtype, *shape):
     return torch.zeros(shape, device="@DEVICE@", dtype=dtype)
 
 
-def random_scales(dtype, *shape):
+def scales_of_floats(dtype, *shape):
+    return (0.5 + torch.rand(shape, device="@DEVICE@")).to(dtype)
+
+
+def scales_of_integers(dtype, *shape):
     return (0.05 + 0.1 * torch.rand(shape, device="@DEVICE@")).to(dtype)
 
 

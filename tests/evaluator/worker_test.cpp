@@ -96,6 +96,31 @@ TEST_CASE("a worker that hangs, even in the middle of an answer, is killed at it
   CHECK(no_children_left());
 }
 
+TEST_CASE("a worker that does not get a request's inputs ready is killed, and the candidate not blamed") {
+  WorkerOptions options = rogue("never_starts");
+  options.ready_deadline_s = kShortWorkerDeadline;
+  WorkerClient worker(options);
+  const auto answer = worker.call(protocol::Unload{1}, kShortWorkerDeadline / 2);
+  REQUIRE(std::holds_alternative<Lost>(answer));
+  CHECK(std::get<Lost>(answer).reason == "its inputs were not ready within 0.3 s");
+  CHECK(verdict_of(std::get<Lost>(answer)) == Verdict::harness_failed);
+}
+
+TEST_CASE("a device worker draws the inputs of a request before it begins with it") {
+  WorkerClient worker({{EVO_TEST_WORKER, "real", "device", "vgpu:h200"}, kDeadline, nullptr});
+  protocol::Run unloaded{99, {}, {}, 1};
+  CHECK(std::get<protocol::Broken>(worker.ask<protocol::Ran>(unloaded, kDeadline)).message ==
+        "module 99 is not loaded");
+  InputRecipe input;
+  input.name = "table";
+  input.elements = 2;
+  input.draw = DrawKind::file;
+  input.content = "abc";
+  unloaded.recipe.inputs = {input};
+  CHECK_THAT(std::get<protocol::Broken>(worker.ask<protocol::Ran>(unloaded, kDeadline)).message,
+             ContainsSubstring("input table: its file has 3 bytes"));
+}
+
 TEST_CASE("a worker that fills its stderr does not block") {
   WorkerClient worker(rogue("floods_stderr"));
   const auto answer = worker.call(protocol::Unload{1}, kDeadline);

@@ -56,6 +56,7 @@ int misbehave(const std::string& mode) {
   worker.say(0, protocol::Ready{"rogue"});
   const std::uint64_t id = worker.hear();
   if (mode == "dies_before_start") return 0;
+  if (mode == "never_starts") ::pause();
   if (mode == "answers_at_once") worker.say(id, protocol::Done{});
   if (mode == "garbage") write_raw(std::string(4096, 'x'));
   if (mode == "wrong_id") worker.say(id + 1, protocol::Started{});
