@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
@@ -158,7 +159,8 @@ struct Lane {
   std::optional<Job> job;  ///< Under way.
   bool admitting = false;  ///< It looks at the next job in order.
   int harness_failures = 0;
-  Tally tally;  ///< Guarded by the pipeline's mutex.
+  Tally tally;         ///< Guarded by the pipeline's mutex.
+  bool unfit = false;  ///< Set aside for what it did with candidates.
   std::optional<Profiler> profiler;
   std::thread thread;
 };
@@ -320,12 +322,17 @@ class Pipeline final : public DevicePipeline {
   // ---- A lane's thread: one candidate after another
 
   void serve(Lane& lane) {
+    do serve_while_open(lane);
+    while (wait_to_return(lane));
+  }
+
+  void serve_while_open(Lane& lane) {
     bool open = false;
     try {
       const std::string threads = std::to_string(threads_of_device(compile_workers_));
       WorkerClient device(worker_options(lane.options, {"device", lane.options.device.id, threads}, &stop_));
       device.start();
-      announce_open();
+      announce_open(lane);
       open = true;
       ExtraOracles extra(lane.options, plan_, &stop_);
       NoiseFloor floor(lane.options, calibration_, plan_, oracles_, &stop_);
@@ -343,17 +350,31 @@ class Pipeline final : public DevicePipeline {
     }
   }
 
-  void announce_open() {
+  void announce_open(Lane& lane) {
     const std::lock_guard lock(mutex_);
-    ++opened_;
+    if (left_.erase(lane.number) == 0) {
+      ++opened_;
+    } else {
+      ++serving_;
+      lane.harness_failures = 0;
+      if (options_.notice) options_.notice(fmt::format("{} is back", called(lane.options.device)));
+    }
     changed_.notify_all();
+  }
+
+  /// Whether a device of another host that was lost is to be opened again. False: not this one, or nobody needs it.
+  bool wait_to_return(const Lane& lane) {
+    std::unique_lock lock(mutex_);
+    if (!left_.contains(lane.number) || lane.options.device.reached_by.empty() || lane.unfit) return false;
+    const auto pause = std::chrono::duration<double>(options_.return_s);
+    return !changed_.wait_for(lock, pause, [this] { return closing_ || fatal_; });
   }
 
   /// A lane whose device is of no more use. Its work goes to the others; without any the pipeline has ended. A device
   /// of this host must open, one of another host may be missing.
   void leave(Lane& lane, bool open, const std::exception_ptr& why) {
     const std::lock_guard lock(mutex_);
-    left_.emplace(lane.number, why);
+    if (!left_.emplace(lane.number, why).second) return;  // It is still not back.
     if (--serving_ == 0) fatal_ = why;
     if (!open) ++unopened_;
     if (!open && !open_error_ && (fatal_ || lane.options.device.reached_by.empty())) open_error_ = why;
@@ -630,6 +651,7 @@ class Pipeline final : public DevicePipeline {
   static void watch_harness(Lane& lane, const Evaluation& evaluation) {
     lane.harness_failures = evaluation.verdict == Verdict::harness_failed ? lane.harness_failures + 1 : 0;
     if (lane.harness_failures < kMaxHarnessFailures) return;
+    lane.unfit = true;
     throw machine_error(
         fmt::format("{}: {} evaluations in a row failed through no fault of the candidates; the last one: {}",
                     called(lane.options.device), lane.harness_failures, evaluation.reason));
@@ -649,6 +671,7 @@ class Pipeline final : public DevicePipeline {
       others.failed += other->tally.failed;
     }
     if (!fails_more_often(lane.tally, others)) return;
+    lane.unfit = true;
     throw machine_error(fmt::format("it failed {} of {} candidates, the other devices {} of {}", lane.tally.failed,
                                     lane.tally.ran, others.failed, others.ran));
   }

@@ -223,6 +223,46 @@ TEST_CASE("a host that is gone when the pipeline starts is set aside, a device o
   CHECK_THROWS_WITH(make_pipeline(options), ContainsSubstring("the connection ended"));
 }
 
+TEST_CASE("a host that comes back gets work again") {
+  const ScratchFile down;
+  PipelineOptions options = toy_options();
+  options.further_devices = {options.device};
+  options.further_devices[0].reached_by =
+      "sh -c 'test ! -e " + down.path + " || exit 1; \"$0\" \"$@\" | (stdbuf -o0 head -c 3000; kill 0)'";
+  options.further_devices[0].program = EVO_TEST_WORKER;
+  options.further_devices[0].host = "frail";
+  options.return_s = 0.5;
+  std::mutex mutex;
+  std::string said;
+  options.notice = [&](const std::string& line) {
+    const std::lock_guard lock(mutex);
+    said += line + "\n";
+  };
+  const auto pipeline = make_pipeline(options);
+  int evaluated = 0;
+  const auto evaluate_until = [&](const std::string& line) {
+    const auto is_said = [&] {
+      const std::lock_guard lock(mutex);
+      return said.find(line) != std::string::npos;
+    };
+    for (; evaluated < 20000 && !is_said(); ++evaluated) {
+      pipeline->submit(0, toy_candidate(options, "honest us=4 a" + std::to_string(evaluated)));
+      pipeline->submit(1, toy_candidate(options, "honest us=4 b" + std::to_string(evaluated)));
+      for (int i = 0; i < 2; ++i) CHECK(pipeline->wait().evaluation.verdict == Verdict::valid);
+    }
+    return is_said();
+  };
+  std::ofstream(down.path) << "";
+  CHECK(evaluate_until("fake:0 on frail is set aside"));
+  std::filesystem::remove(down.path);
+  CHECK(evaluate_until("fake:0 on frail is back"));
+  {
+    const std::lock_guard lock(mutex);
+    said.clear();
+  }
+  CHECK(evaluate_until("its candidate runs again"));  // It works, until its next connection ends.
+}
+
 TEST_CASE("devices survive the way from one host to another, and anything else is refused") {
   DeviceInfo device = toy_options().device;
   device.uuid = "GPU-7";
