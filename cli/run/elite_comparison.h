@@ -10,8 +10,12 @@
 
 namespace evo::cli {
 
-/// Whether the comparison of a challenger with an elite can end: one of the two has failed or is plainly faster, or
-/// their latencies are the same.
+/// Rounds of a comparison that does not end early. With pairs that scatter by 1 % they resolve a difference of 0.8 %
+/// with a confidence of 95 %.
+inline constexpr int kChallengeRounds = 9;
+
+/// Whether the comparison of a challenger with an elite can end: one of the two has failed, the challenger is plainly
+/// faster or not faster on average, or their latencies are the same.
 bool comparison_decided(const InterleavedTimings& so_far);
 
 /// Decides whether a challenger displaces an elite: both are timed in interleaved rounds, and the challenger must be

@@ -108,6 +108,18 @@ struct Guard { explicit Guard(int); };
 bool device_of(const Tensor&);
 Tensor empty(const Tensor&, std::vector<std::int64_t>, ScalarType);
 }  // namespace fake
+#define FAKE_LIBRARY(space, m)                  \
+static void library_##space(fake::Library& m); \
+void define_##space(fake::Library& l) {        \
+library_##space(l);                          \
+}                                              \
+void library_##space(fake::Library& m)
+#define FAKE_LIBRARY_IMPL(space, key, m)                \
+static void library_##space##_##key(fake::Library& m); \
+void implement_##space(fake::Library& l) {             \
+library_##space##_##key(l);                          \
+}                                                      \
+void library_##space##_##key(fake::Library& m)
 )cuda";
 
 constexpr std::string_view kStableTorch = R"cuda(#pragma once
@@ -126,18 +138,8 @@ using DeviceGuard = fake::Guard;
 extern "C" int aoti_torch_get_current_cuda_stream(int, void**);
 #define TORCH_ERROR_CODE_CHECK(call) fake::check((call) == 0)
 #define TORCH_BOX(function) (function)
-#define STABLE_TORCH_LIBRARY(space, m)           \
-static void library_##space(fake::Library& m); \
-void define_##space(fake::Library& l) {        \
-library_##space(l);                          \
-}                                              \
-void library_##space(fake::Library& m)
-#define STABLE_TORCH_LIBRARY_IMPL(space, key, m)         \
-static void library_##space##_##key(fake::Library& m); \
-void implement_##space(fake::Library& l) {             \
-library_##space##_##key(l);                          \
-}                                                      \
-void library_##space##_##key(fake::Library& m)
+#define STABLE_TORCH_LIBRARY FAKE_LIBRARY
+#define STABLE_TORCH_LIBRARY_IMPL FAKE_LIBRARY_IMPL
 )cuda";
 
 constexpr std::string_view kClassicTorch = R"cuda(#pragma once
@@ -160,18 +162,8 @@ namespace c10::cuda {
 using CUDAGuard = fake::Guard;
 }
 #define TORCH_CHECK(...) fake::check(__VA_ARGS__)
-#define TORCH_LIBRARY(space, m)                  \
-static void library_##space(fake::Library& m); \
-void define_##space(fake::Library& l) {        \
-library_##space(l);                          \
-}                                              \
-void library_##space(fake::Library& m)
-#define TORCH_LIBRARY_IMPL(space, key, m)                \
-static void library_##space##_##key(fake::Library& m); \
-void implement_##space(fake::Library& l) {             \
-library_##space##_##key(l);                          \
-}                                                      \
-void library_##space##_##key(fake::Library& m)
+#define TORCH_LIBRARY FAKE_LIBRARY
+#define TORCH_LIBRARY_IMPL FAKE_LIBRARY_IMPL
 )cuda";
 
 constexpr std::string_view kPython = R"cuda(#pragma once
