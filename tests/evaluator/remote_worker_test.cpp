@@ -93,7 +93,7 @@ TEST_CASE("a worker behind a command answers as one here, and its bytes come thr
 
 TEST_CASE("a command that holds bytes back until more come does not hold an answer back") {
   constexpr double kSoon = 5;  // A quarter of the lease is longer.
-  WorkerClient worker(behind("sh -c '\"$0\" \"$@\" | stdbuf -o64 tr x x'"));
+  WorkerClient worker(behind("sh -c '\"$0\" \"$@\" | dd ibs=1 obs=64 status=none'"));
   CHECK(std::holds_alternative<protocol::Reply>(worker.call(source("honest"), kSoon)));
 }
 
