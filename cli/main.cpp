@@ -15,6 +15,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/run/guarded_command.h"
+#include "cli/run/remote_hosts.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/signals.h"
@@ -186,6 +187,7 @@ int main(int argc, char** argv) {
   log_to_stderr();
   if (!arguments.empty() && arguments.front() == "worker") {
     ignore_interrupts();
+    if (arguments.size() == 3 && arguments[1] == kHello) return flushed(say_hello(arguments[2]));
     return evo::worker_main({arguments.begin() + 1, arguments.end()});
   }
   if (arguments.size() == 2 && arguments.front() == kGuard) return guard(arguments.back());

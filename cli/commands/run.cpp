@@ -199,8 +199,8 @@ void warn_unless_selftested(const PreparedRun& run, const Store& store) {
 
 /// "cuda:0", "cuda:0, cuda:1"
 std::string devices_text(const PreparedRun& run) {
-  std::string text = run.device.id;
-  for (const DeviceInfo& further : run.further_devices) text += ", " + further.id;
+  std::string text = called(run.device);
+  for (const DeviceInfo& further : run.further_devices) text += ", " + called(further);
   return text;
 }
 
@@ -416,6 +416,13 @@ void add_search_options(CLI::App& command, RunRequest& request) {
           "evaluated on one that is free (docs/scale.md)")
       ->type_name("A,B");
   command
+      .add_option("--workers", request.workers,
+                  "Devices of another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 "
+                  "--overlap -w node7'; `here` is this host; may be repeated. --devices names those of each host")
+      ->allow_extra_args(false)
+      ->type_name("PREFIX");
+  command.add_option("--hosts", request.hosts, "A file with such a PREFIX in each line")->type_name("FILE");
+  command
       .add_option("--in-flight", request.in_flight,
                   fmt::format("Candidates under way at once, at most {}. A modelled search repeats with the same "
                               "number, on any devices (default: as many as keep GPUs busy; 4 on virtual ones)",
@@ -496,7 +503,8 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   add_database_option(command, request.database);
   command.add_flag("--quiet", request.quiet, "Print no progress");
   add_json_flag(command, request.json);
-  group_options(command, "Problem", {"--device", "--devices", "--shapes", "--option", "--objective"});
+  group_options(command, "Problem",
+                {"--device", "--devices", "--workers", "--hosts", "--shapes", "--option", "--objective"});
   group_options(command, "Limits", {"--evals", "--time", "--until", "--in-flight"});
   group_options(command, "Search",
                 {"--strategy", "--answers", "--seed", "--seed-from", "--screen", "--presearch", "--proposer",

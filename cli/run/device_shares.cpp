@@ -65,12 +65,15 @@ std::string shares_text(const DeviceShares& shares) {
   if (shares.devices.size() < 2) return "";
   std::string text;
   bool differ = false;
+  const bool hosts = std::ranges::any_of(
+      shares.devices, [&](const DeviceShare& share) { return share.place.host != shares.devices.front().place.host; });
+  const auto name = [&](const RanOn& place) { return hosts ? place.device + " on " + place.host : place.device; };
   for (const DeviceShare& share : shares.devices) {
-    text += fmt::format("{} evaluated {}", share.place.device, share.evaluated);
+    text += fmt::format("{} evaluated {}", name(share.place), share.evaluated);
     if (share.machine_failed > 0) text += fmt::format(", {} of them failed by the machine", share.machine_failed);
     if (share.ratio) {
       text += fmt::format("; candidate {} takes {} of its time on {}", shares.timed, ratio_text(*share.ratio),
-                          shares.devices.front().place.device);
+                          name(shares.devices.front().place));
       differ = differ || (ranking(*share.ratio) != Ranking::same && !plainly_same(*share.ratio, kNoticeable));
     }
     if (!share.why_no_ratio.empty())

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/model/modeller.h"
+#include "cli/run/remote_hosts.h"
 #include "cli/run/warm_start.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/restore.h"
@@ -96,7 +97,6 @@ void refuse_other_arguments(const RunRequest& request) {
   };
   refuse("--task", !request.task.empty());
   refuse("--device", !request.device.empty());
-  refuse("--devices", !request.devices.empty());
   refuse("--in-flight", !request.in_flight.empty());
   refuse("--answers", !request.answers.empty());
   refuse("--shapes", !request.shapes.empty());
@@ -150,14 +150,39 @@ AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
   throw usage_error(fmt::format("--answers {}: expected asked or finished", request.answers));
 }
 
+bool names_devices(const RunRequest& request) {
+  return !request.devices.empty() || !request.workers.empty() || !request.hosts.empty();
+}
+
+/// Those of every host that answers. The notice names the others.
+std::vector<DeviceInfo> devices_of_hosts(const RunRequest& request, std::string& notice) {
+  std::vector<std::string> prefixes = request.workers;
+  if (!request.hosts.empty()) std::ranges::move(read_hosts(request.hosts), std::back_inserter(prefixes));
+  if (prefixes.empty()) prefixes.emplace_back();
+  const std::string list = request.devices.empty() ? "auto" : request.devices;
+  std::vector<DeviceInfo> devices;
+  for (const std::string& prefix : prefixes) {
+    try {
+      std::ranges::move(devices_behind(prefix, list), std::back_inserter(devices));
+    } catch (const Error& error) {
+      if (prefixes.size() == 1) throw;
+      notice += fmt::format("{}the run goes on without {}", notice.empty() ? "" : "; ", error.what());
+    }
+  }
+  if (devices.empty()) throw machine_error("no host of this run can be used: " + notice);
+  check_alike(devices);
+  return devices;
+}
+
 /// The device of a new run, and the further ones.
 void find_devices_of(const RunRequest& request, PreparedRun& run) {
-  if (request.devices.empty()) {
+  if (!names_devices(request)) {
     run.device = find_device(request.device.empty() ? "auto" : request.device, &run.notice);
     return;
   }
-  if (!request.device.empty()) throw usage_error("--device and --devices cannot be combined: name all in --devices");
-  std::vector<DeviceInfo> devices = find_devices(request.devices);
+  if (!request.device.empty())
+    throw usage_error("--device cannot be combined with --devices, --workers and --hosts: name all in --devices");
+  std::vector<DeviceInfo> devices = devices_of_hosts(request, run.notice);
   run.device = std::move(devices.front());
   run.further_devices.assign(std::make_move_iterator(devices.begin() + 1), std::make_move_iterator(devices.end()));
 }
@@ -236,9 +261,16 @@ PreparedRun prepare_resumed(const RunRequest& request) {
         fmt::format("run {}: its stored files of {} give another task hash ({} instead of {}): start a new run", id,
                     row.info.task, run.task.hash, row.info.task_hash));
   }
-  run.device = same_device(row);
   run.notice = changed_templates_notice(request, run.task);
-  run.further_devices = further_devices_again(row, run.notice);
+  if (names_devices(request)) {
+    find_devices_of(request, run);
+    if (device_key(record_of(run.device)) != device_key(row.info.device))
+      throw usage_error(fmt::format("run {} was made on {}, {} is {}: it goes on on devices of that model", id,
+                                    row.info.device.name, called(run.device), run.device.name));
+  } else {
+    run.device = same_device(row);
+    run.further_devices = further_devices_again(row, run.notice);
+  }
   if (request.evaluations.empty() && row.info.evaluation_limit > 0 && row.evaluated >= row.info.evaluation_limit) {
     run.notice =
         fmt::format("run {} has done its {} evaluations: continue it with a larger --evals", id, row.evaluated);

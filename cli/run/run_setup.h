@@ -25,6 +25,8 @@ struct RunRequest {
   std::optional<ShortForm> form;  ///< Of `evo tune`, in the place of a task.
   std::string device;
   std::string devices;
+  std::vector<std::string> workers;  ///< Prefixes of hosts.
+  std::string hosts;                 ///< A file of them.
   std::string in_flight;
   std::string answers;
   std::vector<std::string> shapes;

@@ -63,17 +63,21 @@ std::vector<DeviceInfo> find_devices(const std::string& list) {
       devices.push_back(resolve_device(name));
     }
   }
+  check_alike(devices);
+  return devices;
+}
+
+void check_alike(const std::vector<DeviceInfo>& devices) {
   for (std::size_t i = 1; i < devices.size(); ++i) {
     const DeviceInfo& device = devices[i];
     if (device_key(record_of(device)) != device_key(record_of(devices[0]))) {
       throw usage_error(fmt::format("{} is {} and {} is {}: a run takes devices of one model, name those",
-                                    devices[0].id, devices[0].name, device.id, device.name));
+                                    called(devices[0]), devices[0].name, called(device), device.name));
     }
     const auto same = [&](const DeviceInfo& other) { return other.uuid == device.uuid; };
     if (!kind_named(device.kind).on_host && std::any_of(devices.begin(), devices.begin() + static_cast<long>(i), same))
-      throw usage_error(fmt::format("{} is named twice: candidates are timed alone on a GPU", device.id));
+      throw usage_error(fmt::format("{} is named twice: candidates are timed alone on a GPU", called(device)));
   }
-  return devices;
 }
 
 Bindings known_to_space(const DeviceInfo& device, const Target& target) {

@@ -32,6 +32,8 @@ DeviceInfo find_device(const std::string& name, std::string* notice = nullptr);
 /// The devices of a list: "cuda:0,cuda:1", "cuda:all" (all of the kind), "vgpu:h200,vgpu:h200". Throws usage_error for
 /// devices of different models, and for a GPU that is named twice: candidates are timed alone on it.
 std::vector<DeviceInfo> find_devices(const std::string& list);
+/// Throws as it does.
+void check_alike(const std::vector<DeviceInfo>& devices);
 
 /// The legal genomes of a task on a device for a target. `family`: only that one; empty: all that the device
 /// can run.

@@ -48,4 +48,8 @@ double DeviceInfo::peak_tflops(DType dtype) const {
   return rate_of(tensor_rates(limits.sm), dtype) * limits.sm_count * clock_ghz * 1e-3;
 }
 
+std::string called(const DeviceInfo& device) {
+  return device.host.empty() ? device.id : device.id + " on " + device.host;
+}
+
 }  // namespace evo

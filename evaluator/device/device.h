@@ -31,9 +31,16 @@ struct DeviceInfo {
   double clock_ghz = 0;            ///< Maximum SM clock.
   double memory_gbytes_per_s = 0;  ///< Theoretical.
   double launch_floor_us = 0;      ///< The shortest launch in a graph.
+  // Of a device on another host; empty for one of this host.
+  std::string host;
+  std::string reached_by;  ///< The prefix of the commands that run there (evaluator/worker/prefix_command.h).
+  std::string program;     ///< This program's file there.
   /// Dense peak of the tensor cores in TFLOP/s for a dtype; 0 when the device has none.
   double peak_tflops(DType dtype) const;
 };
+
+/// "cuda:0", "cuda:0 on node7"
+std::string called(const DeviceInfo& device);
 
 /// A compiled program. One compilation gives both forms: GPUs load the cubin, virtual GPUs interpret the PTX.
 struct Binary {

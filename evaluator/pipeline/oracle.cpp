@@ -102,7 +102,8 @@ class OracleRun {
       if (const auto* broken = std::get_if<protocol::Broken>(&answer))
         throw machine_error(doing + ": " + broken->message);
       const Lost& lost = std::get<Lost>(answer);
-      if (!lost.blameless || attempt > 0) blame_task("the worker was lost: " + lost.reason);
+      if (!lost.blameless) blame_task("the worker was lost: " + lost.reason);
+      if (attempt > 0) throw machine_error(doing + ": the worker was lost: " + lost.reason);
       if (&worker == &device_) reload();
     }
   }

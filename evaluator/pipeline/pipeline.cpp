@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <deque>
@@ -129,6 +130,27 @@ std::string this_host() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+/// How many candidates ran on a device, and how many of them failed.
+struct Tally {
+  std::uint64_t ran = 0;
+  std::uint64_t failed = 0;
+};
+
+/// Whether a device fails its candidates more often than the others by more than chance explains: candidates go to the
+/// device that is free, so all get the same mix.
+bool fails_more_often(const Tally& one, const Tally& others) {
+  constexpr std::uint64_t kFewest = 24;  // candidates of each side
+  constexpr double kDeviations = 5;
+  if (one.ran < kFewest || others.ran < kFewest) return false;
+  const auto share = [](const Tally& tally) {
+    return static_cast<double>(tally.failed) / static_cast<double>(tally.ran);
+  };
+  const Tally all{one.ran + others.ran, one.failed + others.failed};
+  const double deviation = std::sqrt(share(all) * (1 - share(all)) *
+                                     (1 / static_cast<double>(one.ran) + 1 / static_cast<double>(others.ran)));
+  return share(one) - share(others) > kDeviations * deviation && one.failed > 0;
+}
+
 /// One device of a pipeline. What follows `options` is used by its thread alone.
 struct Lane {
   std::size_t number = 0;
@@ -137,6 +159,8 @@ struct Lane {
   std::optional<Job> job;  ///< Under way.
   bool admitting = false;  ///< It looks at the next job in order.
   int harness_failures = 0;
+  Tally tally;         ///< Guarded by the pipeline's mutex.
+  bool unfit = false;  ///< Set aside for what it did with candidates.
   std::optional<Profiler> profiler;
   std::thread thread;
 };
@@ -174,7 +198,7 @@ class Pipeline final : public DevicePipeline {
   void wait_until_open() {
     pool_.wait_until_open();
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return opened_ == lanes_.size() || open_error_; });
+    changed_.wait(lock, [this] { return opened_ + unopened_ == lanes_.size() || open_error_; });
     if (open_error_) std::rethrow_exception(open_error_);
   }
 
@@ -254,7 +278,7 @@ class Pipeline final : public DevicePipeline {
     lane->options = options_;
     lane->options.finished.clear();
     lane->options.device = device;
-    lane->place = {device.id, device.uuid, this_host()};
+    lane->place = {device.id, device.uuid, device.host.empty() ? this_host() : device.host};
     lanes_.push_back(std::move(lane));
   }
 
@@ -264,12 +288,21 @@ class Pipeline final : public DevicePipeline {
     }
   }
 
+  /// On the first device, and where the machine fails there on the next.
   void compute_oracles() {
-    try {
-      evo::compute_oracles(options_, plan_, stop_, oracles_);
-      oracles_.finish();
-    } catch (...) {
-      oracles_.fail(std::current_exception());
+    for (const std::unique_ptr<Lane>& lane : lanes_) {
+      try {
+        evo::compute_oracles(lane->options, plan_, stop_, oracles_);
+        oracles_.finish();
+        return;
+      } catch (const Error& error) {
+        if (error.fault() == Fault::machine && lane != lanes_.back()) continue;
+        oracles_.fail(std::current_exception());
+        return;
+      } catch (...) {
+        oracles_.fail(std::current_exception());
+        return;
+      }
     }
   }
 
@@ -289,12 +322,17 @@ class Pipeline final : public DevicePipeline {
   // ---- A lane's thread: one candidate after another
 
   void serve(Lane& lane) {
+    do serve_while_open(lane);
+    while (wait_to_return(lane));
+  }
+
+  void serve_while_open(Lane& lane) {
     bool open = false;
     try {
       const std::string threads = std::to_string(threads_of_device(compile_workers_));
-      WorkerClient device(worker_options(options_, {"device", lane.options.device.id, threads}, &stop_));
+      WorkerClient device(worker_options(lane.options, {"device", lane.options.device.id, threads}, &stop_));
       device.start();
-      announce_open();
+      announce_open(lane);
       open = true;
       ExtraOracles extra(lane.options, plan_, &stop_);
       NoiseFloor floor(lane.options, calibration_, plan_, oracles_, &stop_);
@@ -302,6 +340,7 @@ class Pipeline final : public DevicePipeline {
       while (next_job(lane, device)) {
         Evaluation evaluation = evaluate(lane, validation);
         watch_harness(lane, evaluation);
+        watch_failures(lane, evaluation);
         finish(lane, std::move(evaluation));
       }
     } catch (const Stopped&) {
@@ -311,18 +350,34 @@ class Pipeline final : public DevicePipeline {
     }
   }
 
-  void announce_open() {
+  void announce_open(Lane& lane) {
     const std::lock_guard lock(mutex_);
-    ++opened_;
+    if (left_.erase(lane.number) == 0) {
+      ++opened_;
+    } else {
+      ++serving_;
+      lane.harness_failures = 0;
+      if (options_.notice) options_.notice(fmt::format("{} is back", called(lane.options.device)));
+    }
     changed_.notify_all();
   }
 
-  /// A lane whose device is of no more use. Its work goes to the others; without any the pipeline has ended.
+  /// Whether a device of another host that was lost is to be opened again. False: not this one, or nobody needs it.
+  bool wait_to_return(const Lane& lane) {
+    std::unique_lock lock(mutex_);
+    if (!left_.contains(lane.number) || lane.options.device.reached_by.empty() || lane.unfit) return false;
+    const auto pause = std::chrono::duration<double>(options_.return_s);
+    return !changed_.wait_for(lock, pause, [this] { return closing_ || fatal_; });
+  }
+
+  /// A lane whose device is of no more use. Its work goes to the others; without any the pipeline has ended. A device
+  /// of this host must open, one of another host may be missing.
   void leave(Lane& lane, bool open, const std::exception_ptr& why) {
     const std::lock_guard lock(mutex_);
-    if (!open && !open_error_) open_error_ = why;
-    left_.emplace(lane.number, why);
+    if (!left_.emplace(lane.number, why).second) return;  // It is still not back.
     if (--serving_ == 0) fatal_ = why;
+    if (!open) ++unopened_;
+    if (!open && !open_error_ && (fatal_ || lane.options.device.reached_by.empty())) open_error_ = why;
     if (lane.admitting) admitting_ = false;
     if (lane.job) {
       if (lane.admitting) {
@@ -340,12 +395,12 @@ class Pipeline final : public DevicePipeline {
       if (fatal_ || comparison.lane == lane.number) comparison.result.set_exception(why);
     }
     std::erase_if(comparisons_, [&](const Comparison& one) { return fatal_ || one.lane == lane.number; });
-    if (!fatal_ && open && options_.notice) options_.notice(farewell(lane, why));
+    if (!fatal_ && !open_error_ && options_.notice) options_.notice(farewell(lane, why));
     changed_.notify_all();
   }
 
   static std::string farewell(const Lane& lane, const std::exception_ptr& why) {
-    const std::string name = lane.options.device.id;
+    const std::string name = called(lane.options.device);
     try {
       std::rethrow_exception(why);
     } catch (const std::exception& error) {
@@ -596,9 +651,29 @@ class Pipeline final : public DevicePipeline {
   static void watch_harness(Lane& lane, const Evaluation& evaluation) {
     lane.harness_failures = evaluation.verdict == Verdict::harness_failed ? lane.harness_failures + 1 : 0;
     if (lane.harness_failures < kMaxHarnessFailures) return;
+    lane.unfit = true;
     throw machine_error(
         fmt::format("{}: {} evaluations in a row failed through no fault of the candidates; the last one: {}",
-                    lane.options.device.id, lane.harness_failures, evaluation.reason));
+                    called(lane.options.device), lane.harness_failures, evaluation.reason));
+  }
+
+  /// Throws for a device that fails its candidates more often than the others. The candidate that showed it runs
+  /// elsewhere.
+  void watch_failures(Lane& lane, const Evaluation& evaluation) {
+    const std::lock_guard lock(mutex_);
+    ++lane.tally.ran;
+    if (evaluation.verdict == Verdict::valid) return;
+    ++lane.tally.failed;
+    Tally others;
+    for (const std::unique_ptr<Lane>& other : lanes_) {
+      if (other->number == lane.number || left_.contains(other->number)) continue;
+      others.ran += other->tally.ran;
+      others.failed += other->tally.failed;
+    }
+    if (!fails_more_often(lane.tally, others)) return;
+    lane.unfit = true;
+    throw machine_error(fmt::format("it failed {} of {} candidates, the other devices {} of {}", lane.tally.failed,
+                                    lane.tally.ran, others.failed, others.ran));
   }
 
   const PipelineOptions options_;
@@ -620,6 +695,7 @@ class Pipeline final : public DevicePipeline {
   std::map<std::string, Known> by_binary_;
   bool admitting_ = false;  ///< A lane looks at the next job.
   std::size_t opened_ = 0;
+  std::size_t unopened_ = 0;                        ///< Lanes whose device could not be opened.
   std::size_t serving_ = 0;                         ///< Lanes that have not left.
   std::map<std::size_t, std::exception_ptr> left_;  ///< Lanes that have, and why.
   std::exception_ptr open_error_;

@@ -1,5 +1,7 @@
 #include "evaluator/pipeline/pipeline_options.h"
 
+#include "evaluator/worker/remote_link.h"
+
 namespace evo {
 
 WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
@@ -7,7 +9,16 @@ WorkerOptions worker_options(const PipelineOptions& options, const std::vector<s
   WorkerOptions worker;
   worker.command = options.worker_command;
   if (worker.command.empty()) worker.command = {"/proc/self/exe", "worker"};
-  worker.command.insert(worker.command.end(), role.begin(), role.end());
+  const DeviceInfo& device = options.device;
+  if (role.front() == "device" && !device.reached_by.empty()) {
+    std::vector<std::string> there(worker.command.begin() + 1, worker.command.end());
+    there.insert(there.end(), role.begin(), role.end());
+    const std::vector<std::string> link =
+        near_end_arguments({device.reached_by, device.program, options.lease_s}, there);
+    worker.command.insert(worker.command.end(), link.begin(), link.end());
+  } else {
+    worker.command.insert(worker.command.end(), role.begin(), role.end());
+  }
   worker.stop = stop;
   return worker;
 }

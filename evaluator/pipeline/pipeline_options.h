@@ -36,8 +36,11 @@ struct PipelineOptions {
   double run_deadline_s = 0;  ///< For each case and each timing on the device; 0: the device kind's.
   bool dedup = true;          ///< Whether a copy of an earlier candidate gets that one's result instead of its own.
   std::vector<Finished> finished = {};  ///< Of a resumed run: copies of these are recognised too.
-  double timing_seconds = 0.5;          ///< Budget of one timing.
-  std::uint64_t profile_every = 0;      ///< N: the counters of every Nth valid candidate are read; 0: of none.
+  /// Of a worker on another host: without a sign of life for so long either side takes the other for gone.
+  double lease_s = 20;
+  double return_s = 60;             ///< So often a device of another host that was lost is looked for.
+  double timing_seconds = 0.5;      ///< Budget of one timing.
+  std::uint64_t profile_every = 0;  ///< N: the counters of every Nth valid candidate are read; 0: of none.
   /// Given one line for people, by a thread of the pipeline: why counters cannot be read, which worker was lost through
   /// no fault of its candidate, which device is set aside. May be empty.
   std::function<void(const std::string&)> notice = {};
@@ -47,7 +50,8 @@ struct PipelineOptions {
   std::vector<std::string> worker_command;
 };
 
-/// How a worker of this role ("compile", or "device" and an id) is started. `stop` may be null.
+/// How a worker of this role ("compile", or "device" and an id) is started: a device's on its own host. `stop` may be
+/// null.
 WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
                              const StopSignal* stop);
 

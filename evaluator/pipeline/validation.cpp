@@ -557,7 +557,7 @@ Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Bi
     if (!trial.wants_retry() || attempt > 0) return evaluation;
     const PipelineOptions& options = setup_.options;
     if (options.notice)
-      options.notice(fmt::format("{}: {}; its candidate runs again", options.device.id, evaluation.reason));
+      options.notice(fmt::format("{}: {}; its candidate runs again", called(options.device), evaluation.reason));
   }
 }
 

@@ -18,6 +18,12 @@ namespace evo {
 namespace {
 
 constexpr std::size_t kErrorTailBytes = 2048;
+/// Of what comes after a header. It may come from another host, which no candidate has to answer for.
+constexpr double kSlowestBytesPerSecond = 1e6;
+
+std::chrono::duration<double> travel_time(std::uint64_t bytes) {
+  return std::chrono::duration<double>(static_cast<double>(bytes) / kSlowestBytesPerSecond);
+}
 
 /// Milliseconds for poll, rounded up; -1: for ever.
 int poll_timeout(std::optional<Clock::time_point> deadline) {
@@ -68,6 +74,7 @@ TransferEnd Channel::receive(protocol::Frame& frame, std::optional<Clock::time_p
   end = transfer(Direction::read, frame.control.data(), frame.control.size(), deadline);
   if (end != TransferEnd::complete) return end;
   frame.payload.resize(sizes.payload);
+  if (deadline) *deadline += std::chrono::ceil<Clock::duration>(travel_time(sizes.payload));
   return transfer(Direction::read, reinterpret_cast<std::uint8_t*>(frame.payload.data()), frame.payload.size(),
                   deadline);
 }

@@ -15,6 +15,7 @@
 #include "evaluator/worker/device_server.h"
 #include "evaluator/worker/process.h"
 #include "evaluator/worker/protocol.h"
+#include "evaluator/worker/remote_link.h"
 #include "evaluator/worker/rights.h"
 
 namespace evo {
@@ -141,6 +142,7 @@ int serve(Channel& channel, Role& role) {
 }  // namespace
 
 int serve_worker(const std::vector<std::string>& arguments, const WorkerTools& tools) {
+  if (is_link_end(arguments)) return serve_link_end(arguments);
   become_worker();
   reduce_rights(kind_of(arguments));
   Channel channel(UniqueFd(kWorkerSocket), UniqueFd(), nullptr);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "evaluator/worker/remote_link.h"
 
 namespace evo {
 namespace {
@@ -168,6 +169,10 @@ Lost WorkerClient::lose(Lost::How how, std::string reason) {
     lost.reason = status ? describe(*status) : "closed its socket and went on";
     const std::string said = last_line(link_->channel.error_tail());
     if (!said.empty()) lost.reason += ": " + said;
+    if (status && status->signal == 0 && status->code == kLinkLost) {
+      lost.blameless = true;
+      lost.reason = "lost: " + said;
+    }
   }
   if (how == Lost::How::protocol) lost.blameless = false;
   stop();

@@ -1,7 +1,11 @@
 // evo run --devices
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "bench.h"
 
@@ -76,6 +80,105 @@ TEST_CASE("a run says what each device evaluated, and a candidate where it ran")
   CHECK(place["device"] == "vgpu:h200");
 }
 
+namespace {
+
+/// A host that has this program.
+const std::string kHostWithEvo = "sh -c 'exec \"$0\" \"$@\"'";
+/// A host where the program is not at this program's own path.
+const std::string kHostWithout =
+    "sh -c 'case $0 in */cli/evo) echo no such file >&2; exit 127;; esac; exec \"$0\" \"$@\"'";
+
+/// Where a copy of the program lies on a host without it, which is this one. Removed at the end.
+struct FolderOfCopy {
+  std::filesystem::path path;
+  FolderOfCopy() {
+    const Outcome hello = run_evo({"worker", "--hello", "vgpu:h200"});
+    std::istringstream words(hello.out);
+    std::string greeting, version, hash;
+    words >> greeting >> version >> hash;
+    REQUIRE(hash.size() == 32);
+    path = "/tmp/evo-" + std::to_string(::getuid()) + "-" + hash;
+    std::filesystem::remove_all(path);
+  }
+  ~FolderOfCopy() { std::filesystem::remove_all(path); }
+};
+
+}  // namespace
+
+TEST_CASE("workers behind commands give the same modelled search, and evo is copied where it is missing") {
+  const FolderOfCopy copy;
+  const Bench here, there;
+  write_toy_task(here);
+  write_toy_task(there);
+  there.write("hosts", "# two hosts\n" + kHostWithout + "\n\nhere  # and this one\n");
+  const std::vector<std::string> search = {"run", "--task", "toy", "--evals", "10", "--seed", "3", "--quiet"};
+  std::vector<std::string> alone = search, several = search;
+  alone.insert(alone.end(), {"--device", "vgpu"});
+  several.insert(several.end(), {"--devices", "vgpu:h200", "--workers", kHostWithEvo, "--hosts", "hosts"});
+  CHECK(essence(here, here.json(alone)) == essence(there, there.json(several)));
+  CHECK(there.json({"runs"})["runs"][0]["further_devices"].size() == 2);
+  CHECK(std::filesystem::exists(copy.path / "evo"));
+}
+
+TEST_CASE("evo is not copied into a folder where others may write") {
+  const FolderOfCopy copy;
+  std::filesystem::create_directory(copy.path);
+  std::filesystem::permissions(copy.path, std::filesystem::perms::all);
+  const Bench bench;
+  write_toy_task(bench);
+  check_refused(bench.evo({"run", "--task", "toy", "--evals", "2", "--workers", kHostWithout}), 3,
+                {"no such file", "cannot be copied", "File exists"});
+  CHECK(std::filesystem::is_empty(copy.path));
+}
+
+TEST_CASE("a host that loses its link in the middle costs nothing") {
+  const Bench here, there;
+  write_toy_task(here);
+  write_toy_task(there);
+  const std::vector<std::string> search = {"run", "--task", "toy", "--evals", "16", "--seed", "3"};
+  std::vector<std::string> alone = search, frail = search;
+  frail.emplace_back("--json");
+  alone.insert(alone.end(), {"--device", "vgpu"});
+  // Every connection of a worker ends after so many bytes.
+  const std::string connection =
+      "sh -c 'case $* in *relay*) \"$0\" \"$@\" | (stdbuf -o0 head -c 30000; kill 0);; *) exec \"$0\" \"$@\";; esac'";
+  frail.insert(frail.end(), {"--devices", "vgpu:h200", "--workers", connection, "--workers", "here"});
+  const Outcome outcome = there.evo(frail);
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(holds(outcome.err, "the connection ended"));
+  CHECK(essence(here, here.json(alone)) == essence(there, nlohmann::json::parse(outcome.out)));
+}
+
+TEST_CASE("a host that does not answer is named, and the run goes on without it") {
+  const Bench bench;
+  write_toy_task(bench);
+  const std::vector<std::string> search = {"run",    "--task", "toy",     "--evals",   "2",
+                                           "--seed", "3",      "--quiet", "--devices", "vgpu:h200"};
+  const std::string dead = "sh -c 'echo no route to host >&2; exit 255'";
+  std::vector<std::string> both = search, only = search;
+  both.insert(both.end(), {"--workers", dead, "--workers", ""});
+  only.insert(only.end(), {"--workers", dead});
+  const Outcome outcome = bench.evo(both);
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(holds(outcome.err, "the run goes on without " + dead));
+  CHECK(holds(outcome.err, "no route to host"));
+  check_refused(bench.evo(only), 3, {"no route to host", "no command runs there"});
+  check_refused(bench.evo({"run", "--task", "toy", "--hosts", "none"}), 2, {"--hosts none: cannot be read"});
+}
+
+TEST_CASE("a run can go on on other devices of its model") {
+  const Bench bench;
+  write_toy_task(bench);
+  run_on(bench, 1);
+  const nlohmann::json run = bench.json(
+      {"run", "--resume", "1", "--evals", "20", "--quiet", "--workers", kHostWithEvo, "--devices", "vgpu:h200"});
+  CHECK(run["run"]["evaluated"] == 20);
+  check_refused(bench.evo({"run", "--resume", "1", "--evals", "24", "--devices", "vgpu:l4"}), 2,
+                {"vgpu:l4", "of that model"});
+}
+
 TEST_CASE("lists of devices that make no sense are refused") {
   const Bench bench;
   write_toy_task(bench);
@@ -84,7 +187,7 @@ TEST_CASE("lists of devices that make no sense are refused") {
     check_refused(bench.evo(arguments), code, parts);
   };
   refused({"--devices", "vgpu:h200,vgpu:l4"}, 2, {"vgpu:l4", "devices of one model"});
-  refused({"--devices", "vgpu:h200", "--device", "vgpu"}, 2, {"--device and --devices cannot be combined"});
+  refused({"--devices", "vgpu:h200", "--device", "vgpu"}, 2, {"--device cannot be combined with --devices"});
   refused({"--devices", "cuda:all"}, 3, {"cuda:all: "});
   refused({"--devices", "tpu:all"}, 2, {"'tpu:all'", "cuda, vgpu"});
   refused({"--devices", "vgpu:h200,"}, 2, {"is no device"});

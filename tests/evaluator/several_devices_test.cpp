@@ -133,6 +133,27 @@ TEST_CASE("a candidate whose machine fails runs on another device, and a device 
   CHECK_THROWS_AS(fail_often(), Error);
 }
 
+TEST_CASE("a device that fails its candidates more often than the others is set aside and named") {
+  PipelineOptions options = options_of(3);
+  Notices notices;
+  options.notice = notices.listener();
+  const auto pipeline = make_pipeline(options);
+  for (int round = 0; round < 100 && notices.said().empty(); ++round) {
+    std::vector<std::string> sources;
+    for (int i = 0; i < 30; ++i) {
+      const std::string number = std::to_string(100 * round + i);
+      sources.push_back(i % 5 == 0 ? "zeros " + number : "honest us=5 zeros_on=fake:1 " + number);
+    }
+    evaluate_together(*pipeline, candidates_of(options, sources));
+  }
+  CHECK_THAT(notices.said(), ContainsSubstring("fake:1 is set aside") && ContainsSubstring("it failed ") &&
+                                 !ContainsSubstring("fake:0 is set aside") &&
+                                 !ContainsSubstring("fake:2 is set aside"));
+  const auto after =
+      evaluate_together(*pipeline, candidates_of(options, {"honest zeros_on=fake:1 x", "honest zeros_on=fake:1 y"}));
+  for (const auto& [ticket, evaluation] : after) CHECK(evaluation.verdict == Verdict::valid);
+}
+
 TEST_CASE("copies of a candidate that no machine could evaluate are evaluated themselves") {
   const PipelineOptions options = options_of(2);
   const auto pipeline = make_pipeline(options);

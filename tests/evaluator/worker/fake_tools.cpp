@@ -200,7 +200,8 @@ class FakeDevice final : public Device {
     if (words.has("mutate")) a[count / 2] += 1.0F;
     std::vector<float> sum(count);
     std::transform(a, a + count, b, sum.begin(), std::plus<>());
-    if (words.has("zeros") || (timed && words.has("wrong_when_timed"))) std::ranges::fill(sum, 0.0F);
+    if (words.has("zeros") || words.value("zeros_on", "") == info_.id || (timed && words.has("wrong_when_timed")))
+      std::ranges::fill(sum, 0.0F);
     if (words.has("mean"))
       std::ranges::fill(sum, std::accumulate(sum.begin(), sum.end(), 0.0F) / static_cast<float>(count));
     if (words.has("scaled")) std::ranges::for_each(sum, [](float& value) { value *= 1.2F; });
