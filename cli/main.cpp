@@ -16,6 +16,7 @@
 #include "cli/commands/commands.h"
 #include "cli/run/guarded_command.h"
 #include "cli/run/remote_hosts.h"
+#include "cli/shell/completion.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/signals.h"
@@ -32,6 +33,9 @@ namespace {
 constexpr const char* kAbout =
     "evo searches for the fastest correct CUDA kernel for a task, on the GPU of this machine. Without a GPU, a virtual "
     "one runs the candidates and models their latency.";
+
+/// The hidden command that the shells' scripts ask: `evo complete WORD...`.
+constexpr const char* kComplete = "complete";
 
 constexpr const char* kFooter = R"(First steps:
   evo doctor                        show what works on this machine
@@ -163,8 +167,14 @@ int run_command(std::vector<std::string> arguments) {
   app.set_version_flag("--version", "evo " EVO_VERSION, "Print the version");
   app.set_help_flag("-h,--help", "Print this help");
   app.get_formatter()->column_width(28);
+  // The name of another command is an argument: evo man run.
+  app.require_subcommand(0, 1);
   Invocation invocation{command_line_of(arguments), {}};
   add_commands(app, invocation);
+  if (arguments.front() == kComplete) {
+    fmt::print("{}", completion_lines(complete(app, {arguments.begin() + 1, arguments.end()})));
+    return kDone;
+  }
   // After the commands, which would inherit it.
   app.footer(kFooter);
   try {

@@ -74,7 +74,19 @@ evo_install_browser() {
      apt-get install -y --no-install-recommends "${missing[@]}") || evo_say "no browser: the tests of the report's page skip"
 }
 
-# evo_prepare [tests [browser]]: the packages; other systems use what CMake finds and fetch the rest.
+# The shells that complete evo's commands, the formatter of manual pages, and what a Debian package is made with. Without
+# one of them its tests skip and say so.
+evo_install_shells() {
+  local missing
+  mapfile -t missing < <(evo_missing_packages zsh fish groff dpkg-dev file)
+  [ ${#missing[@]} -eq 0 ] && return
+  evo_say "installing ${missing[*]}"
+  (evo_quietly "apt-get update" evo_as_root apt-get update
+   evo_quietly "installing shells" evo_as_root env DEBIAN_FRONTEND=noninteractive \
+     apt-get install -y --no-install-recommends "${missing[@]}") || evo_say "no shells: the tests of completion skip"
+}
+
+# evo_prepare [tests [all]]: the packages; other systems use what CMake finds and fetch the rest.
 evo_prepare() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
   local missing
@@ -88,7 +100,10 @@ evo_prepare() {
   if [ "${1:-}" = tests ]; then
     evo_install_catch2
     evo_install_formatter
-    [ "${2:-}" != browser ] || evo_install_browser
+    if [ "${2:-}" = all ]; then
+      evo_install_browser
+      evo_install_shells
+    fi
   fi
 }
 

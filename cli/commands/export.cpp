@@ -285,7 +285,7 @@ void add_export(CLI::App& app, Invocation& invocation) {
                    fmt::format("Instead of a .cu file, a package with the kernels: {} (docs/export.md); or every "
                                "evaluated candidate: {} (docs/store.md)",
                                fmt::join(package_format_names(), ", "), fmt::join(result_format_names(), ", ")))
-      ->type_name("FORMAT");
+      ->type_name(fmt::format("{}|{}", fmt::join(package_format_names(), "|"), fmt::join(result_format_names(), "|")));
   command
       ->add_option("--run", request->run,
                    "With --format: only this run (default: all runs of the newest run's task, device and objective)")

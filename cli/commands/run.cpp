@@ -414,7 +414,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
           "--devices", request.devices,
           "Several devices of one model instead: cuda:0,cuda:1, cuda:all, vgpu:h200,vgpu:h200. Each candidate is "
           "evaluated on one that is free (docs/scale.md)")
-      ->type_name("A,B");
+      ->type_name("DEVICE,...");
   command
       .add_option("--workers", request.workers,
                   "Devices of another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 "
@@ -432,7 +432,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
       .add_option("--answers", request.answers,
                   "In which order the strategy is given results: asked, which repeats where latencies do, or finished, "
                   "which does not wait for the slowest (default: finished on several GPUs, else asked)")
-      ->type_name("ORDER");
+      ->type_name("asked|finished");
   command
       .add_option("--shapes", request.shapes,
                   "Shapes to time, by name (mission,long) or by all their sizes (1,8,512,64); with several shapes the "
@@ -449,8 +449,8 @@ void add_search_options(CLI::App& command, RunRequest& request) {
       .add_option("--seed", request.seed,
                   "Seed of the search: the same seed repeats it (default: random; it is printed)")
       ->type_name("S");
-  command.add_option("--strategy", request.strategy, fmt::format("{} (default: evolve)", list_of(strategy_names())))
-      ->type_name("NAME");
+  command.add_option("--strategy", request.strategy, "What proposes the genomes (default: evolve)")
+      ->type_name(fmt::format("{}", fmt::join(strategy_names(), "|")));
   command.add_option("--option", request.options, "An option of the task, as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");

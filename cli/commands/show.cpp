@@ -17,6 +17,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/spread.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -110,12 +111,13 @@ std::string timings_text(const Evaluation& evaluation, const Terminal& terminal)
                {"low", Align::right},
                {"high", Align::right},
                {"samples", Align::right},
+               {"spread"},
                {"throttled", Align::right},
                {""}});
   for (const Timing& timing : evaluation.timings) {
     table.add({timing.shape, timing.cold ? "cold" : "warm", microseconds(timing.median_us), microseconds(timing.low_us),
-               microseconds(timing.high_us), std::to_string(timing.samples_us.size()), std::to_string(timing.throttled),
-               timing_word(timing.modelled) + conditions_text(timing.conditions)});
+               microseconds(timing.high_us), std::to_string(timing.samples_us.size()), spread_bar(timing.samples_us),
+               std::to_string(timing.throttled), timing_word(timing.modelled) + conditions_text(timing.conditions)});
   }
   return table.empty() ? "" : table.text(terminal, 2);
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "cli/subject/self_consistency.h"
 #include "cli/text/format.h"
 #include "cli/text/table.h"
@@ -32,6 +35,39 @@ std::string warm_latency(const EliteRow& row, const std::string& shape) {
   return "-";
 }
 
+/// The 95 % interval of the latency at the only timed shape; empty for a modelled one and for a mean over shapes.
+std::string interval_text(const EliteRow& row) {
+  if (row.modelled || !timed_shapes({row}).empty()) return "";
+  for (const Timing& timing : row.timings) {
+    if (!timing.cold && timing.low_us < timing.high_us)
+      return fmt::format("{} to {}", microseconds(timing.low_us), microseconds(timing.high_us));
+  }
+  return "";
+}
+
+/// The genes that all elites of a family share, for the families of several elites.
+std::map<std::string, Bindings> shared_genes(const std::vector<EliteRow>& rows) {
+  std::map<std::string, std::vector<const Genome*>> families;
+  for (const EliteRow& row : rows) families[row.genome.family].push_back(&row.genome);
+  std::map<std::string, Bindings> shared;
+  for (const auto& [family, genomes] : families) {
+    if (genomes.size() < 2) continue;
+    Bindings& genes = shared[family] = genomes.front()->genes;
+    for (const Genome* genome : genomes) {
+      std::erase_if(genes, [&](const auto& gene) {
+        const auto found = genome->genes.find(gene.first);
+        return found == genome->genes.end() || found->second != gene.second;
+      });
+    }
+  }
+  return shared;
+}
+
+Genome without(Genome genome, const Bindings& genes) {
+  std::erase_if(genome.genes, [&](const auto& gene) { return genes.contains(gene.first); });
+  return genome;
+}
+
 }  // namespace
 
 std::string elite_heading(const EliteRow& row) {
@@ -54,17 +90,24 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
   std::vector<Table::Column> columns = {{"rank", Align::right}, {"id", Align::right}, {unit, Align::right}};
   const std::vector<std::string> shapes = timed_shapes(rows);
   for (const std::string& shape : shapes) columns.push_back({shape, Align::right});
+  const bool has_intervals = std::ranges::any_of(rows, [](const EliteRow& row) { return !interval_text(row).empty(); });
+  if (has_intervals) columns.push_back({"95 % interval", Align::left});
   columns.insert(columns.end(), {{"error", Align::right}, {"registers", Align::right}, {"genome", Align::left}});
+  std::map<std::string, Bindings> shared = shared_genes(rows);
   Table table(columns);
   for (const EliteRow& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.rank), std::to_string(row.candidate),
                                       microseconds(row.latency_us)};
     for (const std::string& shape : shapes) cells.push_back(warm_latency(row, shape));
-    cells.insert(cells.end(),
-                 {error_figure(row.worst_relative_l2), std::to_string(row.registers), to_text(row.genome)});
+    if (has_intervals) cells.push_back(interval_text(row));
+    cells.insert(cells.end(), {error_figure(row.worst_relative_l2), std::to_string(row.registers),
+                               to_text(without(row.genome, shared[row.genome.family]))});
     table.add(cells, row.rank == 1 ? Style::good : Style::plain);
   }
-  return table.text(terminal, 2);
+  Table rest({{""}, {""}});
+  for (const auto& [family, genes] : shared)
+    if (!genes.empty()) rest.add({"all " + family, alleles_text({family, genes})});
+  return table.text(terminal, 2) + rest.text(terminal, 2);
 }
 
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows) {

@@ -11,7 +11,8 @@ namespace evo::cli {
 /// "fp8_sdpa on vgpu:h200 (NVIDIA H200, modelled): latency mission out=f16".
 std::string elite_heading(const EliteRow& row);
 
-/// The elites of one task, device and objective as a table: rank, id, latency, error, registers, genome.
+/// The elites of one task, device and objective as a table: rank, id, latency with its 95 % interval where it was
+/// measured at one shape, error, registers, genome. What all elites of a family share is on a line below, once.
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal);
 
 /// The rows in the store's order, grouped by task hash, device and objective.

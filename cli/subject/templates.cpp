@@ -20,13 +20,18 @@ constexpr std::uintmax_t kLargestTemplateBytes = 1 << 20;
 constexpr std::size_t kMostFiles = 10'000;
 constexpr std::size_t kMostEntries = 100'000;  // Files of any kind. A home folder that was named by mistake has more.
 
-bool holds_a_task(const fs::path& folder) {
+std::set<std::string> task_folders(const fs::path& folder) {
+  std::set<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
-    if (fs::is_regular_file(entry->path() / "task.json", ignored)) return true;
+    if (fs::is_regular_file(entry->path() / "task.json", ignored)) names.insert(entry->path().filename().string());
   }
-  return false;
+  return names;
+}
+
+bool holds_a_task(const fs::path& folder) {
+  return !task_folders(folder).empty();
 }
 
 fs::path named_folder(const std::string& name, const std::string& origin) {
@@ -149,6 +154,13 @@ SourceTree with_shipped(SourceTree tree) {
 
 SourceTree load_templates(const std::string& wish) {
   return with_shipped(read_templates(find_templates(wish)));
+}
+
+std::vector<std::string> task_names(const std::string& wish) {
+  std::string looked;
+  std::set<std::string> names = task_folders(find_templates(wish));
+  if (const auto shipped = shipped_templates(looked)) names.merge(task_folders(*shipped));
+  return {names.begin(), names.end()};
 }
 
 }  // namespace evo::cli

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "engine/base/source_tree.h"
 
@@ -24,5 +25,8 @@ SourceTree with_shipped(SourceTree tree);
 /// The templates that find_templates names, and the shipped ones: a task of the same name stands in the place of a
 /// shipped one, and so does a file of include/.
 SourceTree load_templates(const std::string& wish);
+
+/// The names of its tasks, in order, without reading them.
+std::vector<std::string> task_names(const std::string& wish);
 
 }  // namespace evo::cli

@@ -281,7 +281,7 @@ TEST_CASE("elites, show, lineage and diff agree about an elite") {
   const Outcome table = bench.evo({"elites"});
   for (const char* heading : {"rank", "id", "modelled us", "error", "registers", "genome"})
     CHECK(holds(table.out, heading));
-  CHECK(holds(table.out, "plain: "));
+  CHECK(holds(table.out, "\n  all plain  "));
 
   const Outcome shown = bench.evo({"show", a});
   CHECK(shown.code == 0);

@@ -2,7 +2,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "cli/subject/elite_table.h"
 #include "cli/text/format.h"
+#include "cli/text/spread.h"
 
 using namespace evo::cli;
 
@@ -15,6 +17,25 @@ Table example_table() {
   table.add({"x", "12.34", ""}, Style::good);
   return table;
 }
+
+evo::EliteRow elite(int rank, const std::string& family, const evo::Bindings& genes) {
+  evo::EliteRow row;
+  row.rank = rank;
+  row.candidate = 10 + rank;
+  row.genome = {family, genes};
+  row.latency_us = 4 + rank;
+  row.worst_relative_l2 = 0.03;
+  row.registers = 128;
+  evo::Timing& timing = row.timings.emplace_back();
+  timing.shape = "mission";
+  timing.median_us = 4 + rank;
+  timing.low_us = 3.9 + rank;
+  timing.high_us = 4.2 + rank;
+  return row;
+}
+
+const evo::Value kTwo = std::int64_t{2};
+const evo::Value kThree = std::int64_t{3};
 }  // namespace
 
 TEST_CASE("columns are aligned, without trailing spaces and without colour outside a terminal") {
@@ -59,4 +80,55 @@ TEST_CASE("figures have their significant digits") {
   CHECK(duration_text(59.4) == "59 s");
   CHECK(duration_text(185) == "3 min 05 s");
   CHECK(duration_text(7800) == "2 h 10 min");
+}
+
+TEST_CASE("elites are shown with the genes in which they differ, and the others once") {
+  const std::string text = elite_table({elite(1, "wgmma", {{"copy", true}, {"stages", kTwo}, {"tile", kTwo}}),
+                                        elite(2, "wgmma", {{"copy", true}, {"stages", kThree}, {"tile", kTwo}})},
+                                       kNoTerminal);
+  CHECK(text ==
+        "  rank  id  measured us  95 % interval   error  registers  genome\n"
+        "     1  11        5.000  4.900 to 5.200   0.03        128  wgmma: stages=2\n"
+        "     2  12        6.000  5.900 to 6.200   0.03        128  wgmma: stages=3\n"
+        "  all wgmma  copy=true tile=2\n");
+}
+
+TEST_CASE("only elites of one family are taken together") {
+  const std::string text = elite_table(
+      {elite(1, "wgmma", {{"copy", true}, {"stages", kTwo}}), elite(2, "mma_sync", {{"copy", true}, {"stages", kTwo}}),
+       elite(3, "wgmma", {{"copy", true}, {"pdl", kTwo}, {"stages", kThree}})},
+      kNoTerminal);
+  CHECK(text.find("  wgmma: stages=2\n") != std::string::npos);
+  CHECK(text.find("  mma_sync: copy=true stages=2\n") != std::string::npos);
+  CHECK(text.find("  wgmma: pdl=2 stages=3\n") != std::string::npos);
+  CHECK(text.ends_with("  all wgmma  copy=true\n"));
+}
+
+TEST_CASE("a single elite, and elites that share nothing, are shown with their whole genomes") {
+  const std::string one = elite_table({elite(1, "wgmma", {{"copy", true}, {"stages", kTwo}})}, kNoTerminal);
+  CHECK(one.ends_with("  wgmma: copy=true stages=2\n"));
+  CHECK(one.find("genome\n") != std::string::npos);
+  const std::string two =
+      elite_table({elite(1, "a", {{"stages", kTwo}}), elite(2, "b", {{"stages", kThree}})}, kNoTerminal);
+  CHECK(two.find("  a: stages=2\n") != std::string::npos);
+  CHECK(two.ends_with("  b: stages=3\n"));
+}
+
+TEST_CASE("a modelled latency has no interval, nor has a mean over shapes") {
+  evo::EliteRow row = elite(1, "wgmma", {{"stages", kTwo}});
+  row.modelled = true;
+  CHECK(elite_table({row}, kNoTerminal).find("interval") == std::string::npos);
+  row.modelled = false;
+  row.timings.push_back(row.timings.front());
+  CHECK(elite_table({row}, kNoTerminal).find("interval") == std::string::npos);
+}
+
+TEST_CASE("the spread of samples is a bar whose ends are their 1st and 99th percentile") {
+  CHECK(spread_bar({2, 1, 3, 4}, 4) == "████");
+  CHECK(spread_bar({1, 1, 1, 1, 1, 1, 1, 1, 5}, 4) == "█  ▁");
+  std::vector<double> samples(98, 1);
+  samples.insert(samples.end(), {2, 1000});
+  CHECK(spread_bar(samples, 3) == "█ ▁");  // The outlier is left out.
+  CHECK(spread_bar({3, 3, 3}).empty());
+  CHECK(spread_bar({}).empty());
 }
