@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -36,7 +37,7 @@
 // places. Predicted latencies have the error of the cost model: the same regression learns it on the
 // sweep.
 //   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--presearch M]
-//   [--modelled FILE...] [--seeded]
+//   [--width Q] [--devices D] [--ahead] [--modelled FILE...] [--seeded]
 // SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
 // 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape.
 namespace {
@@ -190,24 +191,29 @@ class Landscape {
 
 class LearntEvaluator : public Evaluator {
  public:
-  explicit LearntEvaluator(const Landscape& landscape) : landscape_(landscape) {}
-  std::size_t width() const override { return 1; }
+  LearntEvaluator(const Landscape& landscape, std::size_t width) : landscape_(landscape), width_(width) {}
+  std::size_t width() const override { return width_; }
   void submit(std::uint64_t ticket, const Candidate& candidate) override {
     const double latency = landscape_.latency_us(candidate.genome);
-    done_ = {ticket, {}};
-    done_.evaluation.verdict = latency < kFailed ? Verdict::valid : Verdict::launch_failed;
-    done_.evaluation.latency_us = latency;
+    Done& done = done_.emplace_back(ticket, Evaluation{});
+    done.evaluation.verdict = latency < kFailed ? Verdict::valid : Verdict::launch_failed;
+    done.evaluation.latency_us = latency;
     best_us.push_back(best_us.empty() ? latency : std::min(best_us.back(), latency));
     if (latency < kFailed) valid.emplace_back(latency, candidate.genome);
   }
-  Done wait() override { return done_; }
+  Done wait() override {
+    Done done = std::move(done_.front());
+    done_.pop_front();
+    return done;
+  }
 
   std::vector<double> best_us;  // after each evaluation
   std::vector<std::pair<double, Genome>> valid;
 
  private:
   const Landscape& landscape_;
-  Done done_;
+  std::size_t width_;
+  std::deque<Done> done_;
 };
 
 /// A model that errs, always in the same way about the same genome. It knows what fails.
@@ -237,6 +243,9 @@ struct Budget {
   std::size_t evaluations = 200;
   std::size_t screen = 1;
   std::size_t presearch = 0;  // genomes that are predicted before
+  std::size_t width = 1;      // candidates in flight
+  std::size_t devices = 1;    // for which is screened
+  bool ahead = false;         // each batch is proposed when the one before is chosen
 
   bool predicts() const { return screen > 1 || presearch > 0; }
 };
@@ -249,8 +258,12 @@ LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std
     std::ranges::move(run_presearch(landscape.space(), strategy, seed, predictor, {.genomes = budget.presearch}),
                       std::back_inserter(seeds));
   const auto searching = make_guided(strategy, landscape.space(), seed, &predictor,
-                                     {.screen = budget.screen, .presearches = budget.presearch > 0}, std::move(seeds));
-  LearntEvaluator evaluator(landscape);
+                                     {.screen = budget.screen,
+                                      .presearches = budget.presearch > 0,
+                                      .devices = budget.devices,
+                                      .ahead = budget.ahead},
+                                     std::move(seeds));
+  LearntEvaluator evaluator(landscape, budget.width);
   NoArchive archive;
   SearchLimits limits;
   limits.evaluations = budget.evaluations;
@@ -380,6 +393,9 @@ int main(int argc, char** argv) {
   app.add_option("--runs", runs);
   app.add_option("--screen", budget.screen);
   app.add_option("--presearch", budget.presearch);
+  app.add_option("--width", budget.width);
+  app.add_option("--devices", budget.devices);
+  app.add_flag("--ahead", budget.ahead);
   app.add_option("--modelled", modelled);
   app.add_flag("--seeded", seeded);
   CLI11_PARSE(app, argc, argv);
