@@ -44,7 +44,6 @@ struct ReplayRequest {
   std::string screen;
   std::string presearch;
   std::string devices = "1";
-  bool ahead = false;
   std::vector<std::string> modelled;
   std::vector<std::string> others;
   std::vector<std::string> seed_from;
@@ -330,7 +329,6 @@ int replay_spaces(const ReplayRequest& request) {
     if (!request.screen.empty()) limits.screen = parse_number("--screen", request.screen, 1);
     if (!request.presearch.empty()) limits.presearch = parse_number("--presearch", request.presearch);
     limits.devices = parse_number("--devices", request.devices, 1);
-    limits.ahead = request.ahead;
     const auto predicted = predicted_rows(space.recording, modelled, limits);
     const std::vector<Seed> seeds = seeds_for(space, warm_start, predicted, limits.screen);
     for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, predicted);
@@ -390,8 +388,6 @@ void add_replay(CLI::App& app, Invocation& invocation) {
       ->add_option("--devices", request->devices, "With --screen: choose as many times more at once, as for D devices")
       ->capture_default_str()
       ->type_name("D");
-  command->add_flag("--ahead", request->ahead,
-                    "With --screen: propose each batch when the one before is chosen, as evo run does on a GPU");
   command
       ->add_option("--modelled", request->modelled,
                    "Modelled latencies: a file that evo model --against SPACE --csv wrote")

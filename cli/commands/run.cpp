@@ -84,6 +84,16 @@ ProfileWish profile_wish(const RunRequest& request, const DeviceInfo& device) {
   return {.every = every, .elites = every > 0};
 }
 
+/// Candidates of a screened search that are under way on each GPU. They are compiled when they are chosen, so few keep
+/// the GPU busy; and what is proposed from fewer answers is worse (docs/results/search.md).
+constexpr std::size_t kScreenedWidth = 4;
+
+/// Candidates under way, of a run that names no number. `most` keep the devices busy when each has to be compiled.
+std::size_t width_of(const RunInfo& info, const DeviceInfo& device, std::size_t most) {
+  if (info.screen <= 1 || kind_named(device.kind).on_host) return most;
+  return std::min(most, kScreenedWidth * (1 + info.further_devices.size()));
+}
+
 /// The pipeline, and an evaluator in front of it that has the width with which the run was started.
 struct Evaluators {
   DevicePipeline* pipeline = nullptr;
@@ -109,7 +119,7 @@ Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished, std
   options.profile_every = wish.every;
   options.notice = [](const std::string& line) { write_to_stderr(line + '\n'); };
   std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
-  if (run.info.width == 0) run.info.width = pipeline->width();
+  if (run.info.width == 0) run.info.width = width_of(run.info, run.device, pipeline->width());
   DevicePipeline* behind = pipeline.get();
   return {behind, std::make_unique<FixedWidthEvaluator>(std::move(pipeline), run.info.width)};
 }
@@ -182,12 +192,10 @@ std::size_t devices_at_once(const RunInfo& info) {
 
 /// The strategy that the user chose, guided by the cost model.
 std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
-  return make_guided(run.info.strategy, space, run.info.seed, predictor,
-                     {.screen = run.info.screen,
-                      .presearches = presearches(run.info),
-                      .devices = devices_at_once(run.info),
-                      .ahead = !kind_named(run.device.kind).on_host},
-                     run.info.seeds);
+  return make_guided(
+      run.info.strategy, space, run.info.seed, predictor,
+      {.screen = run.info.screen, .presearches = presearches(run.info), .devices = devices_at_once(run.info)},
+      run.info.seeds);
 }
 
 /// Warns, in one line, when no self-test has shown that this device kind detects wrong kernels of the task.
@@ -425,7 +433,8 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   command
       .add_option("--in-flight", request.in_flight,
                   fmt::format("Candidates under way at once, at most {}. A modelled search repeats with the same "
-                              "number, on any devices (default: as many as keep GPUs busy; 4 on virtual ones)",
+                              "number, on any devices (default: 4 on virtual GPUs and for each GPU of a screened "
+                              "search; else as many as keep GPUs busy)",
                               kMostInFlight))
       ->type_name("N");
   command

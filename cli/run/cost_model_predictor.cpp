@@ -54,21 +54,13 @@ CostModelPredictor::CostModelPredictor(Task task, Target target, const DeviceInf
 
 std::vector<PredictedLatency> CostModelPredictor::predict(const std::vector<Genome>& genomes) {
   std::vector<Pending> pending;
-  for (const Genome& genome : genomes) {
-    auto begun = begun_.extract(to_text(genome));
-    pending.push_back(begun ? std::move(begun.mapped()) : start(genome));
-  }
+  for (const Genome& genome : genomes) pending.push_back(start(genome));
   std::vector<PredictedLatency> predicted;
   for (Pending& one : pending) {
     if (!wait_for(one)) return {};
     predicted.push_back(finish(std::move(one)));
   }
   return predicted;
-}
-
-void CostModelPredictor::begin(const std::vector<Genome>& genomes) {
-  for (const Genome& genome : genomes)
-    if (std::string text = to_text(genome); !begun_.contains(text)) begun_.emplace(std::move(text), start(genome));
 }
 
 bool CostModelPredictor::wait_for(const Pending& pending) const {

@@ -3,8 +3,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/search/latency_predictor.h"
@@ -27,7 +25,6 @@ class CostModelPredictor : public LatencyPredictor {
                      std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop);
 
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
-  void begin(const std::vector<Genome>& genomes) override;
   std::size_t traits() const override { return kTraits * target_.timed.size(); }
 
  private:
@@ -48,7 +45,6 @@ class CostModelPredictor : public LatencyPredictor {
   MakeCandidate make_candidate_;
   const std::atomic<bool>& stop_;
   ModelPool pool_;
-  std::unordered_map<std::string, Pending> begun_;  // by the genome's text
 };
 
 }  // namespace evo::cli

@@ -74,13 +74,9 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
   if (limits.presearch > 0)
     std::ranges::move(run_presearch(space.space(), strategy, seed, predictor, {.genomes = limits.presearch}),
                       std::back_inserter(opening));
-  const auto searching =
-      make_guided(std::string(strategy), space.space(), seed, &predictor,
-                  {.screen = limits.screen,
-                   .presearches = limits.presearch > 0,
-                   .devices = limits.devices,
-                   .ahead = limits.ahead},
-                  std::move(opening));
+  const auto searching = make_guided(
+      std::string(strategy), space.space(), seed, &predictor,
+      {.screen = limits.screen, .presearches = limits.presearch > 0, .devices = limits.devices}, std::move(opening));
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;

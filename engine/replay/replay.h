@@ -51,7 +51,6 @@ struct ReplayLimits {
   std::size_t screen = 1;       ///< Proposals for each that is evaluated, which is the one predicted best.
   std::size_t presearch = 0;    ///< Genomes of the pre-search that opens the run; 0: no pre-search, then or later.
   std::size_t devices = 1;      ///< For which is screened (guided_strategy.h).
-  bool ahead = false;           ///< The same.
 };
 
 /// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the

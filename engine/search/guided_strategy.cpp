@@ -13,7 +13,6 @@ std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& spac
   if (guidance.screen > 1) {
     ScreeningOptions options{.among = guidance.screen};
     options.together *= guidance.devices;
-    options.ahead = guidance.ahead;
     if (guidance.presearches) options.presearching = {.by = name, .seed = seed};
     strategy = make_screened(std::move(strategy), space, *predictor, std::move(options));
   }

@@ -17,7 +17,6 @@ struct Guidance {
   std::size_t screen = 1;    ///< Proposals for each that is measured (surrogate_screening.h); 1: all are measured.
   bool presearches = false;  ///< Whether a screened search starts a pre-search when it is stuck.
   std::size_t devices = 1;   ///< That measure at once: as many times more is predicted at once.
-  bool ahead = false;        ///< Whether predictions go on while devices measure (surrogate_screening.h).
 };
 
 /// The strategy `name` as a run uses it: it proposes the genomes of `opening` first, and the predictor screens its own

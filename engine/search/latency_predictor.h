@@ -26,8 +26,6 @@ class LatencyPredictor {
   /// One prediction for each genome, in order; the same genome always gets the same one. None at all when the predictor
   /// was interrupted: the caller then stops asking.
   virtual std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) = 0;
-  /// These genomes will be asked for soon: a predictor that works beside the caller begins with them. It does not wait.
-  virtual void begin(const std::vector<Genome>&) {}
   /// How many traits a prediction has. Its errors are learnt from them, too.
   virtual std::size_t traits() const { return 0; }
 };
@@ -37,13 +35,9 @@ class CachedPredictor : public LatencyPredictor {
  public:
   explicit CachedPredictor(std::unique_ptr<LatencyPredictor> predictor);
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
-  void begin(const std::vector<Genome>& genomes) override;
   std::size_t traits() const override { return predictor_->traits(); }
 
  private:
-  /// Each once.
-  std::vector<Genome> unknown_among(const std::vector<Genome>& genomes) const;
-
   std::unique_ptr<LatencyPredictor> predictor_;
   std::unordered_map<std::string, PredictedLatency> known_;  // by the genome's text
 };

@@ -51,7 +51,6 @@ class ScreenedStrategy : public Strategy {
         error_(space, predictor.traits()),
         together_(std::max<std::size_t>(1, options.together)),
         among_(together_ * std::max<std::size_t>(1, options.among)),
-        ahead_(options.ahead),
         presearching_(std::move(options.presearching)) {}
 
   std::optional<Proposal> ask() override {
@@ -115,7 +114,7 @@ class ScreenedStrategy : public Strategy {
       return is_it(entry) && !programs_.contains(entry.predicted.program);
     };
     if (auto next = std::ranges::find_if(chosen_, is_it); next != chosen_.end()) return taken_from(chosen_, next);
-    for (std::vector<Entry>* entries : {&standing_, &screened_, &next_}) {
+    for (std::vector<Entry>* entries : {&standing_, &screened_}) {
       if (auto one = std::ranges::find_if(*entries, is_it_alone); one != entries->end())
         return taken_from(*entries, one);
     }
@@ -158,36 +157,24 @@ class ScreenedStrategy : public Strategy {
 
   /// Chooses among new proposals and those that still compete.
   void choose() {
-    propose_next();
-    std::vector<Entry> fresh = std::exchange(next_, {});
+    std::vector<Entry> fresh;
+    while (fresh.size() < among_) {
+      std::optional<Proposal> proposal = strategy_->ask();
+      if (!proposal) break;
+      fresh.push_back({std::move(*proposal), {}, {}});
+    }
     if (!predict(fresh)) return;
     std::vector<Entry> batch = std::exchange(standing_, {});
     std::ranges::move(fresh, std::back_inserter(batch));
     choose_from(std::move(batch));
-    if (!ahead_) return;
-    propose_next();
-    predictor_.begin(genomes_of(next_));
-  }
-
-  /// Fills the next batch up.
-  void propose_next() {
-    while (next_.size() < among_) {
-      std::optional<Proposal> proposal = strategy_->ask();
-      if (!proposal) break;
-      next_.push_back({std::move(*proposal), {}, {}});
-    }
-  }
-
-  static std::vector<Genome> genomes_of(const std::vector<Entry>& entries) {
-    std::vector<Genome> genomes;
-    for (const Entry& entry : entries) genomes.push_back(entry.proposal.genome);
-    return genomes;
   }
 
   /// False when the predictor was interrupted.
   bool predict(std::vector<Entry>& entries) {
-    std::vector<PredictedLatency> predicted = predictor_.predict(genomes_of(entries));
-    if (predicted.size() < entries.size()) return false;
+    std::vector<Genome> genomes;
+    for (const Entry& entry : entries) genomes.push_back(entry.proposal.genome);
+    std::vector<PredictedLatency> predicted = predictor_.predict(genomes);
+    if (predicted.size() < genomes.size()) return false;
     for (std::size_t i = 0; i < predicted.size(); ++i) entries[i].predicted = std::move(predicted[i]);
     return true;
   }
@@ -300,10 +287,8 @@ class ScreenedStrategy : public Strategy {
   PredictionError error_;
   std::size_t together_;
   std::size_t among_;
-  bool ahead_;
   ScreeningOptions::Presearching presearching_;
   std::deque<Entry> chosen_;                               // to be measured next
-  std::vector<Entry> next_;                                // of the next batch, not predicted yet
   std::vector<Entry> standing_;                            // may beat the best: they compete again
   std::vector<Entry> screened_;                            // not answered yet
   std::unordered_map<std::string, Entry> screened_out_;    // by genome; answered where there is a prediction

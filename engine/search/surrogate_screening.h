@@ -15,9 +15,6 @@ struct ScreeningOptions {
   std::size_t among = 4;  ///< Proposals for each that is measured.
   /// Proposals chosen at once, to keep every core busy with predictions.
   std::size_t together = 4;
-  /// Whether the next batch is proposed as soon as one is chosen, so that it is predicted while that one is measured.
-  /// Its proposals then come from fewer answers.
-  bool ahead = false;
   /// The pre-search of a search that is stuck.
   struct Presearching {
     std::string by;  ///< The strategy that pre-searches; empty: there is no pre-search.

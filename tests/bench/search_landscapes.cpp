@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <map>
 #include <numbers>
@@ -37,7 +37,7 @@
 // places. Predicted latencies have the error of the cost model: the same regression learns it on the
 // sweep.
 //   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--presearch M]
-//   [--width Q] [--devices D] [--ahead] [--modelled FILE...] [--seeded]
+//   [--width Q] [--devices D] [--modelled FILE...] [--seeded]
 // SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
 // 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape.
 namespace {
@@ -245,7 +245,6 @@ struct Budget {
   std::size_t presearch = 0;  // genomes that are predicted before
   std::size_t width = 1;      // candidates in flight
   std::size_t devices = 1;    // for which is screened
-  bool ahead = false;         // each batch is proposed when the one before is chosen
 
   bool predicts() const { return screen > 1 || presearch > 0; }
 };
@@ -257,12 +256,9 @@ LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std
   if (budget.presearch > 0)
     std::ranges::move(run_presearch(landscape.space(), strategy, seed, predictor, {.genomes = budget.presearch}),
                       std::back_inserter(seeds));
-  const auto searching = make_guided(strategy, landscape.space(), seed, &predictor,
-                                     {.screen = budget.screen,
-                                      .presearches = budget.presearch > 0,
-                                      .devices = budget.devices,
-                                      .ahead = budget.ahead},
-                                     std::move(seeds));
+  const auto searching = make_guided(
+      strategy, landscape.space(), seed, &predictor,
+      {.screen = budget.screen, .presearches = budget.presearch > 0, .devices = budget.devices}, std::move(seeds));
   LearntEvaluator evaluator(landscape, budget.width);
   NoArchive archive;
   SearchLimits limits;
@@ -395,7 +391,6 @@ int main(int argc, char** argv) {
   app.add_option("--presearch", budget.presearch);
   app.add_option("--width", budget.width);
   app.add_option("--devices", budget.devices);
-  app.add_flag("--ahead", budget.ahead);
   app.add_option("--modelled", modelled);
   app.add_flag("--seeded", seeded);
   CLI11_PARSE(app, argc, argv);

@@ -28,7 +28,6 @@ class CountingPredictor : public LatencyPredictor {
     }
     return predicted;
   }
-  void begin(const std::vector<Genome>& genomes) override { batches_.push_back(100 + genomes.size()); }
 
  private:
   std::vector<std::size_t>& batches_;
@@ -53,13 +52,4 @@ TEST_CASE("a cached predictor is asked once for each genome") {
   CHECK(predictor.predict({at(1), at(7)}).empty());  // It was stopped.
   CHECK(latencies(predictor.predict({at(7), at(1)})) == std::vector<double>{7, 1});
   CHECK(batches == std::vector<std::size_t>{2, 1, 1, 1});
-}
-
-TEST_CASE("a cached predictor begins with genomes that it does not know yet, each once") {
-  std::vector<std::size_t> batches;
-  CachedPredictor predictor(std::make_unique<CountingPredictor>(batches));
-  predictor.predict({at(3), at(1)});
-  predictor.begin({at(1), at(2), at(4), at(2)});
-  predictor.begin({at(3)});
-  CHECK(batches == std::vector<std::size_t>{2, 102});
 }

@@ -41,7 +41,6 @@ class Table : public LatencyPredictor {
       : table_(std::move(latencies)), programs_(std::move(programs)) {}
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
     std::vector<PredictedLatency> found;
-    predicted += genomes.size();
     for (const Genome& genome : genomes) {
       const auto known = table_.find(x_of(genome));
       found.push_back({known != table_.end() ? known->second : std::numeric_limits<double>::infinity(), ""});
@@ -50,12 +49,6 @@ class Table : public LatencyPredictor {
     }
     return found;
   }
-  void begin(const std::vector<Genome>& genomes) override {
-    for (const Genome& genome : genomes) begun.push_back(x_of(genome));
-  }
-
-  std::size_t predicted = 0;
-  std::vector<std::int64_t> begun;
 
  private:
   std::map<std::int64_t, double> table_;
@@ -235,23 +228,6 @@ TEST_CASE("several proposals are chosen at once, and one without a prediction co
   CHECK(!strategy->ask());
   strategy->tell({0, 3.0});
   CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{1, 7.0}, {2, 3.0}, {3, 9.0}});
-}
-
-TEST_CASE("ahead: the next batch is begun when one is chosen, and chosen from with the answers known by then") {
-  Table table({{0, 1.0}, {1, 5.0}, {2, 6.0}, {3, 4.0}, {4, 9.0}});
-  std::map<std::uint64_t, std::optional<double>> answers;
-  const auto strategy = make_screened(std::make_unique<CountingStrategy>(5, answers), line(), table,
-                                      {.among = 2, .together = 1, .ahead = true});
-  CHECK(x_of(strategy->ask()->genome) == 0);
-  CHECK(table.begun == std::vector<std::int64_t>{2, 3});
-  CHECK(table.predicted == 2);
-  strategy->tell({0, 7.0});  // 1 and 3 are expected at 7 times their predictions
-  CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{0, 7.0}, {1, 35.0}});
-  CHECK(x_of(strategy->offer(at_x(2), "seed", {})->genome) == 2);  // taken out of the batch, which is filled up
-  CHECK(x_of(strategy->ask()->genome) == 3);
-  CHECK(answers.at(4) == 63.0);
-  CHECK(table.predicted == 4);
-  CHECK(!strategy->ask());
 }
 
 TEST_CASE("parents that were not measured are replaced by theirs, and offers are not screened") {
