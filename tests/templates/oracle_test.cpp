@@ -85,7 +85,7 @@ const std::vector<std::pair<const char*, Bindings>> kEngineCalls = {
 
 }  // namespace
 
-TEST_CASE("the reference of attention as engines call it agrees with an independent implementation") {
+TEST_CASE("the reference of attention as engines call it agrees with an independent implementation", "[long]") {
   for (const auto& [shape, options] : kEngineCalls)
     check_reference(Aimed("fp8_attention", hopper(), {shape}, options), shape);
 }

@@ -7,7 +7,7 @@
 using namespace evo;
 using namespace evo::test;
 
-TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait for each product") {
+TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait for each product", "[long]") {
   struct Aim {
     const char* task;
     const char* shape;
