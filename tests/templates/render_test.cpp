@@ -36,7 +36,7 @@ TEST_CASE("different genomes render to different programs") {
     const Aimed aimed(task, h200(), {"mission"});
     const Space space = aimed.space();
     std::map<std::string, std::string> genome_of;
-    for (const Genome& genome : aimed.sample(space, 2000, 5)) {
+    for (const Genome& genome : aimed.sample(space, 1000, 5)) {
       const auto [known, added] = genome_of.emplace(aimed.candidate(space, genome).source_hash(), to_text(genome));
       INFO(to_text(genome) << "\n" << known->second);
       CHECK((added || known->second == to_text(genome)));

@@ -81,7 +81,7 @@ TEST_CASE("random kernels of f16_sdpa's wgmma family have no races and no uninit
   check_clean("f16_sdpa", "wgmma", "tail129");
 }
 
-TEST_CASE("random kernels of fp8_attention's wgmma family have no races and no uninitialised reads") {
+TEST_CASE("random kernels of fp8_attention's wgmma family have no races and no uninitialised reads", "[long]") {
   check_clean("fp8_attention", "wgmma", "gqa",
               {{"cu_seqlens", true}, {"causal", true}, {"layout", std::string("bshd")}});
   check_clean("fp8_attention", "wgmma", "step", {{"page", std::int64_t{32}}, {"log_sum_exp", true}});
