@@ -1,10 +1,8 @@
 #include "cli/run/remote_hosts.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +14,7 @@
 #include "evaluator/base/random.h"
 #include "evaluator/worker/device_facts.h"
 #include "evaluator/worker/prefix_command.h"
+#include "evaluator/worker/process.h"
 #include "evaluator/worker/remote_link.h"
 
 namespace evo::cli {
@@ -25,11 +24,6 @@ constexpr double kAnswerSeconds = 60;
 constexpr double kCopySeconds = 300;
 /// Begins the first line of a hello: a login shell may say something before.
 constexpr std::string_view kGreets = "evo-hello ";
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 std::string this_program() {
   std::error_code error;
@@ -166,7 +160,7 @@ std::vector<std::string> read_hosts(const std::string& path) {
 }
 
 int say_hello(const std::string& list) {
-  fmt::print("{}{} {} {}\n", kGreets, EVO_VERSION, hash_of_this_program(), host_name());
+  fmt::print("{}{} {} {}\n", kGreets, EVO_VERSION, hash_of_this_program(), this_host());
   try {
     fmt::print("{}\n", devices_to_json(find_devices(list)));
     return kDone;

@@ -1,10 +1,8 @@
 #include "evaluator/pipeline/pipeline.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -35,6 +33,7 @@
 #include "evaluator/pipeline/oracle.h"
 #include "evaluator/pipeline/profiler.h"
 #include "evaluator/pipeline/validation.h"
+#include "evaluator/worker/process.h"
 
 namespace evo {
 namespace {
@@ -123,11 +122,6 @@ Evaluation duplicate_of(std::uint64_t original, const Evaluation& known, const c
   if (!known.reason.empty()) evaluation.reason += ", " + known.reason;
   if (!builds.empty()) evaluation.builds = std::move(builds);
   return evaluation;
-}
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 /// How many candidates ran on a device, and how many of them failed.

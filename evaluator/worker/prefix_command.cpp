@@ -38,11 +38,6 @@ bool read_on(int fd, std::string& into) {
   return got > 0 || (got < 0 && errno == EINTR);
 }
 
-std::string last_line_of(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text.substr(text.find_last_of('\n') + 1);
-}
-
 }  // namespace
 
 pid_t start_behind(const std::string& prefix, std::vector<std::string> words, int in, int out, int errors) {
@@ -104,7 +99,7 @@ CommandResult run_behind(const std::string& prefix, const std::vector<std::strin
   }
   result.done = in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (result.done) return result;
-  result.complaint = last_line_of(complaints);
+  result.complaint = last_line(complaints);
   if (!in_time) {
     result.complaint = fmt::format("no answer within {:g} s", seconds);
   } else if (result.complaint.empty()) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -180,6 +181,16 @@ std::optional<ExitStatus> Process::wait(std::chrono::milliseconds patience) noex
     }
   }
   return ended_;
+}
+
+std::string last_line(std::string_view text) {
+  text = text.substr(0, text.find_last_not_of(" \n\r\t") + 1);
+  return std::string(text.substr(text.find_last_of('\n') + 1));
+}
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 void become_worker() {

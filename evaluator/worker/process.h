@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace evo {
@@ -41,6 +42,13 @@ struct ExitStatus {
 };
 /// "killed by SIGSEGV", "exited with code 3".
 std::string describe(const ExitStatus& status);
+
+/// The last line that is not empty of what a process wrote to standard error: sanitizers, assertions, std::terminate,
+/// ssh and shells say there why they ended.
+std::string last_line(std::string_view text);
+
+/// This machine's name in the network; empty when it has none.
+std::string this_host();
 
 /// The descriptor on which a worker finds its socket.
 inline constexpr int kWorkerSocket = 3;

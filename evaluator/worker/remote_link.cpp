@@ -176,10 +176,7 @@ class Carrier {
   /// The last line that the prefix's command wrote to standard error; empty: none.
   std::string last_complaint() {
     drain_errors();
-    std::string_view text = complaints_;
-    while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
-    const std::size_t begin = text.find_last_of('\n');
-    return std::string(begin == std::string_view::npos ? text : text.substr(begin + 1));
+    return last_line(complaints_);
   }
 
  private:

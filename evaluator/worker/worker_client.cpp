@@ -29,15 +29,6 @@ Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// The last line that is not empty: sanitizers, assertions and std::terminate say there why they ended the process.
-std::string last_line(const std::string& text) {
-  const std::size_t end = text.find_last_not_of(" \n\r\t");
-  if (end == std::string::npos) return "";
-  const std::size_t begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
-}
-
 }  // namespace
 
 Verdict verdict_of(const Lost& lost) {

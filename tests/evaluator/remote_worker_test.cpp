@@ -1,15 +1,12 @@
 // Workers behind a command: what passes bytes on, and what breaks.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <variant>
@@ -163,24 +160,7 @@ TEST_CASE("what the command says of its failure is said") {
 }
 
 TEST_CASE("with its parent everything behind a command ends") {
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  const pid_t parent = ::fork();
-  REQUIRE(parent >= 0);
-  if (parent == 0) {
-    WorkerClient worker(behind(kPiped));
-    worker.send(source("compile_hang"));
-    ::close(ends[0]);
-    char byte = 'r';
-    [[maybe_unused]] const auto written = ::write(ends[1], &byte, 1);
-    ::raise(SIGKILL);
-  }
-  ::close(ends[1]);
-  char byte = 0;
-  CHECK(::read(ends[0], &byte, 1) == 1);
-  CHECK(::read(ends[0], &byte, 1) == 0);  // No process with the write end is left.
-  ::close(ends[0]);
-  ::waitpid(parent, nullptr, 0);
+  check_ends_with_parent(behind(kPiped), source("compile_hang"));
 }
 
 TEST_CASE("a host that keeps losing its link is set aside, and nothing is lost") {
@@ -189,17 +169,10 @@ TEST_CASE("a host that keeps losing its link is set aside, and nothing is lost")
   options.further_devices[0].reached_by = "sh -c '\"$0\" \"$@\" | stdbuf -o0 head -c 3000'";
   options.further_devices[0].program = EVO_TEST_WORKER;
   options.further_devices[0].host = "frail";
-  std::mutex mutex;
-  std::string said;
-  options.notice = [&](const std::string& line) {
-    const std::lock_guard lock(mutex);
-    said += line + "\n";
-  };
+  Notices notices;
+  options.notice = notices.listener();
   const auto pipeline = make_pipeline(options);
-  const auto set_aside = [&] {
-    const std::lock_guard lock(mutex);
-    return said.find("fake:0 on frail is set aside") != std::string::npos;
-  };
+  const auto set_aside = [&] { return notices.has("fake:0 on frail is set aside"); };
   int evaluated = 0;
   for (; evaluated < 400 && !set_aside(); ++evaluated) {
     pipeline->submit(0, toy_candidate(options, "honest us=4 a" + std::to_string(evaluated)));
@@ -232,34 +205,23 @@ TEST_CASE("a host that comes back gets work again") {
   options.further_devices[0].program = EVO_TEST_WORKER;
   options.further_devices[0].host = "frail";
   options.return_s = 0.5;
-  std::mutex mutex;
-  std::string said;
-  options.notice = [&](const std::string& line) {
-    const std::lock_guard lock(mutex);
-    said += line + "\n";
-  };
+  Notices notices;
+  options.notice = notices.listener();
   const auto pipeline = make_pipeline(options);
   int evaluated = 0;
   const auto evaluate_until = [&](const std::string& line) {
-    const auto is_said = [&] {
-      const std::lock_guard lock(mutex);
-      return said.find(line) != std::string::npos;
-    };
-    for (; evaluated < 20000 && !is_said(); ++evaluated) {
+    for (; evaluated < 20000 && !notices.has(line); ++evaluated) {
       pipeline->submit(0, toy_candidate(options, "honest us=4 a" + std::to_string(evaluated)));
       pipeline->submit(1, toy_candidate(options, "honest us=4 b" + std::to_string(evaluated)));
       for (int i = 0; i < 2; ++i) CHECK(pipeline->wait().evaluation.verdict == Verdict::valid);
     }
-    return is_said();
+    return notices.has(line);
   };
   std::ofstream(down.path) << "";
   CHECK(evaluate_until("fake:0 on frail is set aside"));
   std::filesystem::remove(down.path);
   CHECK(evaluate_until("fake:0 on frail is back"));
-  {
-    const std::lock_guard lock(mutex);
-    said.clear();
-  }
+  notices.forget();
   CHECK(evaluate_until("its candidate runs again"));  // It works, until its next connection ends.
 }
 

@@ -6,7 +6,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "engine/base/error.h"
@@ -46,25 +45,6 @@ std::map<std::uint64_t, Evaluation> evaluate_together(DevicePipeline& pipeline,
   }
   return evaluations;
 }
-
-/// What a pipeline says, from any of its threads.
-class Notices {
- public:
-  std::function<void(const std::string&)> listener() {
-    return [this](const std::string& line) {
-      const std::lock_guard lock(mutex_);
-      said_ += line + "\n";
-    };
-  }
-  std::string said() {
-    const std::lock_guard lock(mutex_);
-    return said_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string said_;
-};
 
 }  // namespace
 

@@ -1,9 +1,11 @@
 #include "toy_task.h"
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
+#include <csignal>
 
 #include "engine/base/hash.h"
 #include "worker/fake_tools.h"
@@ -97,6 +99,29 @@ Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate) {
 
 bool no_children_left() {
   return ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD;
+}
+
+void check_ends_with_parent(const WorkerOptions& options, const protocol::Request& request) {
+  // The parent here is a child of this process and dies by SIGKILL without cleaning up. This process cannot wait for
+  // the child's worker, so a pipe that the worker inherited shows its end.
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t parent = ::fork();
+  REQUIRE(parent >= 0);
+  if (parent == 0) {
+    WorkerClient worker(options);
+    worker.send(request);
+    ::close(ends[0]);
+    char byte = 'r';
+    [[maybe_unused]] const auto written = ::write(ends[1], &byte, 1);
+    ::raise(SIGKILL);
+  }
+  ::close(ends[1]);
+  char byte = 0;
+  CHECK(::read(ends[0], &byte, 1) == 1);
+  CHECK(::read(ends[0], &byte, 1) == 0);  // No process with the write end is left.
+  ::close(ends[0]);
+  ::waitpid(parent, nullptr, 0);
 }
 
 }  // namespace evo::testing

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "engine/task/candidate.h"
 #include "engine/task/task.h"
 #include "evaluator/pipeline/pipeline.h"
+#include "evaluator/worker/worker_client.h"
 
 namespace evo::testing {
 
@@ -24,7 +27,34 @@ Candidate toy_candidate(const PipelineOptions& options, const std::string& sourc
 std::vector<Evaluation> evaluate_all(Evaluator& evaluator, const std::vector<Candidate>& candidates);
 Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate);
 
+/// What a pipeline says, from any of its threads.
+class Notices {
+ public:
+  std::function<void(const std::string&)> listener() {
+    return [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      said_ += line + "\n";
+    };
+  }
+  std::string said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+  bool has(const std::string& text) { return said().find(text) != std::string::npos; }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    said_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string said_;
+};
+
 /// True when no child of this process is left, running or dead.
 bool no_children_left();
+
+/// Checks that everything which a worker with `request` has started ends when its parent is killed.
+void check_ends_with_parent(const WorkerOptions& options, const protocol::Request& request);
 
 }  // namespace evo::testing

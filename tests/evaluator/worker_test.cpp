@@ -1,9 +1,7 @@
-#include <sys/wait.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -210,24 +208,5 @@ TEST_CASE("a client that goes out of scope leaves no process behind") {
 }
 
 TEST_CASE("a worker dies with its parent") {
-  // The parent here is a child of this process and dies by SIGKILL without cleaning up. This process cannot wait for
-  // the child's worker, so a pipe that the worker inherited shows its end.
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  const pid_t parent = ::fork();
-  REQUIRE(parent >= 0);
-  if (parent == 0) {
-    WorkerClient worker(rogue("hangs"));
-    worker.send(protocol::Unload{1});
-    ::close(ends[0]);
-    char byte = 'r';
-    [[maybe_unused]] const auto written = ::write(ends[1], &byte, 1);
-    ::raise(SIGKILL);
-  }
-  ::close(ends[1]);
-  char byte = 0;
-  CHECK(::read(ends[0], &byte, 1) == 1);
-  CHECK(::read(ends[0], &byte, 1) == 0);  // No process with the write end is left.
-  ::close(ends[0]);
-  ::waitpid(parent, nullptr, 0);
+  check_ends_with_parent(rogue("hangs"), protocol::Unload{1});
 }
