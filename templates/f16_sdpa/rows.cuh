@@ -4,6 +4,8 @@ struct Output {
   float2* partial_statistics;
   int S;
   int heads;
+
+  __device__ __forceinline__ int rows(const Work&) const { return S; }
 };
 
 __device__ __forceinline__ float row_factor(const Output&, const Work&, float row_sum) { return reciprocal(row_sum); }

@@ -3,6 +3,7 @@
 // 1 group(s) of them over the keys, and a producer that brings tiles. docs/kernels/wgmma.md tells the algorithm and the
 // layouts.
 
+// Rows may see no key at all, as those of a causal mask that have none before them.
 // The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction
 // of a second.
 typedef unsigned char e4m3;            // one OCP E4M3 code
@@ -642,7 +643,6 @@ __device__ __forceinline__ e4m3x4 codes_of(float w0, float w1, float w2, float w
   return join(e4m3x2_from_f32(w0, w1), e4m3x2_from_f32(w2, w3));
 }
 
-// Rows may see no key at all, as those of a causal mask that have none before them.
 // Scores become weights. A thread has two rows of its warp's sixteen, `row` and `row + 8`, and of every eight keys
 // two: the layout of a wgmma result.
 
@@ -689,14 +689,15 @@ __device__ __forceinline__ void rescale(float (&acc)[length], const float (&shri
   if (__any_sync(0xffffffffu, shrink[0] != 1.0f || shrink[1] != 1.0f)) shrink_rows(acc, shrink);
 }
 
-// Scores of keys at `keys` (of either row) and beyond cannot win and get weight 0.
-__device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], const int (&keys)[2], int lane) {
+// Scores that `hides` says so of, by key and row (0: `row`, 1: `row + 8`), cannot win and get weight 0.
+template <typename Hides>
+__device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], int lane, const Hides& hides) {
 #pragma unroll
   for (int n = 0; n < tile_k / 8; ++n) {
     const int key = key_of(n, lane);  // of this and the next one's score
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      if (key + e % 2 >= keys[e / 2]) scores[4 * n + e] = lowest_score;
+      if (hides(key + e % 2, e / 2)) scores[4 * n + e] = lowest_score;
     }
   }
 }
@@ -837,6 +838,13 @@ struct Problem : Sizes {
   __device__ __forceinline__ long long rows_before(const Work& work) const {
     return rows_of(S_q) * ((long long)work.batch * row_heads() + work.head);
   }
+  // Where a row's query is, in elements.
+  __device__ __forceinline__ long long query_place(const Work& work, int row) const {
+    return tensor_batch(work) * q_batch + (long long)query_head(work, row) * q_head +
+           (long long)(first_query(work) + position(row)) * q_row;
+  }
+  // Among the heads of transposed values.
+  __device__ __forceinline__ int values_head(const Work& work) const { return work.batch * kv_heads + work.kv_head; }
   __device__ __forceinline__ int q_scale_index(const Work& work) const {
     return work.batch * kv_heads + work.kv_head;
   }
@@ -947,7 +955,7 @@ __device__ __forceinline__ void prepare_tile(shared_address transposed, shared_a
   }
 }
 
-// Tiles brought by TMA. Maps have the coordinates column, row, head, batch and one that is always 0.
+// Boxes of a work's tensors, brought by TMA. Maps have the coordinates column, row, head, batch and one that is always 0.
 
 // Rows of a head, a panel of their columns after the other.
 __device__ __forceinline__ void load_rows(shared_address to, const TensorMap& map, shared_address full, int rows,
@@ -957,7 +965,6 @@ __device__ __forceinline__ void load_rows(shared_address to, const TensorMap& ma
     load_box(to + p * rows * row_bytes, map, full, p * row_bytes, first_row, head, batch, 0);
   }
 }
-
 // Rows of keys or values from `first_key` of the batch on.
 __device__ __forceinline__ void load_tile(shared_address to, const TensorMap& map, shared_address full, int first_key,
                                           const Work& work, const Problem& problem) {
@@ -976,6 +983,7 @@ __device__ __forceinline__ void load_tile(shared_address to, const TensorMap& ma
   }
 }
 
+// Tiles of a work, brought by TMA once their room is free.
 __device__ __forceinline__ void load_keys(const SharedMemory& smem, const TensorMap& k_map, int group,
                                           const RingPlace<stages>& place, int first_key, const Work& work,
                                           const Problem& problem) {
@@ -1041,19 +1049,21 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
   });
 }
 
-// The warp's 16 rows as operands, rows past the end zero: of each 32 codes four of `row` and `row + 8`, and the same 16
-// further along.
-__device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const e4m3* q_head, int first_row, int S,
-                                           int lane) {
+// The warp's 16 rows of a work as operands, rows past the end zero: of each 32 codes four of `row` and `row + 8`, and the
+// same 16 further along.
+__device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const e4m3* q, const Problem& problem,
+                                           const Work& work, int first_row, int lane) {
 #pragma unroll
   for (int i = 0; i < head_dim / 8; ++i) {
     const int row = first_row + lane / 4 + i % 2 * 8;
-    query[i] = row < S ? load_global_u32(q_head + (long long)row * head_dim + i / 2 * 16 + lane % 4 * 4) : 0;
+    query[i] = row < problem.rows(work)
+                   ? load_global_u32(q + problem.query_place(work, row) + i / 2 * 16 + lane % 4 * 4)
+                   : 0;
   }
 }
 
 // What becomes of the accumulated rows: output and log-sum-exp, or partial rows for the combining kernel.
-struct Arguments {
+struct Arguments : Problem {
   const e4m3* q;
   const float* q_scale;
   const float* k_scale;
@@ -1062,7 +1072,6 @@ struct Arguments {
   float* lse;
   float* partial_o;
   float2* partial_statistics;
-  const Problem& problem;
 };
 
 // Four columns, in bf16.
@@ -1145,43 +1154,36 @@ __device__ __forceinline__ long long all_rows(const Problem& problem) {
 // Four columns of a row that no other part of the CTA has a share in.
 __device__ __forceinline__ void finish_columns(const Arguments& arguments, const Work& work, int row, int column,
                                                float4 acc, float row_max, float row_sum) {
-  const Problem& problem = arguments.problem;
-  const long long partial_row = work.split * all_rows(problem) + problem.rows_before(work) + row;
+  const long long partial_row = work.split * all_rows(arguments) + arguments.rows_before(work) + row;
   store_global(arguments.partial_o + partial_row * head_dim + column, acc);
   if (column == 0) arguments.partial_statistics[partial_row] = make_float2(row_max, row_sum);
 }
 
-// Of a warp's 16 rows from row `first_row` of the head on.
-__device__ __forceinline__ void store_rows(const Arguments& arguments, const Work& work, int first_row,
-                                           const float (&acc_o)[o_registers], const float (&row_max)[2],
-                                           const float (&row_sum)[2], int lane) {
+// What becomes of a warp's rows: they leave, or are merged with those of other groups of warps, which finish_columns ends.
+// `Output` has rows(work), where the rows of a work's head end.
+
+// Calls `body` with each part that a thread has of its warp's 16 rows: 0 for row `lane / 4` and 1 for that eight further
+// down, the row counted from `first_row` on, the first of four columns, and these.
+template <typename Body>
+__device__ __forceinline__ void for_each_part(const float (&acc_o)[o_registers], int first_row, int lane,
+                                              const Body& body) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    const int row = first_row + lane / 4 + 8 * r;
 #pragma unroll
     for (int part = 0; part < head_dim / 16; ++part) {
-      const float4 columns = columns_of(acc_o + 8 * part, r, lane);
-      if (row < arguments.problem.rows(work)) {
-        finish_columns(arguments, work, row, 16 * part + column_of(lane), columns, row_max[r], row_sum[r]);
-      }
+      body(r, first_row + lane / 4 + 8 * r, 16 * part + column_of(lane), columns_of(acc_o + 8 * part, r, lane));
     }
   }
 }
 
-// The warp's 16 rows of a work as operands, rows past the end zero: of each 32 codes four of `row` and `row + 8`, and the
-// same 16 further along.
-__device__ __forceinline__ void load_query_of(e4m3x4 (&query)[head_dim / 8], const e4m3* q, const Problem& problem,
-                                              const Work& work, int first_row, int lane) {
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const int row = first_row + lane / 4 + r * 8;
-    const bool there = row < problem.rows(work);
-    const e4m3* codes = q + problem.tensor_batch(work) * problem.q_batch +
-                        (long long)problem.query_head(work, row) * problem.q_head +
-                        (long long)(problem.first_query(work) + problem.position(row)) * problem.q_row + lane % 4 * 4;
-#pragma unroll
-    for (int i = 0; i < head_dim / 16; ++i) query[2 * i + r] = there ? load_global_u32(codes + i * 16) : 0;
-  }
+// Of a warp's 16 rows from row `first_row` of the head on.
+template <typename Output>
+__device__ __forceinline__ void store_rows(const Output& output, const Work& work, int first_row,
+                                           const float (&acc_o)[o_registers], const float (&row_max)[2],
+                                           const float (&row_sum)[2], int lane) {
+  for_each_part(acc_o, first_row, lane, [&](int r, int row, int column, float4 columns) {
+    if (row < output.rows(work)) finish_columns(output, work, row, column, columns, row_max[r], row_sum[r]);
+  });
 }
 
 // A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles.
@@ -1191,7 +1193,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
   const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);  // the compiler sees that a warp has one only
   const int group = groups == 1 ? 0 : warpgroup / row_warpgroups;
   const int row_part = row_warpgroups == 1 ? 0 : warpgroup % row_warpgroups;
-  const Problem& problem = arguments.problem;
+  const Problem& problem = arguments;
 
   RingPlace<stages> place;
   for_each_work(problem, [&](const Work& work) {
@@ -1206,13 +1208,13 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     float row_sum[2] = {0.0f, 0.0f};  // this thread's share
 
     constexpr float log2_e = 1.4426950408889634f;
-    const float score_unit = problem.softmax_scale * (log2_e * units_per_octave);
+    const float score_unit = problem.softmax_scale * log2_e * units_per_octave;
     const float code_scale =
         arguments.q_scale[problem.q_scale_index(work)] * arguments.k_scale[problem.kv_scale_index(work)];
     const float qk_scale = fmaxf(code_scale * score_unit, smallest_scale);
 
     e4m3x4 query[head_dim / 8];
-    load_query_of(query, arguments.q, problem, work, work.first_row + row_part * 64 + warp * 16, lane);
+    load_query(query, arguments.q, problem, work, work.first_row + row_part * 64 + warp * 16, lane);
 
     const auto start_scores = [&](TileScores& scores, const RingPlace<stages>& place) {
       wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
@@ -1237,7 +1239,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       if (first_key + tile_k > problem.key_end(work, problem.position(first_row))) {
         const int keys[2] = {problem.key_end(work, problem.position(rows[0])) - first_key,
                              problem.key_end(work, problem.position(rows[1])) - first_key};
-        mask_scores(scores, keys, lane);
+        mask_scores(scores, lane, [&](int key, int r) { return key >= keys[r]; });
       }
       float tile_max[2];
       find_tile_max(tile_max, scores, qk_scale);
@@ -1325,7 +1327,9 @@ extern "C" __global__ void __launch_bounds__(threads, 2)
   extern __shared__ unsigned char smem_storage[];
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
   const Problem problem = {sizes, page_table, kv_lengths};
+  const Arguments arguments = {problem, q, q_scale, k_scale, v_scale, o, lse, partial_o, partial_statistics};
 
+  // The producer's warps and the consumers go their ways.
   if (threadIdx.x == consumer_threads) {
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(v_map);
@@ -1340,7 +1344,7 @@ extern "C" __global__ void __launch_bounds__(threads, 2)
     produce(smem, q_map, k_map, v_map, problem, threadIdx.x / 32 - 4, threadIdx.x % 32);
   } else {
     grow_registers_to<184>();
-    consume(smem, {q, q_scale, k_scale, v_scale, o, lse, partial_o, partial_statistics, problem});
+    consume(smem, arguments);
   }
 }
 

@@ -77,6 +77,13 @@ struct Problem : Sizes {
     return rows_of(S_q) * ((long long)work.batch * row_heads() + work.head);
 //% end
   }
+  // Where a row's query is, in elements.
+  __device__ __forceinline__ long long query_place(const Work& work, int row) const {
+    return tensor_batch(work) * q_batch + (long long)query_head(work, row) * q_head +
+           (long long)(first_query(work) + position(row)) * q_row;
+  }
+  // Among the heads of transposed values.
+  __device__ __forceinline__ int values_head(const Work& work) const { return work.batch * kv_heads + work.kv_head; }
   __device__ __forceinline__ int q_scale_index(const Work& work) const {
     return ${cu_seqlens ? '' : 'work.batch * kv_heads + '}work.kv_head;
   }

@@ -2,100 +2,7 @@
 // ${tile_q} query rows of one head: ${warpgroups_q} consumer warpgroup(s) side by side over the rows, ${warpgroups_k} group(s) of them over the
 // keys, and a producer that brings tiles. docs/kernels/wgmma.md tells the algorithm and the layouts.
 
-//% include "include/types.cuh"
-
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% include "include/swizzle.cuh"
-
-//% include "include/ldmatrix.cuh"
-
-//% include "include/stmatrix.cuh"
-
-//% include "include/math.cuh"
-
-//% include "include/f16x2.cuh"
-
-//% include "include/warp.cuh"
-
-//% include "include/warpgroup.cuh"
-
-//% include "include/mbarrier.cuh"
-
-//% include "include/tma.cuh"
-
-//% include "include/wgmma.cuh"
-
-//% if split_over_cluster
-//%   include "include/cluster.cuh"
-
-//% end
-//% if pdl != 'none'
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% if true
-//%   let product_name = 'multiply_qk'
-//%   let product_columns = tile_k
-//%   let product_type = score_type
-//%   let product_rows = q_operand == 'smem' ? 'smem' : 'registers'
-//%   let product_operands = 'e4m3'
-//%   include "include/wgmma_product.cuh"
-
-//% end
-//% if output_parts > 1
-//%   let product_name = 'multiply_pv'
-//%   let product_columns = part_columns
-//%   let product_type = 'f32'
-//%   let product_rows = 'registers'
-//%   let product_operands = 'e4m3'
-//%   include "include/wgmma_product.cuh"
-
-//% end
-//% if true
-//%   let product_name = 'multiply_pv_last'
-//%   let product_columns = part_columns + sum_columns
-//%   let product_type = 'f32'
-//%   let product_rows = 'registers'
-//%   let product_operands = v_path == 'widened' ? 'f16' : 'e4m3'
-//%   include "include/wgmma_product.cuh"
-
-//% end
-constexpr int head_dim = ${D};
-constexpr int tile_k = ${tile_k};                // keys of one tile
-constexpr int tile_q = ${tile_q};                // query rows of the CTA
-constexpr int row_bytes = ${row_bytes};             // of q, k and v in shared memory: longer rows lie in panels
-constexpr int row_panels = ${D / row_bytes};
-constexpr int row_warpgroups = ${warpgroups_q};          // of a group
-constexpr int groups = ${warpgroups_k};
-constexpr int kv_split = ${kv_split};                // CTAs that share a query tile
-constexpr int stages = ${stages};                  // tiles of a group in shared memory
-//% if preparing_warps > 0
-constexpr int preparing_warps = ${preparing_warps};         // warps that share the preparation of a value tile
-//% end
-constexpr int consumer_threads = ${128 * warpgroups};
-constexpr int threads = ${threads};
-constexpr int score_registers = tile_k / ${score_type == 'f32' ? 2 : 4};
-constexpr int weight_registers = ${weight_registers};
-constexpr int part_registers = ${part_columns / 2};         // of the output, ${output_parts} part(s)
-constexpr int o_registers = ${(D + sum_columns) / 2};
-constexpr int group_bytes = ${group_bytes};        // of a group's tiles, and of its partial rows later
-//% if merges
-constexpr int merging_threads = consumer_threads;
-//% end
-//% if warpgroups_k > 1 || schedule == 'ping_pong' || q_operand == 'smem' && score_type == 'f16'
-constexpr int consumers_barrier = groups + 1;    // 1..groups: of a group; 0: of __syncthreads
-//% end
-//% if schedule == 'ping_pong'
-constexpr int turn_barrier = groups + 2;         // of the first warpgroup; the second's follows
-//% end
-//% if epilogue == 'tma'
-constexpr int staging_barrier = groups + 4;      // of each row's warpgroup
-//% end
-constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
-typedef ${score_type == 'f32' ? 'float' : 'f16x2'} Score;
+//% include "include/attention/e4m3/prelude.cuh"
 
 // Codes that magic constants have left in the low bytes of f32 or f16 weights.
 //% if score_type == 'f32'
@@ -110,20 +17,25 @@ __device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_
 
 //% slot exponential
 
-//% include "softmax.cuh"
+//% include "include/attention/e4m3/softmax.cuh"
 
-//% include "shared_memory.cuh"
+//% include "include/attention/e4m3/shared_memory.cuh"
 
 //% let works_in_pairs = false
 //% include "include/attention/work.cuh"
 
-//% include "values.cuh"
+//% let window = 0
+//% include "problem.cuh"
 
-//% include "loads.cuh"
+//% include "include/attention/e4m3/values.cuh"
 
-//% include "producer.cuh"
+//% include "tiles.cuh"
 
-//% include "query.cuh"
+//% include "include/attention/e4m3/loads.cuh"
+
+//% include "include/attention/e4m3/producer.cuh"
+
+//% include "include/attention/e4m3/query.cuh"
 
 //% include "output.cuh"
 
@@ -134,7 +46,8 @@ __device__ float* probed_scores;
 
 //% end
 //% let consumers_prepare = v_path == 'consumers' || v_path == 'all'
-//% include "consumer.cuh"
+//% let o_map = 'arguments.o_map'
+//% include "include/attention/e4m3/consumer.cuh"
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     fp8_sdpa(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
@@ -144,50 +57,20 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
              float2* __restrict__ partial_statistics, int S, int heads) {
   extern __shared__ unsigned char smem_storage[];
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
-
+  const Problem problem = {S, heads};
+  const Arguments arguments = {problem, o_map, q, q_scale, k_scale, v_scale, o, partial_o, partial_statistics};
 //% probe
   probed_scores = probe_scores;
-
-//% end
-  if (threadIdx.x == consumer_threads) {
-//% if q_operand != 'global'
-    prefetch_tensor_map(q_map);
-//% end
-    prefetch_tensor_map(k_map);
-    prefetch_tensor_map(v_map);
-    init_barriers(smem);
-  }
-//% if sum_columns > 0
-  write_ones(smem);
-  publish_to_async_proxy();
-//% end
-  __syncthreads();
-//% if v_path != 'prepass' && pdl != 'none'
-  wait_for_launch_ahead();
-//% end
-//% if pdl == 'early'
-  start_launch_behind();
 //% end
 
-  if (threadIdx.x >= consumer_threads) {
-//% if register_split
-    shrink_registers_to<${producer_registers}>();
-//% end
-//% if producer_prepares
-    produce(smem, q_map, k_map, v_map, S, heads, threadIdx.x / 32 - ${4 * warpgroups}, threadIdx.x % 32);
-//% else
-    if (threadIdx.x == consumer_threads) produce(smem, q_map, k_map, v_map, S, heads);
-//% end
-  } else {
-//% if register_split
-    grow_registers_to<${consumer_registers}>();
-//% end
-    consume(smem, {o_map, q, q_scale, k_scale, v_scale, o, partial_o, partial_statistics, S, heads});
-  }
+//% include "include/attention/e4m3/roles.cuh"
 }
 //% if v_path == 'prepass'
 
-//%   include "prepass.cuh"
+//%   let prepass_name = 'fp8_sdpa_transpose_v'
+//%   let prepass_sizes = ''
+//%   let prepass_place = 'head'
+//%   include "include/attention/e4m3/prepass.cuh"
 //% end
 //% if split_over_grid
 

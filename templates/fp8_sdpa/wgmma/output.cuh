@@ -1,4 +1,4 @@
-struct Arguments {
+struct Arguments : Problem {
   const TensorMap& o_map;
   const e4m3* q;
   const float* q_scale;
@@ -7,12 +7,10 @@ struct Arguments {
   half_bits* o;
   float* partial_o;
   float2* partial_statistics;
-  int S;
-  int heads;
 };
 
 __device__ __forceinline__ float row_factor(const Arguments& arguments, const Work& work, float row_sum) {
-  return arguments.v_scale[${scales == 'head' ? 'work.head' : '0'}] * reciprocal(row_sum);
+  return arguments.v_scale[arguments.kv_scale_index(work)] * reciprocal(row_sum);
 }
 
 //% let row_dtype = out
@@ -21,15 +19,7 @@ __device__ __forceinline__ float row_factor(const Arguments& arguments, const Wo
 //% if v_path == 'given' || v_path == 'widened'
 //%   include "include/attention/columns.cuh"
 //% else
-// Of each 16 columns (eight accumulators, `acc`) a thread has four next to each other, from column_of(lane) on: of row
-// `row` (r = 0) or `row + 8` (r = 1). Even columns were rows 0-7 of the transposed values, odd ones rows 8-15.
-__device__ __forceinline__ int column_of(int lane) { return lane % 4 * 4; }
-
-__device__ __forceinline__ float4 columns_of(const float* acc, int r, int) {
-  const float* even = acc + 2 * r;
-  const float* odd = even + 4;
-  return make_float4(even[0], odd[0], even[1], odd[1]);
-}
+//%   include "include/attention/e4m3/columns.cuh"
 //% end
 
 //% include "include/attention/rows.cuh"

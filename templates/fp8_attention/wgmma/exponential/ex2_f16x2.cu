@@ -1,1 +1,1 @@
-//% include "fp8_sdpa/wgmma/exponential/ex2_f16x2.cu"
+//% include "include/attention/e4m3/exponential/ex2_f16x2.cuh"

@@ -1,1 +1,1 @@
-//% include "fp8_sdpa/wgmma/exponential/unrounded.cu"
+//% include "include/attention/e4m3/exponential/unrounded.cuh"

@@ -1,1 +1,1 @@
-//% include "fp8_sdpa/wgmma/rescale/always.cu"
+//% include "include/attention/rescale.cuh"

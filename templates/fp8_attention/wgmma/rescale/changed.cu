@@ -1,1 +1,1 @@
-//% include "fp8_sdpa/wgmma/rescale/changed.cu"
+//% include "include/attention/rescale.cuh"

@@ -1,1 +1,1 @@
-//% include "fp8_sdpa/wgmma/rescale/threshold.cu"
+//% include "include/attention/e4m3/threshold.cuh"

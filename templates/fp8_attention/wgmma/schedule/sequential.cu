@@ -1,1 +1,1 @@
-//% include "fp8_sdpa/wgmma/schedule/sequential.cu"
+//% include "include/attention/e4m3/sequential.cuh"

@@ -1,13 +1,13 @@
 // A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles.
 __device__ __forceinline__ void consume(const SharedMemory& smem, const Arguments& arguments) {
 //% include "include/attention/warpgroup_place.cuh"
-  const int S = arguments.S;
+  const Problem& problem = arguments;
 
   RingPlace<stages> place;
 //% if q_operand != 'global'
   u32 query_parity = 0;
 //% end
-  for_each_work(S, arguments.heads, [&](const Work& work) {
+  for_each_work(problem, [&](const Work& work) {
     typedef Score TileScores[score_registers];
     TileScores scores;
     u32 weights[weight_registers];
@@ -31,11 +31,9 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% end
 
     constexpr float log2_e = 1.4426950408889634f;
-    // 1 / sqrt(head_dim)
-    constexpr float inverse_root = ${D == 64 ? '0.125f' : D == 128 ? '0.08838834764831845f' : '0.0625f'};
-    constexpr float score_unit = inverse_root * log2_e * units_per_octave;
-    const int scale_index = ${scales == 'head' ? 'work.head' : '0'};
-    const float code_scale = arguments.q_scale[scale_index] * arguments.k_scale[scale_index];
+    const float score_unit = problem.softmax_scale * log2_e * units_per_octave;
+    const float code_scale =
+        arguments.q_scale[problem.q_scale_index(work)] * arguments.k_scale[problem.kv_scale_index(work)];
 //% if score_type == 'f32'
     const float qk_scale = fmaxf(code_scale * score_unit, smallest_scale);
 //% elif !row_scales
@@ -45,8 +43,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 
 //% if q_operand == 'global'
     e4m3x4 query[head_dim / 8];
-    load_query(query, arguments.q + (long long)work.head * S * head_dim,
-               work.first_row + row_part * 64 + warp * 16, S, lane);
+    load_query(query, arguments.q, problem, work, work.first_row + row_part * 64 + warp * 16, lane);
 //%   if row_scales
     int shifts[2];
     find_query_shifts(shifts, query);
@@ -115,17 +112,18 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       pin_registers(scores);
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
       const int first_key = first_key_of(i, work);
-//% if mask == 'causal'
       const int first_row = work.first_row + row_part * 64;
-      if (first_key + tile_k > min(S, first_row + 1)) {
-        const int row = first_row + warp * 16 + lane / 4;
-        const int keys[2] = {min(S, row + 1) - first_key, min(S, row + 9) - first_key};
-        mask_scores(scores, keys, lane);
+      const int rows[2] = {first_row + warp * 16 + lane / 4, first_row + warp * 16 + lane / 4 + 8};
+      if (first_key + tile_k > problem.key_end(work, problem.position(first_row))) {
+        const int keys[2] = {problem.key_end(work, problem.position(rows[0])) - first_key,
+                             problem.key_end(work, problem.position(rows[1])) - first_key};
+        mask_scores(scores, lane, [&](int key, int r) { return key >= keys[r]; });
       }
-//% else
-      if (first_key + tile_k > S) {
-        const int keys[2] = {S - first_key, S - first_key};
-        mask_scores(scores, keys, lane);
+//% if window > 0
+      if (first_key < problem.key_begin(work, problem.position(first_row + 63))) {
+        const int keys[2] = {problem.key_begin(work, problem.position(rows[0])) - first_key,
+                             problem.key_begin(work, problem.position(rows[1])) - first_key};
+        mask_scores(scores, lane, [&](int key, int r) { return key < keys[r]; });
       }
 //% end
 //% probe
@@ -134,10 +132,10 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       for (int n = 0; n < tile_k / 8; ++n) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const int probed_row = work.first_row + row_part * 64 + warp * 16 + lane / 4 + e / 2 * 8;
+          const int probed_row = rows[e / 2];
           const int probed_key = first_key + key_of(n, lane) + e % 2;
-          if (probed_row >= S || probed_key >= ${mask == 'causal' ? 'probed_row + 1' : 'S'}) continue;
-          probed_scores[((long long)work.head * S + probed_row) * S + probed_key] =
+          if (probed_row >= problem.rows(work) || probed_key >= problem.key_end(work, probed_row)) continue;
+          probed_scores[problem.row_number(work, probed_row) * problem.keys(work) + probed_key] =
               scores[4 * n + e] * qk_scale / (log2_e * units_per_octave);
         }
       }
@@ -189,7 +187,6 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //% end
     const int first_row = work.first_row + row_part * 64;
 //% let output = 'arguments'
-//% let o_map = 'arguments.o_map'
 //% include "include/attention/finish_rows.cuh"
   });
 //% if epilogue == 'tma'

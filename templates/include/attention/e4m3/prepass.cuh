@@ -1,6 +1,6 @@
-// Transposes the values of all heads into a workspace: each CTA one key tile of a head.
+// Transposes the values of all heads of keys into a workspace: each CTA one key tile of a head.
 extern "C" __global__ void __launch_bounds__(128)
-    fp8_sdpa_transpose_v(const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap vt_map) {
+    ${prepass_name}(const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap vt_map${prepass_sizes}) {
   extern __shared__ unsigned char smem_storage[];
   const shared_address values = (shared_address_of(smem_storage) + 1023) & ~1023u;
   const shared_address transposed = values + tile_k * head_dim;
@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(128)
     arrive_expecting(arrived, tile_k * head_dim);
 #pragma unroll
     for (int p = 0; p < row_panels; ++p) {
-      load_box(values + p * tile_k * row_bytes, v_map, arrived, p * row_bytes, first_key, head);
+      load_box(values + p * tile_k * row_bytes, v_map, arrived, p * row_bytes, first_key, ${prepass_place});
     }
   }
   __syncthreads();

@@ -43,21 +43,22 @@ __device__ __forceinline__ float shrink_by(float old_max, float new_max) {
 //%   slot rescale
 
 //% end
-// Scores of keys at `keys` (of either row) and beyond cannot win and get weight 0.
-__device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], const int (&keys)[2], int lane) {
+// Scores that `hides` says so of, by key and row (0: `row`, 1: `row + 8`), cannot win and get weight 0.
+template <typename Hides>
+__device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], int lane, const Hides& hides) {
 #pragma unroll
   for (int n = 0; n < tile_k / 8; ++n) {
     const int key = key_of(n, lane);  // of this and the next one's score
 //% if score_type == 'f32'
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      if (key + e % 2 >= keys[e / 2]) scores[4 * n + e] = lowest_score;
+      if (hides(key + e % 2, e / 2)) scores[4 * n + e] = lowest_score;
     }
 //% else
 #pragma unroll
     for (int r = 0; r < 2; ++r) {  // 0xfc00: minus infinity
-      if (key >= keys[r]) scores[2 * n + r] = (scores[2 * n + r] & 0xffff0000u) | 0x0000fc00u;
-      if (key + 1 >= keys[r]) scores[2 * n + r] = (scores[2 * n + r] & 0x0000ffffu) | 0xfc000000u;
+      if (hides(key, r)) scores[2 * n + r] = (scores[2 * n + r] & 0xffff0000u) | 0x0000fc00u;
+      if (hides(key + 1, r)) scores[2 * n + r] = (scores[2 * n + r] & 0x0000ffffu) | 0xfc000000u;
     }
 //% end
   }

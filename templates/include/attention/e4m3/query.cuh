@@ -41,14 +41,16 @@ __device__ __forceinline__ e4m3x4 shrink_query(e4m3x4 codes) {
 
 //% end
 //% if q_operand == 'global'
-// The warp's 16 rows as operands, rows past the end zero: of each 32 codes four of `row` and `row + 8`, and the same 16
-// further along.
-__device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const e4m3* q_head, int first_row, int S,
-                                           int lane) {
+// The warp's 16 rows of a work as operands, rows past the end zero: of each 32 codes four of `row` and `row + 8`, and the
+// same 16 further along.
+__device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const e4m3* q, const Problem& problem,
+                                           const Work& work, int first_row, int lane) {
 #pragma unroll
   for (int i = 0; i < head_dim / 8; ++i) {
     const int row = first_row + lane / 4 + i % 2 * 8;
-    query[i] = row < S ? load_global_u32(q_head + (long long)row * head_dim + i / 2 * 16 + lane % 4 * 4) : 0;
+    query[i] = row < problem.rows(work)
+                   ? load_global_u32(q + problem.query_place(work, row) + i / 2 * 16 + lane % 4 * 4)
+                   : 0;
   }
 //%   if score_type == 'f16' && !row_scales
 #pragma unroll

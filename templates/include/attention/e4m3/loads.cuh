@@ -1,0 +1,51 @@
+// Tiles of a work, brought by TMA once their room is free.
+//% if q_operand != 'global'
+__device__ __forceinline__ void load_queries(const SharedMemory& smem, const TensorMap& q_map, const Work& work,
+                                             const Problem& problem) {
+  arrive_expecting(smem.query_full(), tile_q * head_dim);
+  load_query_tile(smem.query(), q_map, smem.query_full(), work, problem);
+}
+
+//% end
+__device__ __forceinline__ void load_keys(const SharedMemory& smem, const TensorMap& k_map, int group,
+                                          const RingPlace<stages>& place, int first_key, const Work& work,
+                                          const Problem& problem) {
+  wait_for(smem.barrier(keys_free, group, place.stage), place.free_parity());
+  const shared_address full = smem.barrier(keys_full, group, place.stage);
+  arrive_expecting(full, tile_k * head_dim);
+  load_tile(smem.keys(group, place.stage), k_map, full, first_key, work, problem);
+}
+
+//% let values = v_path == 'prepass' || v_path == 'given' ? 'operand' : 'values'
+__device__ __forceinline__ void load_values(const SharedMemory& smem, const TensorMap& v_map, int group,
+                                            const RingPlace<stages>& place, int first_key, const Work& work,
+                                            const Problem& problem) {
+  wait_for(smem.barrier(${values}_free, group, place.stage), place.free_parity());
+  const shared_address full = smem.barrier(${values}_full, group, place.stage);
+  arrive_expecting(full, tile_k * head_dim);
+//% if v_path == 'prepass' || v_path == 'given'
+#pragma unroll
+  for (int p = 0; p < tile_k / panel; ++p) {
+    load_box(smem.value_operand(group, place.stage) + p * panel_bytes, v_map, full, first_key + p * panel, 0,
+             problem.values_head(work));
+  }
+//% else
+  load_tile(smem.values(group, place.stage), v_map, full, first_key, work, problem);
+//% end
+}
+//% if v_path != 'prepass' && v_path != 'given'
+
+// The part of one of the preparing warps: the values of a tile become an operand of the second product.
+__device__ __forceinline__ void prepare_values(const SharedMemory& smem, int group, const RingPlace<stages>& place,
+                                               int warp, int lane) {
+  wait_for(smem.barrier(values_full, group, place.stage), place.full_parity());
+  wait_for(smem.barrier(operand_free, group, place.stage), place.free_parity());
+  prepare_tile<preparing_warps>(smem.value_operand(group, place.stage), smem.values(group, place.stage), warp, lane);
+  publish_to_async_proxy();
+  __syncwarp();
+  if (lane == 0) {
+    arrive(smem.barrier(operand_full, group, place.stage));
+    arrive(smem.barrier(values_free, group, place.stage));
+  }
+}
+//% end

@@ -1,0 +1,16 @@
+    // One product after the other.
+    for (int i = first_tile; i < work.tiles; i += tile_step) {
+      start_scores(scores, place);
+//% if consumers_prepare
+      prepare_values(smem, group, place, preparing_warp, lane);
+//% end
+      wait_for_products<0>();
+      raise_maximum(scores, place, i);
+      weigh_scores(scores);
+      pack_weights(weights, scores);
+      follow();
+      start_output(place);
+      wait_for_products<0>();
+      finish_output(place);
+      place.advance();
+    }
