@@ -21,6 +21,7 @@
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/base/text.h"
+#include "engine/expression/expression.h"
 #include "engine/search/guided_strategy.h"
 #include "engine/search/presearch.h"
 #include "engine/search/search.h"
@@ -37,9 +38,10 @@
 // places. Predicted latencies have the error of the cost model: the same regression learns it on the
 // sweep.
 //   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--presearch M]
-//   [--width Q] [--devices D] [--modelled FILE...] [--seeded]
+//   [--width Q] [--devices D] [--modelled FILE...] [--seeded] [--wrong EXPRESSION]
 // SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
-// 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape.
+// 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape. EXPRESSION
+// over the genes: such genomes give wrong answers, which no model foresees.
 namespace {
 
 using namespace evo;
@@ -119,8 +121,9 @@ class Ridge {
 class Landscape {
  public:
   /// `modelled`: null where no model is asked.
-  Landscape(const Space& space, const Recording& recording, const cli::ModelledLatencies* modelled, int degree)
-      : name_(fmt::format("{}, {}", recording.name, degree == 2 ? "pairs" : "triples")), space_(space) {
+  Landscape(const Space& space, const Recording& recording, const cli::ModelledLatencies* modelled, int degree,
+            const Expression& wrong)
+      : wrong_(wrong), name_(fmt::format("{}, {}", recording.name, degree == 2 ? "pairs" : "triples")), space_(space) {
     Rng ties(0);
     std::vector<Point> all;
     std::vector<Point> valid;
@@ -151,8 +154,12 @@ class Landscape {
   const std::string& name() const { return name_; }
   const Space& space() const { return space_; }
 
-  double latency_us(const Point& point) const {
+  /// Of right and of wrong answers.
+  double any_latency_us(const Point& point) const {
     return (*failure_)(point) > 0.5 ? kFailed : std::exp((*log_latency_)(point));
+  }
+  double latency_us(const Point& point) const {
+    return wrong_.evaluate_bool(space_.genome(point).genes) ? kFailed : any_latency_us(point);
   }
   double latency_us(const Genome& genome) const { return latency_us(space_.point(genome)); }
 
@@ -182,6 +189,7 @@ class Landscape {
   }
 
  private:
+  Expression wrong_;
   std::string name_;
   const Space& space_;
   std::optional<Ridge> failure_;
@@ -216,7 +224,7 @@ class LearntEvaluator : public Evaluator {
   std::deque<Done> done_;
 };
 
-/// A model that errs, always in the same way about the same genome. It knows what fails.
+/// A model that errs, always in the same way about the same genome. It knows what fails, but not what is wrong.
 class LearntLatencyPredictor : public LatencyPredictor {
  public:
   explicit LearntLatencyPredictor(const Landscape& landscape) : landscape_(landscape) {}
@@ -224,7 +232,7 @@ class LearntLatencyPredictor : public LatencyPredictor {
     std::vector<PredictedLatency> result;
     for (const Genome& genome : genomes) {
       const Point point = landscape_.space().point(genome);
-      const double latency = landscape_.latency_us(point);
+      const double latency = landscape_.any_latency_us(point);
       const bool fails = latency >= kFailed;
       result.push_back({fails ? kNever : latency * landscape_.model_error(point) * own_error(point), ""});
     }
@@ -317,7 +325,7 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
 }
 
 int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies, const Budget& budget,
-            std::size_t runs, const std::vector<std::string>& models, bool seeded) {
+            std::size_t runs, const std::vector<std::string>& models, bool seeded, const Expression& wrong) {
   const auto modelled = cli::read_modelled_latencies(models);
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");
@@ -330,7 +338,7 @@ int compare(const std::vector<std::string>& sweeps, const std::vector<std::strin
       if (budget.predicts() && model == modelled.end())
         throw usage_error(fmt::format("no --modelled file knows {}", recording.name));
       const cli::ModelledLatencies* genomes = model == modelled.end() ? nullptr : &model->second;
-      for (const int degree : kDegrees) landscapes.emplace_back(space, recording, genomes, degree);
+      for (const int degree : kDegrees) landscapes.emplace_back(space, recording, genomes, degree, wrong);
     }
   }
 
@@ -383,6 +391,7 @@ int main(int argc, char** argv) {
   std::size_t runs = 40;
   bool seeded = false;
   std::vector<std::string> modelled;
+  std::string wrong = "false";
   app.add_option("SWEEP", sweeps)->required();
   app.add_option("--strategy", strategies);
   app.add_option("--evals", budget.evaluations);
@@ -393,9 +402,10 @@ int main(int argc, char** argv) {
   app.add_option("--devices", budget.devices);
   app.add_option("--modelled", modelled);
   app.add_flag("--seeded", seeded);
+  app.add_option("--wrong", wrong);
   CLI11_PARSE(app, argc, argv);
   try {
-    return compare(sweeps, split(strategies, ','), budget, runs, modelled, seeded);
+    return compare(sweeps, split(strategies, ','), budget, runs, modelled, seeded, Expression::parse(wrong));
   } catch (const Error& error) {
     fmt::print(stderr, "evo_bench_landscapes: {}\n", error.what());
     return 2;
