@@ -24,7 +24,7 @@ PipelineOptions options_for(const SourceTree& tree, const Task& task, const Devi
   PipelineOptions options;
   options.task = task;
   options.tree = tree;
-  options.target = make_target(task, device.kind, {}, chosen_options);
+  options.target = make_self_test_target(task, device.kind, chosen_options);
   options.device = device;
   options.salt = kDiagnosisSalt;
   options.run_deadline_s = kDiagnosedRunDeadlineS;

@@ -78,7 +78,7 @@ class Scoring {
       : tree_(tree),
         task_(task),
         device_(device),
-        target_(make_target(task, device.kind, {}, task.default_options())),
+        target_(make_self_test_target(task, device.kind, task.default_options())),
         space_(make_space(tree, task, device, target_, "")),
         rng_(seed) {
     PipelineOptions options;

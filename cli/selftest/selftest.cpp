@@ -32,7 +32,7 @@ class Selftest {
         task_(task),
         device_(device),
         salt_(salt),
-        target_(make_target(task, device.kind, {}, options, objective)),
+        target_(make_self_test_target(task, device.kind, options, objective)),
         space_(make_space(tree, task, device, target_, "")) {}
 
   std::vector<SelftestRow> run(const std::vector<Mutant>& mutants) {

@@ -76,6 +76,14 @@ Target make_target(const Task& task, std::string_view device_kind, const std::ve
   return target;
 }
 
+Target make_self_test_target(const Task& task, std::string_view device_kind, const Bindings& options,
+                             std::string_view objective) {
+  const auto set = task.shape_sets.find(std::string(device_kind));
+  const bool chosen = set != task.shape_sets.end();
+  return make_target(task, device_kind, chosen ? set->second.self_test : std::vector<std::string>{}, options,
+                     objective);
+}
+
 void add_default_validation(const Task& task, std::string_view device_kind, Target& target) {
   const auto set = task.shape_sets.find(std::string(device_kind));
   const bool has_set = set != task.shape_sets.end();

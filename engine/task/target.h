@@ -27,6 +27,9 @@ const Limits& limits_of(const Task& task, const Target& target);
 /// unknown names.
 Target make_target(const Task& task, std::string_view device_kind, const std::vector<std::string>& shapes,
                    const Bindings& options, std::string_view objective = {});
+/// The same for a self-test, which times the shapes that the task names for it (ShapeSets::self_test).
+Target make_self_test_target(const Task& task, std::string_view device_kind, const Bindings& options,
+                             std::string_view objective = {});
 
 /// Adds the shapes that the task validates by default on this kind of device: those of its set, else every shape. Left
 /// out, with a reason in `skipped`, are shapes of which no timed one has the specialisation, shapes that `requires`

@@ -318,9 +318,10 @@ class TaskLoader {
     if (!sets) return;
     sets->allow_only(kind_names());
     for (const auto& [kind, place] : sets->members()) {
-      place.allow_only({"timed", "validated"});
+      place.allow_only({"timed", "validated", "self_test"});
       ShapeSets& set = task_.shape_sets[kind] = {shape_names(place.at("timed")), shape_names(place.at("validated"))};
       if (set.timed.empty()) place.at("timed").fail("at least one shape is needed");
+      if (const auto shapes = place.find("self_test")) set.self_test = shape_names(*shapes);
     }
   }
 

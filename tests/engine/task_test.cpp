@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "engine/task/limits.h"
+#include "engine/task/target.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -50,6 +51,24 @@ TEST_CASE("every part of a task is read") {
   std::vector<std::string> arguments;
   for (const ArgumentSpec& argument : task.reference_arguments) arguments.push_back(argument.text);
   CHECK(arguments == std::vector<std::string>{"x", "a", "y", "N * M"});
+}
+
+TEST_CASE("a self-test takes shapes of its own for the timed ones") {
+  const auto timed = [](const Target& target) {
+    std::vector<std::string> names;
+    for (const Shape& shape : target.timed) names.push_back(shape.name);
+    return names;
+  };
+  SourceTree tree = scale_task();
+  const Task same = load_task(tree, "scale");
+  CHECK(timed(make_self_test_target(same, "cuda", {})) == timed(make_target(same, "cuda", {}, {})));
+  tree = edited(std::move(tree), "scale/task.json", R"("timed": ["large"])",
+                R"("timed": ["large"], "self_test": ["wide"])");
+  const Task other = load_task(tree, "scale");
+  CHECK(timed(make_self_test_target(other, "cuda", {})) == std::vector<std::string>{"wide"});
+  CHECK(timed(make_target(other, "cuda", {}, {})) == timed(make_target(same, "cuda", {}, {})));
+  CHECK_THAT(task_complaint(R"("timed": ["large"])", R"("timed": ["large"], "self_test": ["huge"])"),
+             ContainsSubstring("sets.cuda.self_test[0]: unknown shape 'huge'"));
 }
 
 TEST_CASE("tasks are found by their files") {
