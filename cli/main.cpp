@@ -22,6 +22,7 @@
 #include "cli/text/signals.h"
 #include "cli/text/streams.h"
 #include "cli/text/terminal.h"
+#include "cli/watch/watch_process.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/pipeline/devices.h"
@@ -201,6 +202,7 @@ int main(int argc, char** argv) {
     return evo::worker_main({arguments.begin() + 1, arguments.end()});
   }
   if (arguments.size() == 2 && arguments.front() == kGuard) return guard(arguments.back());
+  if (arguments.size() == 3 && arguments.front() == kWatchRun) return watch_run(arguments[1], arguments[2]);
   try {
     return flushed(run_command(arguments));
   } catch (const evo::Error& error) {

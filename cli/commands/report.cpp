@@ -10,6 +10,7 @@
 #include "cli/report/page_data.h"
 #include "cli/report/report_document.h"
 #include "cli/report/report_page.h"
+#include "cli/report/run_choice.h"
 #include "cli/report/run_report.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
@@ -138,8 +139,7 @@ std::string report_text(const RunReport& report, const Terminal& terminal) {
 // --- which runs, and where to
 
 struct ReportRequest {
-  std::vector<std::string> runs;
-  std::string task;
+  RunChoice choice;
   std::string output;
   std::vector<std::string> rivals;
   std::string predicted = "32";
@@ -147,36 +147,12 @@ struct ReportRequest {
   bool json = false;
 };
 
-bool of_one_board(const RunInfo& a, const RunInfo& b) {
-  return a.task == b.task && a.task_hash == b.task_hash && a.objective == b.objective &&
-         device_key(a.device) == device_key(b.device);
-}
-
-/// The runs that are named; else those of the task that compete with its newest, the newest first; else the newest.
-std::vector<RunId> chosen_runs(const Store& store, const ReportRequest& request) {
-  std::vector<RunId> chosen;
-  for (const std::string& run : request.runs) chosen.push_back(parse_id("run", run));
-  if (!chosen.empty()) return chosen;
-  const std::vector<RunRow> runs = store.runs();
-  if (runs.empty()) throw usage_error("no runs yet: start one with evo run --task T");
-  if (request.task.empty()) return {runs.front().id};
-  const auto newest =
-      std::ranges::find_if(runs, [&](const RunRow& run) { return run.info.task == request.task && run.evaluated > 0; });
-  if (newest == runs.end()) {
-    throw usage_error(fmt::format("no run of task {} has results in {}: evo runs lists those there are", request.task,
-                                  store.path().string()));
-  }
-  for (const RunRow& run : runs)
-    if (run.evaluated > 0 && of_one_board(run.info, newest->info)) chosen.push_back(run.id);
-  return chosen;
-}
-
 int write_page(const Store& store, const ReportRequest& request) {
   const bool page = request.output.ends_with(".html") || request.output.ends_with(".htm");
   if (!page && !request.output.ends_with(".json"))
     throw usage_error(
         fmt::format("-o {}: expected a name that ends with .html, or .json for the page's data", request.output));
-  const std::vector<RunId> runs = chosen_runs(store, request);
+  const std::vector<RunId> runs = chosen_runs(store, request.choice);
   const auto data = page_data(store, runs, parse_number("--predict", request.predicted, 0, 10'000), request.rivals);
   const std::string text = page ? report_page(data) : json_text(data);
   write_file(request.output, text);
@@ -188,9 +164,9 @@ int write_page(const Store& store, const ReportRequest& request) {
 int report(const ReportRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   if (!request.output.empty()) return write_page(store, request);
-  if (request.runs.size() > 1)
+  if (request.choice.runs.size() > 1)
     throw usage_error("several runs are shown together on a page: name it with -o report.html");
-  const RunReport found = report_of(store, chosen_runs(store, request).front());
+  const RunReport found = report_of(store, chosen_runs(store, request.choice).front());
   fmt::print("{}", request.json ? report_document(found) : report_text(found, terminal_of(stdout)));
   return kDone;
 }
@@ -202,8 +178,10 @@ void add_report(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand(
       "report", "What runs have shown: best so far, what each gene was worth, what failed; as text or as a page");
   CLI::Option* runs =
-      command->add_option("RUN", request->runs, "The runs' numbers (default: the newest)")->type_name("");
-  command->add_option("--task", request->task, "All runs that compete with the newest of this task; as text the newest")
+      command->add_option("RUN", request->choice.runs, "The runs' numbers (default: the newest)")->type_name("");
+  command
+      ->add_option("--task", request->choice.task,
+                   "All runs that compete with the newest of this task; as text the newest")
       ->type_name("TASK")
       ->excludes(runs);
   CLI::Option* output = command

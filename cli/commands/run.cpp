@@ -36,6 +36,7 @@
 #include "cli/text/json_text.h"
 #include "cli/text/signals.h"
 #include "cli/text/streams.h"
+#include "cli/watch/watch_process.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/base/text.h"
@@ -348,6 +349,10 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What to search: from the command line, or from the run that is resumed.
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
+  // Who watches it. A port that is taken is found before anything is written.
+  std::optional<WatchProcess> watched;
+  if (request.watch) watched.emplace(request.database, *request.watch);
+
   // The legal genomes, and the templates that a proposer may add.
   for (const std::string& skipped : run.info.target.skipped) write_to_stderr("not validated: " + skipped + '\n');
   const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
@@ -385,15 +390,24 @@ int run(const RunRequest& request, const std::string& command_line) {
   const RunId id = run.resumed ? *run.resumed : store.begin_run(run.info);
   if (run.resumed) store.reopen_run(id, run.info.evaluation_limit);
   announce(run, id, space, request);
+  if (watched) {
+    watched->show(id);
+    write_to_stderr(fmt::format("watch it: {}\n", watched->address()));
+  }
   warn_unless_selftested(run, store);
 
   // The search.
+  const auto placed = [&](const std::string& message) {
+    return request.form ? request.form->in_authors_places(message) : message;
+  };
   ProgressReport progress({.terminal = terminal_of(stderr),
                            .quiet = request.quiet,
+                           .lines = request.progress,
                            .modelled = kind_named(run.device.kind).modelled,
                            .evaluations = run.info.evaluation_limit,
                            .time_limit = run.time_limit,
-                           .recalled = run.recalled});
+                           .recalled = run.recalled,
+                           .placed = placed});
   const SearchResult result =
       search_recorded(id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
                       elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device));
@@ -404,9 +418,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (profiled.elites && !result.interrupted) profile_elites(store, id, pipeline_options(run, binaries), build);
 
   // The report.
-  RunSummary summary = summarise(store, id, result, [&](const std::string& message) {
-    return request.form ? request.form->in_authors_places(message) : message;
-  });
+  RunSummary summary = summarise(store, id, result, placed);
   summary.devices = shares;
   fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
@@ -510,7 +522,18 @@ void add_search_options(CLI::App& command, RunRequest& request) {
                   "elites, on a GPU; 0: none)")
       ->type_name("N");
   add_database_option(command, request.database);
-  command.add_flag("--quiet", request.quiet, "Print no progress");
+  command
+      .add_option(
+          "--watch", request.watch,
+          "Serve the page of evo report, live, to browsers of this machine while the run goes on; the address is "
+          "printed (docs/watch.md; default: a free port)")
+      ->expected(0, 1)
+      ->type_name("[PORT]");
+  CLI::Option* quiet = command.add_flag("--quiet", request.quiet, "Print no progress");
+  command
+      .add_flag("--progress", request.progress,
+                "Print lines of progress, also where standard error is no terminal, as for a log")
+      ->excludes(quiet);
   add_json_flag(command, request.json);
   group_options(command, "Problem",
                 {"--device", "--devices", "--workers", "--hosts", "--shapes", "--option", "--objective"});
@@ -518,7 +541,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   group_options(command, "Search",
                 {"--strategy", "--answers", "--seed", "--seed-from", "--screen", "--presearch", "--proposer",
                  "--proposer-share", "--proposer-deadline", "--profile"});
-  group_options(command, "Output", {"--db", "--quiet", "--json"});
+  group_options(command, "Output", {"--db", "--watch", "--quiet", "--progress", "--json"});
 }
 
 void add_run(CLI::App& app, Invocation& invocation) {

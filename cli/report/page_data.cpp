@@ -150,11 +150,15 @@ Subject subject_of(const Store& store, std::vector<RunId> runs) {
   return subject;
 }
 
-Space space_of(const Subject& subject) {
-  const RunInfo& info = subject.runs.front().info;
-  const auto same = [&](const RunRow& run) { return run.info.family == info.family; };
-  return make_space(subject.files, subject.task, known_to_space(info.device, info.target), info.target,
-                    std::ranges::all_of(subject.runs, same) ? info.family : "");
+const Space& space_of(const Subject& subject, PageSpace& kept) {
+  const RunRow& first = subject.runs.front();
+  const auto same = [&](const RunRow& run) { return run.info.family == first.info.family; };
+  const std::string family = std::ranges::all_of(subject.runs, same) ? first.info.family : "";
+  if (!kept.space || kept.run != first.id || kept.family != family)
+    kept = {first.id, family,
+            make_space(subject.files, subject.task, known_to_space(first.info.device, first.info.target),
+                       first.info.target, family)};
+  return *kept.space;
 }
 
 // --- the first screen
@@ -478,17 +482,19 @@ Json rivals_json(const Subject& subject, const std::vector<std::string>& files) 
   return list;
 }
 
-Json questions_json(const Store& store, const Subject& subject) {
+Json questions_json(const Store& store, const Subject& subject, const Space& space) {
   Json list = Json::array();
   if (subject.runs.size() == 1)
-    for (const std::string& question : report_of(store, subject.runs.front().id).questions) list.push_back(question);
+    for (const std::string& question : report_of(store, subject.runs.front(), space).questions)
+      list.push_back(question);
   return list;
 }
 
 }  // namespace
 
 Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t predicted,
-               const std::vector<std::string>& rivals) {
+               const std::vector<std::string>& rivals, PageSpace* kept) {
+  PageSpace own;
   const Subject subject = subject_of(store, runs);
   const RunInfo& info = subject.runs.front().info;
   Json json = json_document("report");
@@ -515,7 +521,8 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   json["by_seconds"] = curves_json(subject, true);
   json["funnel"] = funnel_json(subject.all);
   json["rejections"] = rejections_json(rejections_of(subject.all));
-  const std::vector<FamilyReport> families = family_reports(space_of(subject), subject.all);
+  const Space& space = space_of(subject, kept != nullptr ? *kept : own);
+  const std::vector<FamilyReport> families = family_reports(space, subject.all);
   json["families"] = Json::array();
   for (const FamilyReport& family : families) json["families"].push_back(family_json(family));
   AlleleColumns alleles(families);
@@ -524,7 +531,7 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   json["floors"] = shares_json(subject);
   json["lineage"] = lineage_json(store, subject);
   json["predictions"] = predictions_json(predictions_of(store, subject.runs.front(), subject.all, predicted));
-  json["questions"] = questions_json(store, subject);
+  json["questions"] = questions_json(store, subject, space);
   return json;
 }
 

@@ -13,7 +13,7 @@
 // The texts of cli/report/page/ and of uPlot (cmake/embed_text.cmake).
 namespace evo::embedded {
 extern const std::string_view page_frame, page_style, page_base, page_plots, page_candidates, page_genes, page_lineage,
-    page_sections;
+    page_sections, page_live;
 extern const std::string_view uplot_script, uplot_style, uplot_licence;
 }  // namespace evo::embedded
 
@@ -51,7 +51,7 @@ std::string json_for_script(const nlohmann::ordered_json& data) {
   return escaped;
 }
 
-std::string report_page(const nlohmann::ordered_json& data) {
+std::string report_page(const nlohmann::ordered_json& data, PageUse use) {
   if (embedded::uplot_script.empty()) {
     throw machine_error(
         "this evo was built without uPlot, which draws the page: build it again with npm or access to "
@@ -63,8 +63,10 @@ std::string report_page(const nlohmann::ordered_json& data) {
   for (const std::string_view script : {embedded::page_base, embedded::page_plots, embedded::page_candidates,
                                         embedded::page_genes, embedded::page_lineage, embedded::page_sections})
     scripts += script;
+  if (use == PageUse::live) scripts += embedded::page_live;
   return filled(embedded::page_frame,
                 {{"title", svg_text(title)},
+                 {"connections", use == PageUse::live ? "; connect-src 'self'" : ""},
                  {"library style", std::string(embedded::uplot_style)},
                  {"style", std::string(embedded::page_style)},
                  {"library", fmt::format("/*\n{}*/\n{}", embedded::uplot_licence, embedded::uplot_script)},

@@ -165,14 +165,19 @@ PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes) {
   return sums;
 }
 
-RunReport report_of(const Store& store, RunId run) {
+RunReport report_of(const Store& store, RunId id) {
+  const RunRow run = find_run(store, id);
+  const RunInfo& info = run.info;
+  const SourceTree files = files_of(store, run);
+  return report_of(store, run,
+                   make_space(files, load_task(files, info.task), known_to_space(info.device, info.target), info.target,
+                              info.family));
+}
+
+RunReport report_of(const Store& store, const RunRow& run, const Space& space) {
   RunReport report;
-  report.run = find_run(store, run);
-  const RunInfo& info = report.run.info;
-  const SourceTree files = files_of(store, report.run);
-  const Task task = load_task(files, info.task);
-  const Space space = make_space(files, task, known_to_space(info.device, info.target), info.target, info.family);
-  const std::vector<OutcomeRow> outcomes = store.outcomes(run);
+  report.run = run;
+  const std::vector<OutcomeRow> outcomes = store.outcomes(run.id);
   for (const OutcomeRow& outcome : outcomes) ++report.verdicts[outcome.verdict];
   report.milestones = milestones_of(outcomes);
   report.families = family_reports(space, outcomes);

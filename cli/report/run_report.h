@@ -69,5 +69,7 @@ PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes);
 
 /// Throws usage_error when there is no such run, or it was imported without its task's files.
 RunReport report_of(const Store& store, RunId run);
+/// The same where the run's space is there already.
+RunReport report_of(const Store& store, const RunRow& run, const Space& space);
 
 }  // namespace evo::cli

@@ -12,9 +12,15 @@ namespace {
 
 constexpr std::uint64_t kPlainEvery = 10;  // Evaluations between plain lines.
 
+constexpr std::size_t kRejections = 2;      // Below the live line.
+constexpr const char* kClear = "\r\x1b[J";  // From the beginning of the line to the end of the screen.
+
 /// Cut to the terminal: a live line that wraps cannot be overwritten.
 std::string fitted(std::string line, std::size_t columns) {
-  if (columns > 1 && line.size() > columns - 1) line.resize(columns - 1);
+  if (columns <= 1 || line.size() <= columns - 1) return line;
+  std::size_t end = columns - 1;
+  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;  // not within a character
+  line.resize(end);
   return line;
 }
 
@@ -28,17 +34,21 @@ double ProgressReport::elapsed_s() const {
 
 void ProgressReport::update(const SearchProgress& progress) {
   if (settings_.quiet || progress.answered == 0) return;
+  if (progress.last != nullptr && progress.last_evaluation != nullptr)
+    rejections_.add(progress.last_evaluation->verdict, progress.last_evaluation->reason, progress.last->genome.family,
+                    0);
   const bool recalled = progress.answered <= settings_.recalled;
   if (!recalled && !first_fresh_) first_fresh_ = Clock::now();
   const bool improved = progress.best_us && (!best_us_ || *progress.best_us < *best_us_);
   best_us_ = progress.best_us;
   if (recalled && progress.answered < settings_.recalled) return;
 
-  if (settings_.terminal.interactive) {
-    write_to_stderr(fmt::format("\r\x1b[K{}", fitted(line(progress), settings_.terminal.columns)));
-    live_line_open_ = true;
-  } else if (improved || progress.answered % kPlainEvery == 0) {
-    write_to_stderr(fmt::format("{}{}\n", line(progress), improved ? "  (new best)" : ""));
+  if (settings_.lines) {
+    if (improved || progress.answered % kPlainEvery == 0)
+      write_to_stderr(fmt::format("{}{}\n", line(progress), improved ? "  (new best)" : ""));
+  } else if (settings_.terminal.interactive) {
+    write_to_stderr(live_lines(progress));
+    live_lines_open_ = true;
   }
 }
 
@@ -48,8 +58,21 @@ void ProgressReport::say(const std::string& line) {
 }
 
 void ProgressReport::finish() {
-  if (live_line_open_) write_to_stderr("\r\x1b[K");
-  live_line_open_ = false;
+  if (live_lines_open_) write_to_stderr(kClear);
+  live_lines_open_ = false;
+}
+
+std::string ProgressReport::live_lines(const SearchProgress& progress) const {
+  const std::size_t columns = settings_.terminal.columns;
+  std::string text = kClear + fitted(line(progress), columns);
+  const std::vector<Rejection> last = rejections_.last(kRejections);
+  for (Rejection one : last) {
+    if (settings_.placed) one.reason = settings_.placed(one.reason);
+    std::string rejection = rejection_text(one);
+    rejection.pop_back();  // Its newline.
+    text += "\n" + styled(settings_.terminal, Style::dim, fitted(rejection, columns));
+  }
+  return last.empty() ? text : text + fmt::format("\x1b[{}A\r", last.size());
 }
 
 std::string ProgressReport::line(const SearchProgress& progress) const {

@@ -2,37 +2,45 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "cli/run/rejections.h"
 #include "cli/text/terminal.h"
 #include "engine/search/search.h"
 
 namespace evo::cli {
 
-/// Reports the progress of a search on standard error. A terminal gets one live line. Any other stream gets a line
-/// whenever the best improves, and one every few evaluations.
+/// Reports the progress of a search on standard error. A terminal gets a live line with the last reasons of rejections
+/// below it, any other stream nothing. Where lines are wanted, both get one whenever the best improves and one every
+/// few evaluations instead.
 class ProgressReport {
  public:
   struct Settings {
     Terminal terminal;
     bool quiet = false;
+    bool lines = false;
     bool modelled = false;
     std::uint64_t evaluations = 0;  ///< The run's limit; 0: none.
     std::optional<std::chrono::milliseconds> time_limit;
     std::uint64_t recalled = 0;  ///< Stored answers of a resumed run. They come first, and do not count for the rate.
+    std::function<std::string(const std::string&)> placed;  ///< Puts the author's places into a reason; may be empty.
   };
   explicit ProgressReport(Settings settings);
 
   void update(const SearchProgress& progress);
   /// Prints a line that stays, also in a quiet run.
   void say(const std::string& line);
-  /// Clears the live line, at the end of the search or when an error interrupts it.
+  /// Clears the live lines, at the end of the search or when an error interrupts it.
   void finish();
 
  private:
   double elapsed_s() const;
   std::string line(const SearchProgress& progress) const;
+  /// The line and those of the rejections, for a terminal. The cursor stays in the first, so that what others print
+  /// begins there.
+  std::string live_lines(const SearchProgress& progress) const;
   std::string time_left(const SearchProgress& progress) const;
 
   using Clock = std::chrono::steady_clock;
@@ -40,7 +48,8 @@ class ProgressReport {
   Clock::time_point started_;
   std::optional<Clock::time_point> first_fresh_;  ///< When the first answer that was not recalled came in.
   std::optional<double> best_us_;
-  bool live_line_open_ = false;
+  RejectionCounts rejections_;
+  bool live_lines_open_ = false;
 };
 
 }  // namespace evo::cli

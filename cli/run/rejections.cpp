@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <utility>
 
 #include "cli/check/closer_look.h"
 #include "cli/subject/restore.h"
@@ -66,16 +64,27 @@ std::string shortened(const std::string& reason) {
 
 }  // namespace
 
+void RejectionCounts::add(Verdict verdict, const std::string& reason, const std::string& family,
+                          CandidateId candidate) {
+  if (verdict == Verdict::valid || verdict == Verdict::duplicate) return;
+  const auto [found, fresh] = places_.try_emplace({verdict, kind_of(reason)}, rejections_.size());
+  if (fresh) rejections_.push_back({verdict, reason, family, 0, candidate});
+  ++rejections_[found->second].candidates;
+  std::erase(recent_, found->second);
+  recent_.push_back(found->second);
+}
+
+std::vector<Rejection> RejectionCounts::last(std::size_t most) const {
+  std::vector<Rejection> last;
+  for (auto place = recent_.rbegin(); place != recent_.rend() && last.size() < most; ++place)
+    last.push_back(rejections_[*place]);
+  return last;
+}
+
 std::vector<Rejection> rejections_of(const std::vector<OutcomeRow>& outcomes) {
-  std::vector<Rejection> rejections;
-  std::map<std::pair<Verdict, std::string>, std::size_t> known;
-  for (const OutcomeRow& outcome : outcomes) {
-    if (outcome.verdict == Verdict::valid || outcome.verdict == Verdict::duplicate) continue;
-    const auto [found, fresh] = known.try_emplace({outcome.verdict, kind_of(outcome.reason)}, rejections.size());
-    if (fresh) rejections.push_back({outcome.verdict, outcome.reason, outcome.genome.family, 0, outcome.candidate});
-    ++rejections[found->second].candidates;
-  }
-  return rejections;
+  RejectionCounts counts;
+  for (const OutcomeRow& one : outcomes) counts.add(one.verdict, one.reason, one.genome.family, one.candidate);
+  return counts.all();
 }
 
 void explain_first(std::vector<Rejection>& rejections, std::size_t most, const Store& store) {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/task/verdict.h"
@@ -21,6 +24,22 @@ struct Rejection {
   CandidateId first = 0;
   /// What a virtual GPU says of the first one: a wrong argument, or what the sanitiser finds.
   std::vector<std::string> findings = {};
+};
+
+/// Counts rejections by their reasons as candidates end.
+class RejectionCounts {
+ public:
+  /// Valid candidates and duplicates are no rejections.
+  void add(Verdict verdict, const std::string& reason, const std::string& family, CandidateId candidate);
+  /// In the order of their first candidates.
+  const std::vector<Rejection>& all() const { return rejections_; }
+  /// Those whose newest candidates came last, the last one first.
+  std::vector<Rejection> last(std::size_t most) const;
+
+ private:
+  std::vector<Rejection> rejections_;
+  std::map<std::pair<Verdict, std::string>, std::size_t> places_;  ///< By verdict and kind of reason.
+  std::vector<std::size_t> recent_;                                ///< Places, the last one at the end.
 };
 
 /// In the order of their first candidates. Duplicates are no rejections of their own.

@@ -48,7 +48,9 @@ struct RunRequest {
   std::string proposer_share = "25";
   std::string proposer_deadline = "10s";
   std::string profile;
+  std::optional<std::string> watch;  ///< The port; empty: a free one.
   bool quiet = false;
+  bool progress = false;
   bool json = false;
 };
 

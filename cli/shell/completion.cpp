@@ -37,6 +37,11 @@ bool takes_value(const CLI::Option* option) {
   return option != nullptr && option->get_items_expected_max() > 0;
 }
 
+/// Whether the word behind an option is another option, because the value may be left out.
+bool leaves_out_value(const CLI::Option* option, const std::string& word) {
+  return option != nullptr && option->get_expected_min() == 0 && word.starts_with('-');
+}
+
 const CLI::App* part_named(const CLI::App& command, const std::string& name) {
   const auto parts = command.get_subcommands([&](const CLI::App* part) { return part->get_name() == name; });
   return parts.empty() || name.empty() ? nullptr : parts.front();
@@ -45,6 +50,7 @@ const CLI::App* part_named(const CLI::App& command, const std::string& name) {
 Place place_of_last(const CLI::App& app, const std::vector<std::string>& words) {
   Place place{.command = &app, .word = words.back()};
   for (auto word = words.begin(); word + 1 != words.end(); ++word) {
+    if (leaves_out_value(place.option, *word)) place.option = nullptr;
     if (place.option != nullptr) {
       if (place.option->check_name("--templates")) place.templates = *word;
       place.option = nullptr;
@@ -61,6 +67,7 @@ Place place_of_last(const CLI::App& app, const std::vector<std::string>& words) 
       ++place.arguments;
     }
   }
+  if (leaves_out_value(place.option, place.word)) place.option = nullptr;
   const std::size_t equals = place.word.find('=');
   if (place.option == nullptr && !place.only_arguments && place.word.starts_with("--") && equals != std::string::npos) {
     place.option = place.command->get_option_no_throw(place.word.substr(0, equals));

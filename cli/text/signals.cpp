@@ -15,13 +15,17 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // A signal handler can reach nothing but globals.
 std::atomic<bool> interrupted{false};
+std::atomic<bool> on_terminal{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "used in a signal handler");
 
 void on_signal(int) {
   if (interrupted.exchange(true)) _exit(kInterrupted);
-  constexpr std::string_view kNotice = "\nevo: finishing what is in flight; Ctrl-C again stops at once\n";
+  constexpr std::string_view kClear = "\r\x1b[J";  // Live lines, and what the terminal shows of the key.
+  constexpr std::string_view kNotice = "evo: finishing what is in flight; Ctrl-C again stops at once\n";
   // If the notice cannot be written there is nothing to do about it.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kNotice.data(), kNotice.size());
+  [[maybe_unused]] ssize_t written = 0;
+  if (on_terminal) written = write(STDERR_FILENO, kClear.data(), kClear.size());
+  written = write(STDERR_FILENO, kNotice.data(), kNotice.size());
 }
 
 /// A signal that was ignored when evo started stays ignored, as nohup expects.
@@ -41,6 +45,7 @@ void handle_all(void (*handler)(int)) {
 
 InterruptGuard::InterruptGuard() {
   interrupted = false;
+  on_terminal = isatty(STDERR_FILENO) == 1;
   handle_all(on_signal);
 }
 

@@ -112,6 +112,10 @@ const fs::path& Store::path() const {
   return database_->path();
 }
 
+std::int64_t Store::version() const {
+  return database_->pragma("data_version");
+}
+
 RunId Store::begin_run(const RunInfo& info) {
   static const std::string kInsert = fmt::format(
       "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -56,6 +57,8 @@ class Store {
   /// changed.
   std::unique_ptr<Archive> archive(RunId run, EliteComparer compare = {});
 
+  /// Another number whenever another connection, of this process or another, has changed the database.
+  std::int64_t version() const;
   std::vector<RunRow> runs() const;  ///< Newest first.
   std::optional<RunRow> run(RunId run) const;
   std::vector<OutcomeRow> outcomes(RunId run) const;

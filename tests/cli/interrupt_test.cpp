@@ -8,7 +8,8 @@ using namespace evo::testing;
 namespace {
 
 /// Long enough that it cannot end by itself before the signal comes.
-const std::vector<std::string> kLongRun = {"run", "--task", "toy", "--device", "vgpu", "--evals", "52", "--seed", "1"};
+const std::vector<std::string> kLongRun = {"run",     "--task", "toy",    "--device", "vgpu",
+                                           "--evals", "52",     "--seed", "1",        "--progress"};
 
 ProcessOptions in(const Bench& bench) {
   return {.folder = bench.folder()};

@@ -158,6 +158,18 @@ void EvoProcess::wait_for_error_text(const std::string& text) {
   }
 }
 
+std::string EvoProcess::wait_for_line(const std::string& text) {
+  while (true) {
+    for (const std::string& stream : {outcome_.out, outcome_.err}) {
+      const std::size_t at = stream.find(text), end = stream.find('\n', at);
+      if (at == std::string::npos || end == std::string::npos) continue;
+      const std::size_t begin = stream.rfind('\n', at) + 1;  // npos + 1 is 0.
+      return stream.substr(begin, end - begin);
+    }
+    if (!read_some()) FAIL("evo ended without saying '" << text << "'; it said:\n" << outcome_.out << outcome_.err);
+  }
+}
+
 void EvoProcess::send(int signal) const {
   REQUIRE(kill(-pid_, signal) == 0);
 }

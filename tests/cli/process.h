@@ -40,8 +40,11 @@ class EvoProcess {
   /// Reads until standard error holds the text. Fails the test when the process ends or its deadline comes
   /// first.
   void wait_for_error_text(const std::string& text);
+  /// Reads until one of the streams holds a whole line that has the text, and returns the line. Fails as above.
+  std::string wait_for_line(const std::string& text);
   /// Sends a signal to the process and its children, as a terminal does.
   void send(int signal) const;
+  pid_t pid() const { return pid_; }
   /// Waits for the end.
   Outcome finish();
 

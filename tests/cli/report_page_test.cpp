@@ -12,6 +12,7 @@
 #include <set>
 
 #include "bench.h"
+#include "browser_check.h"
 #include "cli/report/best_so_far.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/templates.h"
@@ -103,18 +104,6 @@ Json genome_at(const Json& document, std::size_t row) {
     if (allele >= 0) genes[gene] = column["values"][static_cast<std::size_t>(allele)];
   }
   return {{"family", document["genomes"][family]["family"]}, {"genes", genes}};
-}
-
-/// What tests/cli/browser/check_report.py says; skips the test where it does.
-void check_in_browser(const std::filesystem::path& page) {
-  const std::string log = page.string() + ".log";
-  const std::string script = EVO_SOURCE_DIR "/tests/cli/browser/check_report.py";
-  const int status = std::system(fmt::format("timeout 240 '{}' '{}' > '{}' 2>&1", script, page.string(), log).c_str());
-  std::ifstream stream(log);
-  const std::string said{std::istreambuf_iterator<char>(stream), {}};
-  if (WEXITSTATUS(status) == 77) SKIP(said);
-  INFO(said);
-  CHECK(status == 0);
 }
 
 }  // namespace
@@ -362,13 +351,13 @@ TEST_CASE("the page works in a browser", "[long]") {
   REQUIRE(
       bench.evo({"report", "--task", "toy", "--predict", "6", "--rivals", "rivals.jsonl", "-o", "page.html"}).code ==
       0);
-  check_in_browser(bench / "page.html");
+  check_in_browser("check_report.py", {bench / "page.html"}, bench / "browser.log");
 }
 
 TEST_CASE("the page of a run without a valid candidate works in a browser", "[long]") {
   const Bench bench;
   write_page_without_valid_candidate(bench);
-  check_in_browser(bench / "page.html");
+  check_in_browser("check_report.py", {bench / "page.html"}, bench / "browser.log");
 }
 
 namespace {
@@ -449,5 +438,5 @@ TEST_CASE("a page of ten thousand candidates is smaller than 5 MB and works in a
   const Json document = page_document(bench, {"--db", "many.db"});
   CHECK(document["candidates"]["id"].size() == kMany);
   CHECK(document["lineage"]["nodes"].size() >= 100);
-  check_in_browser(bench / "page.html");
+  check_in_browser("check_report.py", {bench / "page.html"}, bench / "browser.log");
 }

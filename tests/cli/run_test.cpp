@@ -141,16 +141,54 @@ TEST_CASE("a run stops when its time is over") {
   CHECK(run["evaluation_limit"] == nullptr);
 }
 
-TEST_CASE("a terminal shows one live line and colour") {
+TEST_CASE("a terminal shows a live line and colour") {
   const Bench bench;
   write_toy_task(bench);
   const Outcome outcome = bench.evo(kToyRun, {.terminal = true});
   CHECK(outcome.code == 0);
-  CHECK(holds(outcome.err, "\r\x1b[K12/12 evaluated"));
+  CHECK(holds(outcome.err, "\r\x1b[J12/12 evaluated"));
   CHECK(holds(outcome.err, "valid, best "));
   CHECK_FALSE(holds(outcome.err, "(new best)"));
   // Standard output is no terminal here.
   CHECK_FALSE(holds(outcome.out, "\x1b["));
+}
+
+TEST_CASE("a terminal shows rate, best, time left and the last reasons of rejections, cut to its width") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  const Outcome outcome =
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "30", "--seed", "1"}, {.terminal = true});
+  CHECK(outcome.code == 0);
+  const std::size_t rejected = outcome.err.find("wrong_answer: ");
+  REQUIRE(rejected != std::string::npos);
+  const std::size_t begin = outcome.err.rfind("\r\x1b[J", rejected);
+  // Below the live line, in which the cursor stays: one reason, which is counted.
+  const std::string lines = outcome.err.substr(begin, outcome.err.find("\x1b[1A\r", begin) - begin);
+  CHECK(holds(lines, "/30 evaluated, "));
+  CHECK(holds(lines, "/min, "));
+  CHECK(holds(lines, " % valid"));
+  CHECK(holds(lines, " left\r\n"));
+  CHECK(holds(lines, "  1 wrong_answer: shape "));
+  CHECK(holds(outcome.err, "  2 wrong_answer: shape "));
+  // What stands at the end of the search is cleared.
+  CHECK(outcome.err.ends_with("\r\x1b[J"));
+}
+
+TEST_CASE("what is no terminal gets no progress, unless it is asked for") {
+  const Bench bench;
+  write_toy_task(bench);
+  const Outcome silent = bench.evo(kToyRun);
+  CHECK(silent.code == 0);
+  CHECK_FALSE(holds(silent.err, "evaluated"));
+  CHECK(holds(silent.err, "run 1: toy on vgpu"));
+  std::vector<std::string> logged = kToyRun;
+  logged.insert(logged.end(), {"--progress", "--db", "logged.db"});
+  const Outcome log = bench.evo(logged);
+  CHECK(holds(log.err, "(new best)\n"));
+  CHECK(holds(log.err, "10/12 evaluated, "));
+  CHECK_FALSE(holds(log.err, "\x1b"));
+  logged.push_back("--quiet");
+  CHECK(bench.evo(logged).code == 2);
 }
 
 TEST_CASE("a finished run that is resumed with a higher limit gives the results of a run with that limit") {

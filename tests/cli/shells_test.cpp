@@ -82,6 +82,10 @@ TEST_CASE("commands, their parts and the options that were not given yet are com
   CHECK(offered({"run", "--seed", "1", "--se"}) == Lines{"words", "--seed-from"});
   CHECK(offered({"run", "--seed=1", "--se"}) == Lines{"words", "--seed-from"});
   CHECK(offered({"show", "1", "--so"}) == Lines{"words", "--source"});
+  // The value of --watch may be left out.
+  CHECK(offered({"run", "--watch", "--se"}) == Lines{"words", "--seed", "--seed-from"});
+  CHECK(offered({"run", "--watch", "--seed", "1", "--se"}) == Lines{"words", "--seed-from"});
+  CHECK(offered({"run", "--watch", "80", "--se"}) == Lines{"words", "--seed", "--seed-from"});
   CHECK(offered({"complet"}) == Lines{"words", "completions"});
   CHECK(offered({"frobnicate", "x"}) == Lines{"words"});
   CHECK(run_evo({"complete"}).out == "words\n");

@@ -386,6 +386,23 @@ TEST_CASE("the newest self-test of a task hash on a kind of device is remembered
   CHECK(store.task_files(info.task_hash) == info.files);
 }
 
+TEST_CASE("a store's version changes when another connection has changed the database, and not otherwise") {
+  const TempFolder folder;
+  Store writer = Store::open(folder / "evo.db", Store::Mode::write);
+  const RunId run = writer.begin_run(run_info());
+  const Store reader = Store::open(folder / "evo.db", Store::Mode::read);
+  const std::int64_t before = reader.version();
+  CHECK(reader.runs().size() == 1);
+  CHECK(reader.version() == before);
+  writer.archive(run)->record(proposal(0), candidate(proposal(0), "a"), valid(10, "a"));
+  CHECK(reader.version() != before);
+  const std::int64_t recorded = reader.version();
+  CHECK(reader.run(run)->best_us == 10);
+  CHECK(reader.version() == recorded);
+  writer.finish_run(run, RunStatus::finished);
+  CHECK(reader.version() != recorded);
+}
+
 TEST_CASE("rows are there when the file is opened again") {
   const TempFolder folder;
   RunId run = 0;

@@ -1,10 +1,33 @@
 "use strict";
 // The data, elements, formats and tables that every section uses. Texts of the data reach the page as text nodes only.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const candidates = data.candidates;
-const candidateCount = candidates.id.length;
-const modelled = data.timing === "modelled";
+let data, candidates, candidateCount, modelled, best, verdictNames;
+let rowOf;  // A candidate's place in the columns, by its id.
+let placeInFamily;  // Of each candidate among those of its family: where its alleles stand in the family's columns.
+let lineageOf;  // The nodes of the tree, by their candidates.
+
+/** Makes a document what the page shows from the next drawing on. */
+function take(document) {
+  data = document;
+  candidates = data.candidates;
+  candidateCount = candidates.id.length;
+  modelled = data.timing === "modelled";
+  best = data.best;
+  verdictNames = data.verdicts.map(one => one.name);
+  rowOf = new Map(candidates.id.map((id, row) => [id, row]));
+  const members = data.genomes.map(() => 0);
+  placeInFamily = candidates.family.map(family => members[family]++);
+  lineageOf = new Map(data.lineage.nodes.map(node => [node.candidate, node]));
+}
+
+/** What the viewer has chosen: it outlasts a drawing. */
+const view = {
+  axis: "evaluation",  // Of the plots of candidates: or "seconds".
+  hidden: new Set(),   // Names of verdicts that are not shown.
+  run: "all",          // Or a run's place.
+  family: null,        // Its name; null: that of the fastest.
+  alleles: new Map(),  // By family: the allele that lines of the best fifty must have, by gene.
+};
 
 // --- elements
 
@@ -74,7 +97,6 @@ const stageOf = {
   impossible_time: "timed",
   harness_failed: "timed",
 };
-const verdictNames = data.verdicts.map(one => one.name);
 const stageClass = verdict => `stage-${stageOf[verdict] ?? "timed"}`;
 
 /** A colour of the style sheet in the theme that is shown now. */
@@ -88,16 +110,8 @@ function verdictLabel(verdict) {
 
 // --- candidates
 
-const rowOf = new Map(candidates.id.map((id, row) => [id, row]));
 const verdictOf = row => verdictNames[candidates.verdict[row]];
 const runOf = row => data.runs[candidates.run[row]];
-
-// The place of a candidate among those of its family: where its alleles stand in the family's columns.
-const placeInFamily = [];
-{
-  const members = data.genomes.map(() => 0);
-  for (const family of candidates.family) placeInFamily.push(members[family]++);
-}
 
 /** [gene, allele] of the active genes, by name. */
 function genesOf(row) {
@@ -123,7 +137,7 @@ function table(columns, rows, caption) {
 
 /** The numbers of a plot behind a fold, made when it is opened. `make` gives the table. */
 function numbersOf(name, make) {
-  const fold = el("details", {class: "numbers"}, el("summary", {}, `Numbers: ${name}`));
+  const fold = el("details", {class: "numbers", "data-key": name}, el("summary", {}, `Numbers: ${name}`));
   fold.addEventListener("toggle", () => {
     if (!fold.open) return;
     fold.querySelector(".scroll")?.remove();

@@ -1,6 +1,5 @@
 // One candidate in detail, and all of them over the run.
 
-const lineageOf = new Map(data.lineage.nodes.map(node => [node.candidate, node]));
 const textLines = numbers => numbers.map(number => data.lineage.lines[number]);
 
 /** A button that opens a candidate's details. */
@@ -68,7 +67,6 @@ const kMostTableRows = 200;
 const kMostReasons = 8;
 
 function candidateSection() {
-  const shown = {axis: "evaluation", verdicts: new Set(candidates.verdict), run: "all"};
   const verdictCounts = new Map();
   for (const verdict of candidates.verdict) verdictCounts.set(verdict, (verdictCounts.get(verdict) ?? 0) + 1);
   const present = [...verdictCounts.keys()].sort((a, b) => a - b);
@@ -78,14 +76,14 @@ function candidateSection() {
 
   let rows = [];
   const choose = () => {
-    const column = candidates[shown.axis];
-    rows = [...candidates.id.keys()].filter(row => shown.verdicts.has(candidates.verdict[row]) &&
-      (shown.run === "all" || candidates.run[row] === Number(shown.run)));
+    const column = candidates[view.axis];
+    rows = [...candidates.id.keys()].filter(row => !view.hidden.has(verdictOf(row)) &&
+      (view.run === "all" || candidates.run[row] === Number(view.run)));
     rows.sort((a, b) => column[a] - column[b]);
   };
   choose();
 
-  const xOf = row => candidates[shown.axis][row];
+  const xOf = row => candidates[view.axis][row];
   const xRange = () => {
     const last = rows.reduce((most, row) => Math.max(most, xOf(row)), 1);
     return [-last * 0.015, last * 1.015];
@@ -116,7 +114,7 @@ function candidateSection() {
     build: () => ({
       options: {
         scales: {x: linearScale(...xRange()), y: logScale(...roomy(latencies().map(row => candidates.latency_us[row])))},
-        axes: [axis(2, "", shown.axis === "seconds" ? tickDuration : grouped, 90),
+        axes: [axis(2, "", view.axis === "seconds" ? tickDuration : grouped, 90),
                axis(3, "latency, µs", plainNumber, 34)],
         series: [{}, dots(colour("stage-valid"), size())],
       },
@@ -143,8 +141,8 @@ function candidateSection() {
           options: {
             padding: [4, 24, 0, 0],
             scales: {x: linearScale(...xRange()), y: {range: heights, time: false}},
-            axes: [axis(2, shown.axis === "seconds" ? "time since the run began" : "evaluation",
-                        shown.axis === "seconds" ? tickDuration : grouped, 90),
+            axes: [axis(2, view.axis === "seconds" ? "time since the run began" : "evaluation",
+                        view.axis === "seconds" ? tickDuration : grouped, 90),
                    {...axis(3, narrow ? "" : " ", () => ""), splits: () => lanes.map((_, i) => i),
                     values: () => lanes.map(verdict => grouped(verdictCounts.get(verdict)))}],
             series: [{}, ...stages.map(stage => dots(colour(stage), size()))],
@@ -164,29 +162,33 @@ function candidateSection() {
   const count = el("output", {class: "count", role: "status"});
   const update = () => {
     choose();
-    count.textContent = `${grouped(rows.length)} of ${grouped(candidateCount)} shown`;
+    say();
     latencyPlot.draw();
     lanePlot?.draw();
     const open = figure.querySelector("details.numbers[open]");
     if (open) open.dispatchEvent(new Event("toggle"));
   };
-  count.textContent = `${grouped(candidateCount)} shown`;
+  const say = () => {
+    count.textContent = rows.length === candidateCount ? `${grouped(candidateCount)} shown`
+      : `${grouped(rows.length)} of ${grouped(candidateCount)} shown`;
+  };
+  say();
   at("candidate-filters").append(...[
-    choice("axis", "Over", [["evaluation", "evaluations"], ["seconds", "time"]], shown.axis, value => {
-      shown.axis = value;
+    choice("axis", "Over", [["evaluation", "evaluations"], ["seconds", "time"]], view.axis, value => {
+      view.axis = value;
       update();
     }),
     el("fieldset", {class: "choice"}, el("legend", {}, "Verdicts"), present.map(verdict => el("label", {},
-      el("input", {type: "checkbox", name: "verdict", value: verdictNames[verdict], checked: true, onchange: event => {
-        if (event.target.checked) shown.verdicts.add(verdict);
-        else shown.verdicts.delete(verdict);
+      el("input", {type: "checkbox", name: "verdict", value: verdictNames[verdict], checked: !view.hidden.has(verdictNames[verdict]), onchange: event => {
+        if (event.target.checked) view.hidden.delete(verdictNames[verdict]);
+        else view.hidden.add(verdictNames[verdict]);
         update();
       }}), verdictLabel(verdictNames[verdict]), el("small", {}, grouped(verdictCounts.get(verdict)))))),
     data.runs.length > 1 ? el("label", {class: "choice"}, el("span", {class: "legend-text"}, "Run "),
       el("select", {name: "run", onchange: event => {
-        shown.run = event.target.value;
+        view.run = event.target.value;
         update();
-      }}, el("option", {value: "all"}, "all"), data.runs.map((run, i) => el("option", {value: i}, `${run.id} (seed ${run.seed})`)))) : null,
+      }}, el("option", {value: "all"}, "all"), data.runs.map((run, i) => el("option", {value: i, selected: view.run === String(i)}, `${run.id} (seed ${run.seed})`)))) : null,
     count].filter(part => part));
 
   // The funnel: what is left after each step.

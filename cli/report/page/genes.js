@@ -30,7 +30,7 @@ function geneTables(family) {
     caption);
   const rest = genes.slice(kShownGenes);
   return [some(genes.slice(0, kShownGenes), `The most important genes of ${family.family}`),
-    rest.length === 0 ? null : el("details", {class: "more"}, el("summary", {}, plural(rest.length, "less important gene")),
+    rest.length === 0 ? null : el("details", {class: "more", "data-key": "less important genes"}, el("summary", {}, plural(rest.length, "less important gene")),
       some(rest, `Less important genes of ${family.family}`))].filter(one => one);
 }
 
@@ -79,7 +79,10 @@ function parallelCoordinates(family) {
   const latencies = rows.map(row => candidates.latency_us[row]);
   const low = latencies[0], high = latencies[latencies.length - 1];
   const latencyY = us => top + height - (high > low ? (Math.log(us / low) / Math.log(high / low)) * height : 0);
-  const chosen = new Map();  // gene -> allele
+  const kept = view.alleles.get(family.family) ?? new Map();
+  const chosen = new Map([...kept].filter(([gene, allele]) =>
+    columns.some(column => column.title === gene && column.values.includes(allele))));
+  view.alleles.set(family.family, chosen);
 
   const lines = rows.map((row, i) => {
     const places = columns.map((column, c) => [x(c), y(c, genesByRow[i].get(column.title))]);
@@ -103,7 +106,8 @@ function parallelCoordinates(family) {
   };
   const alleleLabel = (column, i, value) => {
     const text = value === undefined ? "absent" : String(value);
-    const mark = el("g", {class: "allele-label", role: "button", tabindex: "0", "aria-pressed": "false",
+    const mark = el("g", {class: "allele-label", role: "button", tabindex: "0",
+      "aria-pressed": String(chosen.has(column.title) && chosen.get(column.title) === value),
       "aria-label": `${column.title} ${text}`, transform: `translate(${x(i)}, ${y(i, value)})`},
       el("rect", {x: -4, y: -9, width: Math.max(24, text.length * 7.2 + 10), height: 18, rx: 4}),
       el("circle", {r: 3}), el("text", {x: 8, y: 4}, text));
@@ -155,9 +159,13 @@ function geneSection() {
     at("parallel-about").textContent = "No candidate was evaluated.";
     return;
   }
+  const shown = families.find(family => family.family === view.family) ?? families[0];
   if (families.length > 1)
     at("family-choice").append(choice("family", "Family",
       families.map(family => [family.family, `${family.family} (${family.valid} valid of ${family.tried})`]),
-      families[0].family, name => show(families.find(family => family.family === name))));
-  show(families[0]);
+      shown.family, name => {
+        view.family = name;
+        show(families.find(family => family.family === name));
+      }));
+  show(shown);
 }

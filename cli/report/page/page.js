@@ -1,6 +1,5 @@
 // The sections in their order, and the start.
 
-const best = data.best;
 const kMostRivals = 4;  // The fastest; more lines would hide each other.
 
 // --- the first screen
@@ -87,9 +86,10 @@ function answers() {
   at("subject").append(
     el("span", {class: `tag ${data.timing}`}, data.timing), ` ${data.objective} · ${plural(data.runs.length, "run")} · `,
     `${plural(evaluated, "candidate")}`);
-  at("made").textContent = `Made by evo ${data.evo}. The page needs no network.`;
+  at("made").textContent = `Made by evo ${data.evo}.${data.live ? "" : " The page needs no network."}`;
   if (best === null) {
-    at("answers").append(el("p", {class: "answer"}, "No candidate was valid. ",
+    at("answers").append(el("p", {class: "answer"},
+      data.live?.running ? "No candidate is valid yet. " : "No candidate was valid. ",
       el("a", {href: "#candidates"}, "Why they were rejected")));
     return;
   }
@@ -301,15 +301,23 @@ function environmentSection() {
     at("questions").append(el("h3", {}, "Open questions"), el("ul", {}, data.questions.map(question => el("li", {}, question))));
 }
 
-answers();
-bestPlot("best-by-evaluations", data.by_evaluations, "Over evaluations", "evaluations", value => grouped(Math.round(value)));
-bestPlot("best-by-seconds", data.by_seconds, "Over time", "time since the run began", tickDuration);
-candidateSection();
-frontSection();
-floorSection();
-geneSection();
-lineageSection();
-predictionSection();
-phaseSection();
-environmentSection();
+/** Draws every section from the data. */
+function drawPage() {
+  removePlots();
+  for (const holder of document.querySelectorAll("[data-drawn]")) holder.replaceChildren();
+  answers();
+  bestPlot("best-by-evaluations", data.by_evaluations, "Over evaluations", "evaluations", value => grouped(Math.round(value)));
+  bestPlot("best-by-seconds", data.by_seconds, "Over time", "time since the run began", tickDuration);
+  candidateSection();
+  frontSection();
+  floorSection();
+  geneSection();
+  lineageSection();
+  predictionSection();
+  phaseSection();
+  environmentSection();
+}
+
+take(JSON.parse(at("data").textContent));
+drawPage();
 document.documentElement.dataset.ready = "";

@@ -2,6 +2,10 @@
 
 const plots = [];
 
+function removePlots() {
+  for (const plot of plots.splice(0)) plot.uplot?.destroy();
+}
+
 const kTimeSteps = [15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200, 86400];
 
 /** Round numbers in [low, high], at most about `most`. */
@@ -91,7 +95,7 @@ class Plot {
   constructor(figure, spec) {
     this.figure = figure;
     this.spec = spec;
-    this.canvas = el("div", {class: "canvas", role: "img", "aria-label": `${spec.title}. ${spec.summary}`});
+    this.canvas = el("div", {class: "canvas", role: "img", "aria-label": `${spec.title}. ${spec.summary}`, "data-key": spec.title});
     if (spec.points) {
       this.canvas.setAttribute("role", "application");
       this.canvas.setAttribute("tabindex", "0");

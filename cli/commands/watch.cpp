@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands/commands.h"
+#include "cli/report/run_choice.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/signals.h"
+#include "cli/watch/page_server.h"
+#include "cli/watch/run_follower.h"
+#include "cli/watch/watch_process.h"
+
+namespace evo::cli {
+namespace {
+
+struct WatchRequest {
+  RunChoice choice;
+  std::string port;
+  std::string database = kDefaultDatabase;
+};
+
+int watch(const WatchRequest& request) {
+  const InterruptGuard interrupt;
+  const std::uint16_t port = parse_port("--port", request.port);
+  const Store store = Store::open(request.database, Store::Mode::read);
+  PageServer server(port);
+  RunFollower follower(store, request.choice, server);
+  fmt::print("{}\n", server.address());
+  std::fflush(stdout);
+  follower.follow([&] { return interrupt.requested().load(); });
+  return kDone;
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, Invocation& invocation) {
+  auto request = std::make_shared<WatchRequest>();
+  CLI::App* command = app.add_subcommand(
+      "watch", "The page of `evo report`, live: for browsers of this machine, of a run that goes on or is over");
+  CLI::Option* runs =
+      command->add_option("RUN", request->choice.runs, "The runs' numbers (default: always the newest)")->type_name("");
+  command->add_option("--task", request->choice.task, "All runs that compete with the newest of this task")
+      ->type_name("TASK")
+      ->excludes(runs);
+  command->add_option("--port", request->port, "The port to serve it on (default: a free one)")->type_name("PORT");
+  add_database_option(*command, request->database);
+  command->footer(
+      "It prints the address, which nobody can guess, and serves the page until Ctrl-C. Nothing can be changed through "
+      "it (docs/watch.md). evo run --watch does it for the run that it starts.");
+  command->callback([request, &invocation] { invocation.action = [request] { return watch(*request); }; });
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "cli/report/page_data.h"
+#include "cli/report/run_choice.h"
+#include "cli/watch/page_server.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// Shows the page of runs on a server, as `evo report` writes it, and keeps it right while viewers look. The database
+/// is only read. Nothing is done while nobody looks, and making pages takes at most a fifth of one core, at a low
+/// priority. The choice of runs is made anew for each page, so that those which begin later are taken in.
+class RunFollower {
+ public:
+  /// Shows the first page. Throws what chosen_runs, page_data and report_page throw. What goes wrong later is told to
+  /// the viewers. All three must outlive this object.
+  RunFollower(const Store& store, const RunChoice& choice, PageServer& server);
+  /// Until `stop` says true, which is asked a few times a second. Viewers then get the last page.
+  void follow(const std::function<bool()>& stop);
+
+ private:
+  void make();
+  void refresh();
+  std::string state() const;
+
+  const Store& store_;
+  const RunChoice& choice_;
+  PageServer& server_;
+  ServedPage page_;
+  PageSpace space_;
+  std::int64_t version_ = 0;  ///< Of the store, when the page was made.
+  std::uint64_t revision_ = 0;
+  bool running_ = false;
+  std::string problem_;                             ///< Why the page is not of that version.
+  std::chrono::steady_clock::time_point earliest_;  ///< No page is made before.
+};
+
+}  // namespace evo::cli
