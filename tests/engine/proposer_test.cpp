@@ -66,7 +66,7 @@ TEST_CASE("a proposer makes no more than its share of the proposals, and the str
   for (std::int64_t y = 0; y < 3; ++y) script.push_back({at_point(3, y), {0}});
   Scripted proposer(script);
   ProposedTemplates none = no_templates();
-  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
+  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, {0.25}, none, {});
   const auto proposals = drive(*strategy, 100);
   REQUIRE(proposals.size() == space.size());
   for (std::size_t i = 0; i < proposals.size(); ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("illegal proposals, repeated ones and unknown parents are refused with
   Scripted proposer(
       {{at_point(3, 3), {}}, {at_point(0, 0), {}}, {at_point(3, 2), {77}}, {{"g", {}}, {}}, {at_point(3, 2), {}}});
   ProposedTemplates none = no_templates();
-  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
+  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, {0.25}, none, {});
   const auto proposals = drive(*strategy, 4);
   CHECK(proposals[3].op == "proposer");
   CHECK(proposals[3].genome == at_point(3, 2));
@@ -97,16 +97,17 @@ TEST_CASE("a resumed search uses the recorded proposals without asking the propo
   const Space space({kPlane}, {}, {});
   Scripted proposer({{at_point(3, 1), {}}, {at_point(3, 2), {}}, {at_point(2, 3), {}}});
   ProposedTemplates none = no_templates();
-  const auto whole = drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, 0.25, none, {}), 12);
+  const auto whole = drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, {0.25}, none, {}), 12);
   RecordedProposals recorded{10, {{3, whole[3].genome}, {7, whole[7].genome}}};
   Scripted later({{at_point(2, 3), {}}});
-  const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, 0.25, none, recorded);
+  const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, {0.25}, none, recorded);
   const auto resumed = drive(*strategy, 10);
   CHECK(later.asked == 0);
   for (std::size_t i = 0; i < 10; ++i) CHECK(resumed[i].genome == whole[i].genome);
   drive(*strategy, 2);
   CHECK(later.asked > 0);
-  const auto alone = drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, 0.25, none, recorded), 12);
+  const auto alone =
+      drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, {0.25}, none, recorded), 12);
   for (std::size_t i = 0; i < 10; ++i) CHECK(alone[i].genome == whole[i].genome);
 }
 
@@ -245,7 +246,7 @@ TEST_CASE("results from outside its space do not change what a strategy proposes
                      {scaled_by("vectored"), {}, scale.allele("vectored", "// another\n")}});
   const auto alone = drive(*make_strategy("genetic", scale.space, 5), 9);
   const auto strategy =
-      make_proposed(make_strategy("genetic", scale.space, 5), scale.space, &proposer, 0.25, scale.templates, {});
+      make_proposed(make_strategy("genetic", scale.space, 5), scale.space, &proposer, {0.25}, scale.templates, {});
   const auto proposals = drive(*strategy, 11);
   REQUIRE(proposals.size() == std::min<std::size_t>(11, alone.size() + 2));
   CHECK(proposals[3].genome == scaled_by("vectored"));
@@ -271,7 +272,7 @@ TEST_CASE("a resumed search restores the alleles and sources of a proposer") {
   ScaleProposals scale;
   const SourceTree files = scale.allele("vectored", "// mine\n");
   scale.templates.restore(files);
-  const auto strategy = make_proposed(make_strategy("random", scale.space, 5), scale.space, nullptr, 0.25,
+  const auto strategy = make_proposed(make_strategy("random", scale.space, 5), scale.space, nullptr, {0.25},
                                       scale.templates, {4, {{3, scaled_by("vectored")}}});
   const auto proposals = drive(*strategy, 4);
   CHECK(proposals.at(3).genome == scaled_by("vectored"));
