@@ -9,6 +9,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/model/profile_report.h"
+#include "cli/report/lessons.h"
+#include "cli/report/run_report.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
@@ -39,7 +41,16 @@ struct ShowRequest : EntryRequest {
 struct Words {
   std::vector<NoteRow> notes;
   std::optional<ExchangeRecord> exchange;
+  std::vector<std::string> lessons;  ///< Of the runs of its task.
 };
+
+/// Of a candidate's ranking. A run that was imported without its task's files teaches nothing.
+std::vector<std::string> lessons_about(const Store& store, const CandidateRow& row, const RunRow& run) {
+  constexpr std::size_t kShownRuns = 5;  // more would be slow to read
+  if (store.task_files(run.info.task_hash).empty()) return {};
+  const Lessons lessons = lessons_of(store, run.info, std::nullopt, space_of_run(store, run), kShownRuns);
+  return lesson_lines(lessons, row.genome);
+}
 
 std::string exchange_text(const ExchangeRecord& exchange, CandidateId id) {
   return fmt::format("{}: {} tokens asked, {} answered{}, {:.1f} s (evo show {} --exchange prints both)",
@@ -177,6 +188,8 @@ std::string summary_text(const CandidateRow& row, const RunRow& run, const Words
   }
   if (const std::string bounds = bounds_text(row.evaluation.profiles); !bounds.empty()) text += '\n' + bounds;
   if (!row.evaluation.sass_summary.empty()) text += '\n' + row.evaluation.sass_summary + '\n';
+  if (!words.lessons.empty()) text += styled(terminal, Style::bold, "lessons of the latest runs") + '\n';
+  for (const std::string& lesson : words.lessons) text += fmt::format("  - {}\n", lesson);
   return text;
 }
 
@@ -237,6 +250,7 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, cons
   json["notes"] = Json::array();
   for (const NoteRow& note : words.notes) json["notes"].push_back({{"at", note.at}, {"text", note.text}});
   json["exchange"] = exchange_json(words.exchange);
+  json["lessons"] = words.lessons;
   json["parents"] = candidate.parents;
   json["genome"] = genome_json(candidate.genome);
   json["self_consistent"] = self_consistent;
@@ -260,7 +274,7 @@ int show(const ShowRequest& request) {
   const CandidateRow row = find_candidate(store, id);
   const RunRow run = find_run(store, row.run);
   const bool self_consistent = is_self_consistent(store, run.info.task, run.info.task_hash);
-  const Words words{store.notes_of_candidate(id), store.exchange_of(id)};
+  const Words words{store.notes_of_candidate(id), store.exchange_of(id), lessons_about(store, row, run)};
   std::string text;
   if (request.json)
     text = show_document(row, run, words, self_consistent);

@@ -26,11 +26,22 @@ bool same_ranking(const RunInfo& a, const RunInfo& b) {
   return a.task == b.task && a.objective == b.objective && device_key(a.device) == device_key(b.device);
 }
 
-/// "tile_k (45 % of the differences): 64 is best; 32 1.31x slower; 128 never valid"; empty: it makes no difference.
-std::string effect_line(const FamilyReport& family, const GeneWorth& gene) {
+/// The allele with the best latency; null: none was valid.
+const AlleleWorth* best_allele(const GeneWorth& gene) {
   const AlleleWorth* best = nullptr;
   for (const AlleleWorth& allele : gene.alleles)
     if (allele.best_us && (best == nullptr || *allele.best_us < *best->best_us)) best = &allele;
+  return best;
+}
+
+std::string failure_line(const Rejection& rejection) {
+  return fmt::format("{}: {} were {}: {}", rejection.family, rejection.candidates, name_of(rejection.verdict),
+                     rejection.reason);
+}
+
+/// "tile_k (45 % of the differences): 64 is best; 32 1.31x slower; 128 never valid"; empty: it makes no difference.
+std::string effect_line(const FamilyReport& family, const GeneWorth& gene) {
+  const AlleleWorth* best = best_allele(gene);
   if (best == nullptr || gene.importance <= 0) return "";
   std::string others;
   for (const AlleleWorth& allele : gene.alleles) {
@@ -73,12 +84,13 @@ void add_notes(const Store& store, RunId run, const std::vector<OutcomeRow>& out
 
 }  // namespace
 
-Lessons lessons_of(const Store& store, const RunInfo& of, std::optional<RunId> except, const Space& space) {
+Lessons lessons_of(const Store& store, const RunInfo& of, std::optional<RunId> except, const Space& space,
+                   std::size_t most_runs) {
   Lessons lessons;
   std::vector<OutcomeRow> all;
   for (const RunRow& run : store.runs()) {
     if (run.id == except || run.evaluated == 0 || !same_ranking(run.info, of)) continue;
-    if (lessons.runs.size() == kMostRuns) break;
+    if (lessons.runs.size() == most_runs) break;
     lessons.runs.push_back(run.id);
     std::vector<OutcomeRow> outcomes = store.outcomes(run.id);
     add_notes(store, run.id, outcomes, lessons);
@@ -106,12 +118,34 @@ std::vector<std::string> lesson_lines(const Lessons& lessons) {
     }
   }
   for (std::size_t i = 0; i < std::min(kFailures, lessons.rejections.size()); ++i) {
-    const Rejection& rejection = lessons.rejections[i];
-    lines.push_back(lesson(fmt::format("{}: {} were {}: {}", rejection.family, rejection.candidates,
-                                       name_of(rejection.verdict), rejection.reason)));
+    lines.push_back(lesson(failure_line(lessons.rejections[i])));
   }
   for (std::size_t i = 0; i < std::min(kNotes, lessons.notes.size()); ++i)
     lines.push_back(lesson(note_line(lessons.notes[i])));
+  return lines;
+}
+
+std::vector<std::string> lesson_lines(const Lessons& lessons, const Genome& genome) {
+  std::vector<std::string> lines;
+  for (const FamilyReport& family : lessons.families) {
+    if (family.family != genome.family) continue;
+    for (const GeneWorth& gene : family.genes) {
+      const AlleleWorth* best = best_allele(gene);
+      const auto own = genome.genes.find(gene.gene);
+      if (best == nullptr || own == genome.genes.end() || own->second == best->allele || lines.size() == kEffects)
+        continue;
+      const auto worth = std::ranges::find(gene.alleles, own->second, &AlleleWorth::allele);
+      if (worth == gene.alleles.end() || !worth->best_us || *worth->best_us < kClearlySlower * *best->best_us) continue;
+      lines.push_back(lesson(fmt::format("{} {} is {:.2f}x slower than {} at best ({} of the differences)", gene.gene,
+                                         expr::to_string(own->second), *worth->best_us / *best->best_us,
+                                         expr::to_string(best->allele), percent(gene.importance))));
+    }
+  }
+  std::size_t failures = 0;
+  for (const Rejection& rejection : lessons.rejections) {
+    if (rejection.family != genome.family || failures++ == 3) continue;
+    lines.push_back(lesson(failure_line(rejection)));
+  }
   return lines;
 }
 

@@ -34,12 +34,17 @@ struct Lessons {
   std::vector<NotedCandidate> notes;   ///< The newest first.
 };
 
-/// Of the runs of the task of `of` on its model of device and for its objective, also with other versions of the task's
-/// files, but `except`. Of genomes of other versions those count for genes that are in `space`.
-Lessons lessons_of(const Store& store, const RunInfo& of, std::optional<RunId> except, const Space& space);
+/// Of the newest runs, at most `most_runs`, of the task of `of` on its model of device and for its objective, also with
+/// other versions of the task's files, but `except`. Of genomes of other versions those count for genes that are in
+/// `space`.
+Lessons lessons_of(const Store& store, const RunInfo& of, std::optional<RunId> except, const Space& space,
+                   std::size_t most_runs = 20);
 
 /// A sentence each: gene effects, failures, notes; the most useful first within each.
 std::vector<std::string> lesson_lines(const Lessons& lessons);
+
+/// The same about a genome: where its alleles are not the best ones, and how its family failed. Without notes.
+std::vector<std::string> lesson_lines(const Lessons& lessons, const Genome& genome);
 
 nlohmann::ordered_json lessons_json(const Lessons& lessons);
 

@@ -165,13 +165,17 @@ PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes) {
   return sums;
 }
 
+Space space_of_run(const Store& store, const RunRow& run) {
+  const RunInfo& info = run.info;
+  const SourceTree files = files_of(store, run);
+  const Task task = load_task(files, info.task);
+  return make_space(files, task, known_to_space(info.device, info.target), info.target, info.family);
+}
+
 RunReport report_of(const Store& store, RunId run) {
   RunReport report;
   report.run = find_run(store, run);
-  const RunInfo& info = report.run.info;
-  const SourceTree files = files_of(store, report.run);
-  const Task task = load_task(files, info.task);
-  const Space space = make_space(files, task, known_to_space(info.device, info.target), info.target, info.family);
+  const Space space = space_of_run(store, report.run);
   const std::vector<OutcomeRow> outcomes = store.outcomes(run);
   for (const OutcomeRow& outcome : outcomes) ++report.verdicts[outcome.verdict];
   report.milestones = milestones_of(outcomes);
@@ -179,6 +183,8 @@ RunReport report_of(const Store& store, RunId run) {
   report.rejections = rejections_of(outcomes);
   report.phases = phase_sums(outcomes);
   report.notes = notes_of(outcomes);
+  report.peoples_notes = store.notes_of_run(run);
+  report.exchanges = store.exchange_sums(run);
   report.questions = questions_of(report, space, outcomes);
   return report;
 }

@@ -169,6 +169,63 @@ TEST_CASE("a source with a plan becomes a new family, named after its content") 
   CHECK(source_files("scale", "// another\n", kPlan).genome.family != source.genome.family);
 }
 
+TEST_CASE("a patch becomes a family of its own that has the genome's alleles alone") {
+  ScaleProposals scale;
+  const std::string& kernel = scale.tree.at("scale/plain/kernel.cu");
+  const std::string line = kernel.substr(0, kernel.find('\n') + 1);
+  REQUIRE(kernel.find(line, 1) == std::string::npos);
+  const Genome genome = scaled_by("plain", 2);
+  const ProposedFiles patch =
+      patched_files(scale.tree, "scale", genome, {{"kernel.cu", line, line + "// patched for ${vector}\n"}});
+  CHECK(patch.genome.family.starts_with("patch_"));
+  CHECK(patch.genome.genes == genome.genes);
+  scale.templates.admit(patch.genome, patch.files);
+  const Candidate patched = scale.templates.build(patch.genome);
+  const Candidate before =
+      make_candidate(scale.tree, scale.task, scale.space.family("plain"), genome, scale.target, scale.facts);
+  CHECK(patched.programs.at(0).source.find("// patched for 2\n") != std::string::npos);
+  CHECK(patched.programs.at(0).plans.at("small").launches.at(0).grid ==
+        before.programs.at(0).plans.at("small").launches.at(0).grid);
+  CHECK(patched.files == patch.files);
+  for (const auto& [path, text] : patch.files) CHECK(!path.ends_with("/vector.cu"));
+  // Another genome of it is not legal, and a patch of the patch is.
+  Genome other = patch.genome;
+  other.genes["vector"] = number(1);
+  CHECK(complaint_of([&] { scale.templates.admit(other, {}); }).find("vector cannot be") != std::string::npos);
+  const ProposedFiles again = patched_files(scale.templates.all_files(), "scale", patch.genome,
+                                            {{"kernel.cu", "// patched for", "// again for"}});
+  CHECK(again.genome.family != patch.genome.family);
+}
+
+TEST_CASE("a patch that does not fit, leaves its family or changes the plan is refused") {
+  ScaleProposals scale;
+  const auto refusal = [&](const std::string& file, const std::string& find) {
+    return complaint_of([&] { patched_files(scale.tree, "scale", scaled_by("plain"), {{file, find, "x"}}); });
+  };
+  CHECK(refusal("kernel.cu", "not there").find("does not hold 'not there'") != std::string::npos);
+  CHECK(refusal("../task.json", "scale").find("there is no file") != std::string::npos);
+  CHECK(refusal("family.json", "plain").find("cannot change family.json") != std::string::npos);
+  CHECK(complaint_of([&] { patched_files(scale.tree, "scale", scaled_by("plain"), {}); }) == "its patch has no edits");
+  CHECK(complaint_of([&] {
+          patched_files(scale.tree, "scale", {"none", {}}, {{"kernel.cu", "a", "b"}});
+        }).find("no family 'none'") != std::string::npos);
+}
+
+TEST_CASE("an allele or a kernel that is nearly another is refused, and the message names the other") {
+  ScaleProposals scale;
+  scale.templates.admit(scaled_by("quick"), scale.allele("quick", "int a = ${vector}; // mine\n"));
+  CHECK(complaint_of([&] {
+          scale.templates.admit(scaled_by("quicker"), scale.allele("quicker", "int  b = ${vector};\n"));
+        }) == "scale/plain/store/quicker.cu is scale/plain/store/quick.cu but for comments, blanks and names");
+  const ProposedFiles source = source_files("scale", "int kernel_for = ${M};\n", kPlan);
+  scale.templates.admit(source.genome, source.files);
+  const ProposedFiles renamed = source_files("scale", "int  renamed = ${M}; // mine\n", kPlan);
+  CHECK(complaint_of([&] { scale.templates.admit(renamed.genome, renamed.files); }).find(source.genome.family) !=
+        std::string::npos);
+  const ProposedFiles other = source_files("scale", "int renamed = ${M} + 1;\n", kPlan);
+  scale.templates.admit(other.genome, other.files);
+}
+
 TEST_CASE("a malformed text or plan of a proposer is refused in one line and adds nothing") {
   ScaleProposals scale;
   const auto refusal = [&](const Genome& genome, const SourceTree& files) {
