@@ -8,7 +8,6 @@
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "engine/base/error.h"
-#include "engine/base/text.h"
 
 namespace evo::cli {
 namespace {
@@ -21,13 +20,19 @@ struct NoteRequest {
   std::string database = kDefaultDatabase;
 };
 
+std::string without_blanks_around(const std::string& text) {
+  constexpr const char* kBlanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
 int note(const NoteRequest& request) {
   const CandidateId id = parse_id("candidate", request.id);
-  const std::string_view text = trim(request.text);
+  const std::string text = without_blanks_around(request.text);
   if (text.empty()) throw usage_error("the note is empty: evo note ID \"what you learned of this candidate\"");
   if (text.size() > kLongestPersonsNote)
     throw usage_error(fmt::format("the note has {} bytes: at most {}", text.size(), kLongestPersonsNote));
-  Store::open(request.database, Store::Mode::change).add_note(id, std::string(text));
+  Store::open(request.database, Store::Mode::change).add_note(id, text);
   fmt::print("noted; evo show {} prints it, later runs of the task give it to proposers\n", id);
   return kDone;
 }

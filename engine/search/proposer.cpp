@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/search/share_bandit.h"
 
 namespace evo {
 namespace {

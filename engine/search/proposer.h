@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/search/proposed_templates.h"
+#include "engine/search/share_bandit.h"
 #include "engine/strategy/strategy.h"
 
 namespace evo {
@@ -20,13 +21,6 @@ struct Proposed {
   std::string note = {};               ///< Why it was proposed, in the proposer's words.
   /// The exchange with a language model that it comes from, as the archive numbers them; 0: none.
   std::int64_t exchange = 0;
-};
-
-/// How much of the evaluations may be a proposer's, from 0 to 1. Where the ends differ, what its proposals bring
-/// decides (engine/search/share_bandit.h).
-struct ProposerShare {
-  double most = 0;
-  double least = most;
 };
 
 /// A second source of genomes besides the strategy. Implementations: a process that speaks JSON, fakes.

@@ -1,8 +1,13 @@
 #pragma once
 
-#include "engine/search/proposer.h"
-
 namespace evo {
+
+/// How much of the evaluations may be a proposer's, from 0 to 1. Where the ends differ, what its proposals bring
+/// decides (engine/search/share_bandit.h).
+struct ProposerShare {
+  double most = 0;
+  double least = most;
+};
 
 /// Decides how much of a search's evaluations a second source of genomes gets. Each answer is a draw of its source,
 /// which brought something or did not. The share lies between the two ends by the probability that the second source

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "engine/search/proposer.h"
 #include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"
 
