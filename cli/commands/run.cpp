@@ -81,8 +81,12 @@ struct ProfileWish {
   bool elites = false;      ///< Of the run's elites, once it has ended.
 };
 
+/// A language model is told what bounds the elites: modelled counters cost nothing, measured ones another run of the
+/// kernel.
 ProfileWish profile_wish(const RunRequest& request, const DeviceInfo& device) {
-  if (request.profile.empty()) return {.elites = !kind_named(device.kind).modelled};
+  const bool modelled = kind_named(device.kind).modelled;
+  if (request.profile.empty() && !request.llm.model.empty()) return {.every = modelled ? 1U : 4U, .elites = !modelled};
+  if (request.profile.empty()) return {.elites = !modelled};
   const std::uint64_t every = parse_number("--profile", request.profile);
   return {.every = every, .elites = every > 0};
 }
@@ -547,7 +551,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   command
       .add_option("--profile", request.profile,
                   "Read the hardware counters of every N-th valid candidate and of the run's elites (default: of the "
-                  "elites, on a GPU; 0: none)")
+                  "elites, on a GPU; with --llm also of every fourth, or of all on a virtual one; 0: none)")
       ->type_name("N");
   add_database_option(command, request.database);
   command.add_flag("--quiet", request.quiet, "Print no progress");

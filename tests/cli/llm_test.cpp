@@ -194,7 +194,8 @@ TEST_CASE("what a language model proposes passes the gates, and is kept with pro
   for (const char* part :
        {"c = a + b", "gene threads: [32,64,128,256]", "(a slot)", "toy/plain/sum/careful.cu", "volatile float sum",
         "must hold: tile <= 512", "of what the hardware can do", "bound by launch", "32 blocks/SM",
-        "Your earlier proposals and what became of them", "because: sums faster", "it cannot be read"}) {
+        "modelled: bound by", "Your earlier proposals and what became of them", "because: sums faster",
+        "it cannot be read"}) {
     INFO(part);
     CHECK(holds(prompts, part));
   }
