@@ -201,7 +201,7 @@ int main(int argc, char** argv) {
     if (arguments.size() == 3 && arguments[1] == kHello) return flushed(say_hello(arguments[2]));
     return evo::worker_main({arguments.begin() + 1, arguments.end()});
   }
-  if (arguments.size() == 2 && arguments.front() == kGuard) return guard(arguments.back());
+  if (arguments.size() > 1 && arguments.front() == kGuard) return guard({arguments.begin() + 1, arguments.end()});
   if (arguments.size() == 3 && arguments.front() == kWatchRun) return watch_run(arguments[1], arguments[2]);
   try {
     return flushed(run_command(arguments));

@@ -1,5 +1,6 @@
 # Third-party libraries: Debian's packages where installed, else fetched. Targets used by the project:
 # evo::fmt evo::spdlog evo::sqlite evo::zlib nlohmann_json::nlohmann_json CLI11::CLI11 evo::xxhash evo::httplib Catch2::Catch2WithMain evo::cuda_headers
+# evo::curl_headers
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
 
@@ -92,3 +93,15 @@ find_path(EVO_CUDA_INCLUDE nvrtc.h PATHS $ENV{CUDA_HOME}/include /usr/local/cuda
 message(STATUS "CUDA headers: ${EVO_CUDA_INCLUDE}")
 target_include_directories(evo_cuda_headers SYSTEM INTERFACE ${EVO_CUDA_INCLUDE})
 add_library(evo::cuda_headers ALIAS evo_cuda_headers)
+
+# Headers only, as above: libcurl is found at run time. Without them evo is built without --llm, which then says so.
+add_library(evo_curl_headers INTERFACE)
+find_path(EVO_CURL_INCLUDE curl/curl.h)
+if(EVO_CURL_INCLUDE)
+  message(STATUS "libcurl headers: ${EVO_CURL_INCLUDE}")
+  target_include_directories(evo_curl_headers SYSTEM INTERFACE ${EVO_CURL_INCLUDE})
+  target_compile_definitions(evo_curl_headers INTERFACE EVO_CURL)
+else()
+  message(STATUS "libcurl headers: none; evo run --llm will say so (Debian: libcurl4-openssl-dev)")
+endif()
+add_library(evo::curl_headers ALIAS evo_curl_headers)

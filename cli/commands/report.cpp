@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/report/lessons.h"
 #include "cli/report/page_data.h"
 #include "cli/report/report_document.h"
 #include "cli/report/report_page.h"
 #include "cli/report/run_choice.h"
 #include "cli/report/run_report.h"
+#include "cli/run/run_summary.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
@@ -114,13 +116,26 @@ std::string notes_text(const RunReport& report, const Terminal& terminal) {
   return table.empty() ? "" : table.text(terminal, 2);
 }
 
+std::string peoples_notes_text(const RunReport& report, const Terminal& terminal) {
+  Table table({{"id", Align::right}, {"at"}, {"note"}});
+  for (const NoteRow& one : report.peoples_notes)
+    table.add({std::to_string(one.candidate), one.at, one_line(one.text)});
+  return table.empty() ? "" : table.text(terminal, 2);
+}
+
+std::string lessons_text(const Lessons& lessons) {
+  std::string text;
+  for (const std::string& line : lesson_lines(lessons)) text += fmt::format("  - {}\n", line);
+  return text;
+}
+
 std::string questions_text(const RunReport& report) {
   std::string text;
   for (const std::string& question : report.questions) text += fmt::format("  - {}\n", question);
   return text;
 }
 
-std::string report_text(const RunReport& report, const Terminal& terminal) {
+std::string report_text(const RunReport& report, const Lessons& lessons, const Terminal& terminal) {
   std::string text = heading_text(report, terminal);
   text += section(terminal, "best so far", milestones_text(report, terminal));
   for (const FamilyReport& family : report.families) {
@@ -133,6 +148,13 @@ std::string report_text(const RunReport& report, const Terminal& terminal) {
   text += section(terminal, "what failed and why", rejections_text(report));
   text += section(terminal, "where the time went", phases_text(report.phases, terminal));
   text += section(terminal, "notes of the proposer", notes_text(report, terminal));
+  text += section(terminal, "notes of people", peoples_notes_text(report, terminal));
+  if (const std::string model = exchanges_text(report.exchanges); !model.empty())
+    text += section(terminal, "language model", "  " + model);
+  text += section(terminal,
+                  fmt::format("lessons of {} other run{} of the task ({} candidates)", lessons.runs.size(),
+                              lessons.runs.size() == 1 ? "" : "s", grouped(lessons.candidates)),
+                  lessons_text(lessons));
   return text + section(terminal, "open questions", questions_text(report));
 }
 
@@ -167,7 +189,8 @@ int report(const ReportRequest& request) {
   if (request.choice.runs.size() > 1)
     throw usage_error("several runs are shown together on a page: name it with -o report.html");
   const RunReport found = report_of(store, chosen_runs(store, request.choice).front());
-  fmt::print("{}", request.json ? report_document(found) : report_text(found, terminal_of(stdout)));
+  const Lessons lessons = lessons_of(store, found.run.info, found.run.id, space_of_run(store, found.run));
+  fmt::print("{}", request.json ? report_document(found, lessons) : report_text(found, lessons, terminal_of(stdout)));
   return kDone;
 }
 

@@ -15,6 +15,9 @@
 
 #include "cli/check/argument_check.h"
 #include "cli/commands/commands.h"
+#include "cli/llm/http_client.h"
+#include "cli/report/floor_share.h"
+#include "cli/report/lessons.h"
 #include "cli/run/cost_model_predictor.h"
 #include "cli/run/device_shares.h"
 #include "cli/run/elite_comparison.h"
@@ -79,8 +82,12 @@ struct ProfileWish {
   bool elites = false;      ///< Of the run's elites, once it has ended.
 };
 
+/// A language model is told what bounds the elites: modelled counters cost nothing, measured ones another run of the
+/// kernel.
 ProfileWish profile_wish(const RunRequest& request, const DeviceInfo& device) {
-  if (request.profile.empty()) return {.elites = !kind_named(device.kind).modelled};
+  const bool modelled = kind_named(device.kind).modelled;
+  if (request.profile.empty() && !request.llm.model.empty()) return {.every = modelled ? 1U : 4U, .elites = !modelled};
+  if (request.profile.empty()) return {.elites = !modelled};
   const std::uint64_t every = parse_number("--profile", request.profile);
   return {.every = every, .elites = every > 0};
 }
@@ -149,20 +156,46 @@ SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
   return limits;
 }
 
-double proposer_share(const RunRequest& request) {
-  const std::uint64_t percent = parse_number("--proposer-share", request.proposer_share, 1);
-  if (percent > 100) throw usage_error("--proposer-share: expected a percentage from 1 to 100");
+double share_in(const char* option, const std::string& text) {
+  const std::uint64_t percent = parse_number(option, text, 1);
+  if (percent > 100) throw usage_error(fmt::format("{}: expected a percentage from 1 to 100", option));
   return static_cast<double>(percent) / 100;
 }
 
-std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, const Space& space,
-                                               const SearchLimits& limits) {
-  if (request.proposer.empty()) return nullptr;
+/// Of a language model at least a fifth, so that it can show when it has become better.
+ProposerShare proposer_share(const RunRequest& request) {
+  if (request.llm.model.empty()) return {share_in("--proposer-share", request.proposer_share)};
+  const double most = share_in("--llm-share", request.llm_share);
+  return {most, most / 5};
+}
+
+/// Everything about a proposer that can be wrong on the command line or on this machine.
+void check_proposer(const RunRequest& request) {
+  proposer_share(request);
+  if (request.llm.model.empty()) return;
+  if (!request.proposer.empty()) throw usage_error("--llm is a proposer of its own: give it or --proposer");
+  llm_key(llm_options(request.llm));
+  require_http_client();
+}
+
+std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, RunId id,
+                                               const Space& space, const ProposedTemplates& templates,
+                                               const MakeCandidate& build, Store& store, const SearchLimits& limits) {
+  if (request.proposer.empty() && request.llm.model.empty()) return nullptr;
   const auto deadline = parse_duration("--proposer-deadline", request.proposer_deadline);
-  ProposerOptions options{request.proposer, std::chrono::duration<double>(deadline).count()};
+  ProposerOptions options{.command = request.proposer, .deadline_s = std::chrono::duration<double>(deadline).count()};
+  if (!request.llm.model.empty()) options.evo = llm_arguments(request.llm);
   options.ends = [limits] { return limits.stop->load() || (limits.out_of_time && limits.out_of_time()); };
-  return std::make_unique<ProposerProcess>(std::move(options), run.task, run.info.target, space, run.device,
-                                           run.info.files);
+  options.spent = store.exchange_sums(id);
+  ProposerBriefing briefing{.rates = rates_of(run.info.device),
+                            .lessons = lesson_lines(lessons_of(store, run.info, id, space)),
+                            .build = build};
+  ProposerMessages messages(run.task, run.info.target, space, run.device, run.info.files, std::move(briefing));
+  auto proposer =
+      std::make_unique<ProposerProcess>(std::move(options), run.task.name, space, templates, std::move(messages));
+  proposer->keep_exchanges(
+      [&store, id](const ExchangeRecord& exchange) { return store.record_exchange(id, exchange); });
+  return proposer;
 }
 
 /// A proposer would not give the same answers again. A resumed run takes its answers, and the templates in them, from
@@ -316,6 +349,8 @@ std::string run_document(const RunSummary& summary) {
   json["improvement"] = or_null(summary.improvement());
   json["rejections"] = rejections_json(summary.rejections);
   json["elites"] = elites_json(summary.elites);
+  json["seeds"] = seeds_json(summary.seeds);
+  json["exchanges"] = exchanges_json(summary.exchanges);
   json["devices"] = shares_json(summary.devices);
   return json_text(json);
 }
@@ -343,6 +378,7 @@ void group_options(CLI::App& command, const char* title, const std::vector<const
 }  // namespace
 
 int run(const RunRequest& request, const std::string& command_line) {
+  check_proposer(request);
   // From here on Ctrl-C ends the run cleanly.
   const InterruptGuard interrupt;
 
@@ -372,16 +408,12 @@ int run(const RunRequest& request, const std::string& command_line) {
     predictor = std::make_unique<CachedPredictor>(std::make_unique<CostModelPredictor>(
         run.task, run.info.target, run.device, build, binaries, interrupt.requested()));
   const SearchLimits limits = limits_of(run, interrupt.requested());
-  const std::unique_ptr<ProposerProcess> proposer = make_proposer(request, run, space, limits);
   RecordedProposals recorded = recorded_proposals(request, run, templates);
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);
   Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries, profiled);
   if (!run.resumed) run.info.seeds = opening_seeds(run, space, predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
-  const std::unique_ptr<Strategy> strategy =
-      make_proposed(guided_strategy(run, space, predictor.get()), space, proposer.get(), proposer_share(request),
-                    templates, std::move(recorded));
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
 
   // The database.
@@ -389,6 +421,11 @@ int run(const RunRequest& request, const std::string& command_line) {
   Store store = Store::open(request.database, Store::Mode::write);
   const RunId id = run.resumed ? *run.resumed : store.begin_run(run.info);
   if (run.resumed) store.reopen_run(id, run.info.evaluation_limit);
+  const std::unique_ptr<ProposerProcess> proposer =
+      make_proposer(request, run, id, space, templates, build, store, limits);
+  const std::unique_ptr<Strategy> strategy =
+      make_proposed(guided_strategy(run, space, predictor.get()), space, proposer.get(), proposer_share(request),
+                    templates, std::move(recorded));
   announce(run, id, space, request);
   if (watched) {
     watched->show(id);
@@ -516,10 +553,17 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   command.add_option("--proposer-deadline", request.proposer_deadline, "How long the proposer may take for an answer")
       ->capture_default_str()
       ->type_name("DURATION");
+  add_llm_options(command, request.llm);
+  command
+      .add_option("--llm-share", request.llm_share,
+                  "The language model's largest share of the evaluations, in percent. What it brings decides between a "
+                  "fifth of that and all of it")
+      ->capture_default_str()
+      ->type_name("P");
   command
       .add_option("--profile", request.profile,
                   "Read the hardware counters of every N-th valid candidate and of the run's elites (default: of the "
-                  "elites, on a GPU; 0: none)")
+                  "elites, on a GPU; with --llm also of every fourth, or of all on a virtual one; 0: none)")
       ->type_name("N");
   add_database_option(command, request.database);
   command
@@ -541,6 +585,8 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   group_options(command, "Search",
                 {"--strategy", "--answers", "--seed", "--seed-from", "--screen", "--presearch", "--proposer",
                  "--proposer-share", "--proposer-deadline", "--profile"});
+  group_options(command, "Language model", llm_option_names());
+  group_options(command, "Language model", {"--llm-share"});
   group_options(command, "Output", {"--db", "--watch", "--quiet", "--progress", "--json"});
 }
 

@@ -9,6 +9,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/model/profile_report.h"
+#include "cli/report/lessons.h"
+#include "cli/report/run_report.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
@@ -32,7 +34,30 @@ struct ShowRequest : EntryRequest {
   bool log = false;
   bool samples = false;
   bool genome = false;
+  bool exchange = false;
 };
+
+/// What people and a language model have to say of a candidate.
+struct Words {
+  std::vector<NoteRow> notes;
+  std::optional<ExchangeRecord> exchange;
+  std::vector<std::string> lessons;  ///< Of the runs of its task.
+};
+
+/// Of a candidate's ranking. A run that was imported without its task's files teaches nothing.
+std::vector<std::string> lessons_about(const Store& store, const CandidateRow& row, const RunRow& run) {
+  constexpr std::size_t kShownRuns = 5;  // more would be slow to read
+  if (store.task_files(run.info.task_hash).empty()) return {};
+  const Lessons lessons = lessons_of(store, run.info, std::nullopt, space_of_run(store, run), kShownRuns);
+  return lesson_lines(lessons, row.genome);
+}
+
+std::string exchange_text(const ExchangeRecord& exchange, CandidateId id) {
+  return fmt::format("{}: {} tokens asked, {} answered{}, {:.1f} s (evo show {} --exchange prints both)",
+                     one_line(exchange.model), grouped(static_cast<std::uint64_t>(exchange.prompt_tokens)),
+                     grouped(static_cast<std::uint64_t>(exchange.answer_tokens)),
+                     exchange.cost > 0 ? fmt::format(", cost {:.4g}", exchange.cost) : "", exchange.seconds, id);
+}
 
 std::string tools_text(const Evaluation& evaluation, const RunInfo& info) {
   std::string text = fmt::format("evo {}, NVRTC {}", info.evo_version, info.nvrtc_version);
@@ -43,7 +68,8 @@ std::string tools_text(const Evaluation& evaluation, const RunInfo& info) {
   return text;
 }
 
-std::string facts_text(const CandidateRow& row, const RunRow& run, bool self_consistent, const Terminal& terminal) {
+std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& words, bool self_consistent,
+                       const Terminal& terminal) {
   const Evaluation& evaluation = row.evaluation;
   Table facts({{""}, {""}});
   facts.add({"task", fmt::format("{} on {} ({})", run.info.task, run.info.device.id, run.info.device.name)});
@@ -53,6 +79,8 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, bool self_con
                                     row.parents.empty() ? "" : fmt::format(" of {}", fmt::join(row.parents, " and ")),
                                     row.ticket, row.run, row.recorded_at)});
   if (!row.note.empty()) facts.add({"note", one_line(row.note)});
+  if (words.exchange) facts.add({"model", exchange_text(*words.exchange, row.id)});
+  for (const NoteRow& note : words.notes) facts.add({"noted", fmt::format("{}, {}", one_line(note.text), note.at)});
   for (const auto& [path, text] : row.files) facts.add({"brings", path});
   const std::size_t look = evaluation.reason.find(kLooksLike);
   const std::string reason = evaluation.reason.substr(0, look);
@@ -150,15 +178,18 @@ std::string errors_text(const Evaluation& evaluation, const Terminal& terminal) 
   return table.empty() ? "" : table.text(terminal, 2);
 }
 
-std::string summary_text(const CandidateRow& row, const RunRow& run, bool self_consistent, const Terminal& terminal) {
+std::string summary_text(const CandidateRow& row, const RunRow& run, const Words& words, bool self_consistent,
+                         const Terminal& terminal) {
   std::string text = styled(terminal, Style::bold, fmt::format("candidate {}", row.id)) + '\n';
-  text += facts_text(row, run, self_consistent, terminal);
+  text += facts_text(row, run, words, self_consistent, terminal);
   for (const std::string& section : {builds_text(row.evaluation, terminal), timings_text(row.evaluation, terminal),
                                      errors_text(row.evaluation, terminal)}) {
     if (!section.empty()) text += '\n' + section;
   }
   if (const std::string bounds = bounds_text(row.evaluation.profiles); !bounds.empty()) text += '\n' + bounds;
   if (!row.evaluation.sass_summary.empty()) text += '\n' + row.evaluation.sass_summary + '\n';
+  if (!words.lessons.empty()) text += styled(terminal, Style::bold, "lessons of the latest runs") + '\n';
+  for (const std::string& lesson : words.lessons) text += fmt::format("  - {}\n", lesson);
   return text;
 }
 
@@ -184,7 +215,25 @@ std::string samples_text(const Evaluation& evaluation) {
 
 using Json = nlohmann::ordered_json;
 
-std::string show_document(const CandidateRow& candidate, const RunRow& run, bool self_consistent) {
+Json exchange_json(const std::optional<ExchangeRecord>& exchange) {
+  if (!exchange) return nullptr;
+  return {{"model", exchange->model},
+          {"prompt", exchange->prompt},
+          {"answer", exchange->answer},
+          {"prompt_tokens", exchange->prompt_tokens},
+          {"answer_tokens", exchange->answer_tokens},
+          {"cost", exchange->cost},
+          {"seconds", exchange->seconds}};
+}
+
+/// Prompt and answer, as they were.
+std::string whole_exchange(const std::optional<ExchangeRecord>& exchange, CandidateId id) {
+  if (!exchange) throw usage_error(fmt::format("candidate {} was not proposed by a language model", id));
+  return fmt::format("---- prompt ----\n{}\n---- answer of {} ----\n{}\n", printable(exchange->prompt),
+                     one_line(exchange->model), printable(exchange->answer));
+}
+
+std::string show_document(const CandidateRow& candidate, const RunRow& run, const Words& words, bool self_consistent) {
   Json programs = Json::array();
   for (const StoredProgram& program : candidate.programs) {
     programs.push_back({{"specialisation", bindings_json(program.specialisation)},
@@ -198,6 +247,10 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, bool
   json["recorded_at"] = candidate.recorded_at;
   json["op"] = candidate.op;
   json["note"] = candidate.note;
+  json["notes"] = Json::array();
+  for (const NoteRow& note : words.notes) json["notes"].push_back({{"at", note.at}, {"text", note.text}});
+  json["exchange"] = exchange_json(words.exchange);
+  json["lessons"] = words.lessons;
   json["parents"] = candidate.parents;
   json["genome"] = genome_json(candidate.genome);
   json["self_consistent"] = self_consistent;
@@ -212,17 +265,19 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, bool
 }
 
 int show(const ShowRequest& request) {
-  if (request.source + request.log + request.samples + request.genome + request.json > 1) {
-    throw usage_error("evo show prints one thing at a time: --source, --log, --samples, --genome or --json");
+  if (request.source + request.log + request.samples + request.genome + request.exchange + request.json > 1) {
+    throw usage_error(
+        "evo show prints one thing at a time: --source, --log, --samples, --genome, --exchange or --json");
   }
   const CandidateId id = parse_id("candidate", request.id);
   const Store store = Store::open(request.database, Store::Mode::read);
   const CandidateRow row = find_candidate(store, id);
   const RunRow run = find_run(store, row.run);
   const bool self_consistent = is_self_consistent(store, run.info.task, run.info.task_hash);
+  const Words words{store.notes_of_candidate(id), store.exchange_of(id), lessons_about(store, row, run)};
   std::string text;
   if (request.json)
-    text = show_document(row, run, self_consistent);
+    text = show_document(row, run, words, self_consistent);
   else if (request.source)
     text = all_sources(row);
   else if (request.log)
@@ -231,8 +286,10 @@ int show(const ShowRequest& request) {
     text = samples_text(row.evaluation);
   else if (request.genome)
     text = to_json(row.genome) + '\n';
+  else if (request.exchange)
+    text = whole_exchange(words.exchange, id);
   else
-    text = summary_text(row, run, self_consistent, terminal_of(stdout));
+    text = summary_text(row, run, words, self_consistent, terminal_of(stdout));
   fmt::print("{}", text);
   return kDone;
 }
@@ -247,6 +304,8 @@ void add_show(CLI::App& app, Invocation& invocation) {
   command->add_flag("--log", request->log, "Print only its build log");
   command->add_flag("--samples", request->samples, "Print only its timing samples, separated by tabs");
   command->add_flag("--genome", request->genome, "Print only its genome, as JSON");
+  command->add_flag("--exchange", request->exchange,
+                    "Print only what the language model that proposed it was asked, and its answer");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return show(*request); }; });

@@ -13,6 +13,7 @@
 #include "cli/report/best_so_far.h"
 #include "cli/report/elite_lineage.h"
 #include "cli/report/floor_share.h"
+#include "cli/report/lessons.h"
 #include "cli/report/pareto_front.h"
 #include "cli/report/prediction_pairs.h"
 #include "cli/report/report_document.h"
@@ -532,6 +533,7 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   json["lineage"] = lineage_json(store, subject);
   json["predictions"] = predictions_json(predictions_of(store, subject.runs.front(), subject.all, predicted));
   json["questions"] = questions_json(store, subject, space);
+  json["lessons"] = lesson_lines(lessons_of(store, info, std::nullopt, space));
   return json;
 }
 

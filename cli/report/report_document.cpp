@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/run/run_summary.h"
 #include "cli/subject/json.h"
 #include "cli/text/json_text.h"
 
@@ -42,7 +43,7 @@ Json phases_json(const PhaseSums& phases) {
           {"timing_s", phases.device.timing_s}};
 }
 
-std::string report_document(const RunReport& report) {
+std::string report_document(const RunReport& report, const Lessons& lessons) {
   Json json = json_document("report");
   json["run"] = run_json(report.run);
   json["milestones"] = Json::array();
@@ -64,6 +65,11 @@ std::string report_document(const RunReport& report) {
                              {"verdict", name_of(one.verdict)},
                              {"reason", one.reason},
                              {"latency_us", or_null(one.latency_us)}});
+  json["peoples_notes"] = Json::array();
+  for (const NoteRow& one : report.peoples_notes)
+    json["peoples_notes"].push_back({{"candidate", one.candidate}, {"at", one.at}, {"note", one.text}});
+  json["exchanges"] = exchanges_json(report.exchanges);
+  json["lessons"] = lessons_json(lessons);
   json["questions"] = report.questions;
   return json_text(json);
 }

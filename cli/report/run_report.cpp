@@ -165,13 +165,16 @@ PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes) {
   return sums;
 }
 
-RunReport report_of(const Store& store, RunId id) {
-  const RunRow run = find_run(store, id);
+Space space_of_run(const Store& store, const RunRow& run) {
   const RunInfo& info = run.info;
   const SourceTree files = files_of(store, run);
-  return report_of(store, run,
-                   make_space(files, load_task(files, info.task), known_to_space(info.device, info.target), info.target,
-                              info.family));
+  const Task task = load_task(files, info.task);
+  return make_space(files, task, known_to_space(info.device, info.target), info.target, info.family);
+}
+
+RunReport report_of(const Store& store, RunId id) {
+  const RunRow run = find_run(store, id);
+  return report_of(store, run, space_of_run(store, run));
 }
 
 RunReport report_of(const Store& store, const RunRow& run, const Space& space) {
@@ -184,6 +187,8 @@ RunReport report_of(const Store& store, const RunRow& run, const Space& space) {
   report.rejections = rejections_of(outcomes);
   report.phases = phase_sums(outcomes);
   report.notes = notes_of(outcomes);
+  report.peoples_notes = store.notes_of_run(run);
+  report.exchanges = store.exchange_sums(run);
   report.questions = questions_of(report, space, outcomes);
   return report;
 }

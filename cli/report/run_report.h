@@ -58,6 +58,8 @@ struct RunReport {
   std::vector<Rejection> rejections;
   PhaseSums phases;
   std::vector<NotedProposal> notes;
+  std::vector<NoteRow> peoples_notes;  ///< The oldest first.
+  ExchangeSums exchanges;              ///< With a language model.
   std::vector<std::string> questions;  ///< What it leaves open, a sentence each.
 };
 
@@ -66,6 +68,9 @@ std::vector<FamilyReport> family_reports(const Space& space, const std::vector<O
 
 /// Of one run.
 PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes);
+
+/// The space that a run searched, of its stored files. Throws usage_error when it was imported without them.
+Space space_of_run(const Store& store, const RunRow& run);
 
 /// Throws usage_error when there is no such run, or it was imported without its task's files.
 RunReport report_of(const Store& store, RunId run);

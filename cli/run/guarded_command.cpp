@@ -25,11 +25,17 @@ bool has_parent() {
   return seen > 0 || (seen < 0 && errno == EAGAIN);
 }
 
-[[noreturn]] void become_command(const std::string& command) {
+constexpr const char* kOfEvo = "evo";  // what follows are arguments of this program, not a command
+
+[[noreturn]] void become_command(const std::vector<std::string>& command) {
   ::dup2(kWorkerSocket, STDIN_FILENO);
   ::dup2(kWorkerSocket, STDOUT_FILENO);
   ::close(kWorkerSocket);
-  ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+  if (command.size() == 1) ::execl("/bin/sh", "sh", "-c", command.front().c_str(), nullptr);
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::execv("/proc/self/exe", arguments.data());
   ::_exit(kMachine);
 }
 
@@ -39,7 +45,13 @@ std::vector<std::string> guarded_command(const std::string& command) {
   return {"/proc/self/exe", kGuard, command};
 }
 
-int guard(const std::string& command) {
+std::vector<std::string> guarded_evo(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {"/proc/self/exe", kGuard, kOfEvo};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+int guard(const std::vector<std::string>& command) {
   // The kernel signals the end of a parent only to a child that asks for it, not to grandchildren.
   ::signal(SIGTERM, end_group);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);

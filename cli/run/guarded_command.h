@@ -13,8 +13,11 @@ inline constexpr const char* kGuard = "guard";
 /// sooner, kill the process group. The thread that starts the guard must live as long.
 std::vector<std::string> guarded_command(const std::string& command);
 
-/// The guard: starts the command, then waits until it is killed or its parent ends. Returns, with an exit code, only
-/// when the command cannot be started.
-int guard(const std::string& command);
+/// The same with `arguments` for this program instead of a command.
+std::vector<std::string> guarded_evo(const std::vector<std::string>& arguments);
+
+/// The guard, with what follows kGuard: starts the command, then waits until it is killed or its parent ends. Returns,
+/// with an exit code, only when the command cannot be started.
+int guard(const std::vector<std::string>& command);
 
 }  // namespace evo::cli

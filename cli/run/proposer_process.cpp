@@ -16,12 +16,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "cli/model/profile_report.h"
 #include "cli/run/guarded_command.h"
 #include "cli/subject/json.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
+#include "engine/base/rng.h"
 
 namespace evo::cli {
 namespace {
@@ -30,7 +30,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestAnswer = 1 << 20;  // bytes
 constexpr std::size_t kLongestNote = 4096;       // bytes
-constexpr std::size_t kReportedFailures = 8;     // the latest
 
 /// A failure of the process. It is reported, and the run continues.
 struct Trouble : std::runtime_error {
@@ -40,78 +39,6 @@ struct Trouble : std::runtime_error {
 /// Thrown when the search is to end while it waits for the process.
 struct Interrupted {};
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Json genes_json(const Family& family) {
-  Json genes = Json::array();
-  for (const Gene& gene : family.genes) {
-    Json alleles = Json::array();
-    for (const Value& allele : gene.alleles) alleles.push_back(value_json(allele));
-    genes.push_back({{"name", gene.name},
-                     {"alleles", alleles},
-                     {"slot", names_files(gene)},
-                     {"when", gene.when.text()},
-                     {"doc", gene.doc}});
-  }
-  return genes;
-}
-
-Json family_json(const Family& family) {
-  Json derived = Json::object();
-  for (const Derived& value : family.derived) derived[value.name] = value.value.text();
-  Json constraints = Json::array();
-  for (const Constraint& constraint : family.constraints)
-    constraints.push_back({{"condition", constraint.condition.text()}, {"why", constraint.why}});
-  return {{"name", family.name},
-          {"summary", family.summary},
-          {"genes", genes_json(family)},
-          {"derived", derived},
-          {"constraints", constraints}};
-}
-
-std::string greeting_of(const Task& task, const Target& target, const Space& space, const DeviceInfo& device,
-                        const SourceTree& files) {
-  Json shapes = Json::object();
-  for (const Shape& shape : target.timed) shapes[shape.name] = bindings_json(shape.parameters);
-  Json families = Json::array();
-  for (const Family& family : space.families()) families.push_back(family_json(family));
-  return line_of(
-      {{"type", "task"},
-       {"task", task.name},
-       {"summary", task.summary},
-       {"objective", target.objective},
-       {"options", bindings_json(target.options)},
-       {"shapes", shapes},
-       {"device", {{"name", device.name}, {"arch", device.arch}, {"facts", bindings_json(facts_of(device.limits))}}},
-       {"families", families},
-       {"files", files}});
-}
-
-/// Occupancy, and what bounds it where its counters were read.
-std::string profile_words(const Evaluation& evaluation) {
-  const std::string bounds = bounds_text(evaluation.profiles);
-  return bounds.empty() ? evaluation.sass_summary : evaluation.sass_summary + '\n' + bounds;
-}
-
-Json profile_json(const Proposal& proposal, const Evaluation& evaluation) {
-  int registers = 0;
-  int spill_bytes = 0;
-  for (const Build& build : evaluation.builds) {
-    registers = std::max(registers, build.registers);
-    spill_bytes = std::max(spill_bytes, build.spill_bytes);
-  }
-  const double error = evaluation.worst_relative_l2;
-  return {{"ticket", proposal.ticket},
-          {"genome", genome_json(proposal.genome)},
-          {"latency_us", evaluation.latency_us},
-          {"relative_l2", std::isfinite(error) ? Json(error) : Json(nullptr)},
-          {"registers", registers},
-          {"spill_bytes", spill_bytes},
-          {"profile", profile_words(evaluation)}};
-}
-
 /// A text for people. Throws when it is too long for one.
 std::string read_note(const Json& item) {
   std::string note = item.value("note", "");
@@ -119,64 +46,81 @@ std::string read_note(const Json& item) {
   return note;
 }
 
-/// One proposal. Throws when it cannot be read.
-Proposed read_proposal(const std::string& task, const Json& item) {
-  Proposed proposed;
-  if (item.contains("source")) {
-    ProposedFiles source = source_files(task, item["source"].get<std::string>(), item.at("plan").dump());
-    proposed.files = std::move(source.files);
-    proposed.genome = std::move(source.genome);
-  } else {
-    proposed.genome = genome_from_json(item.at("genome").dump());
+/// The changes of a patch.
+std::vector<TextEdit> read_edits(const Json& patch) {
+  std::vector<TextEdit> edits;
+  for (const Json& edit : patch)
+    edits.push_back({edit.at("file").get<std::string>(), edit.at("find").get<std::string>(),
+                     edit.at("replace").get<std::string>()});
+  return edits;
+}
+
+/// Whether the space has genomes with all these alleles of a family.
+bool knows_alleles(const Space& space, const Genome& changes) {
+  for (const Family& family : space.families()) {
+    if (family.name != changes.family) continue;
+    return std::ranges::all_of(changes.genes, [&](const auto& change) {
+      const Gene* gene = family.gene(change.first);
+      return gene != nullptr && std::ranges::find(gene->alleles, change.second) != gene->alleles.end();
+    });
   }
-  if (item.contains("slot")) {
-    const Json& slot = item["slot"];
-    proposed.files.merge(allele_files(task, slot.at("family").get<std::string>(), slot.at("gene").get<std::string>(),
-                                      slot.at("allele").get<std::string>(), slot.at("text").get<std::string>()));
+  return false;
+}
+
+/// The genome with changes of a candidate's. Where its space has all of the alleles, it is the nearest legal one.
+Genome changed_genome(const Space& space, const Genome& like, const Json& genes) {
+  Genome changes = genome_from_json(Json{{"family", like.family}, {"genes", genes}}.dump());
+  Genome changed = like;
+  std::vector<std::string> kept;
+  for (const auto& [gene, allele] : changes.genes) {
+    changed.genes[gene] = allele;
+    kept.push_back(gene);
   }
-  proposed.note = read_note(item);
-  if (item.contains("parents")) proposed.parents = item["parents"].get<std::vector<std::uint64_t>>();
-  return proposed;
+  if (changes.genes.empty() || !knows_alleles(space, changes)) return changed;
+  Rng rng(0);
+  std::optional<Genome> legal = space.complete(changed, kept, rng);
+  if (!legal) throw usage_error(fmt::format("no legal genome has {}", to_text(changes)));
+  return std::move(*legal);
+}
+
+ExchangeRecord read_exchange(const Json& item) {
+  ExchangeRecord exchange;
+  exchange.model = item.at("model").get<std::string>();
+  exchange.prompt = item.at("prompt").get<std::string>();
+  exchange.answer = item.value("answer", "");
+  exchange.prompt_tokens = item.value("prompt_tokens", std::int64_t{0});
+  exchange.answer_tokens = item.value("answer_tokens", std::int64_t{0});
+  exchange.cost = item.value("cost", 0.0);
+  exchange.seconds = item.value("seconds", 0.0);
+  exchange.failure = item.value("failure", "");
+  constexpr std::int64_t kMostTokens = 1'000'000'000;
+  for (const std::int64_t tokens : {exchange.prompt_tokens, exchange.answer_tokens})
+    if (tokens < 0 || tokens > kMostTokens) throw Trouble("an exchange has a wrong number of tokens");
+  if (!(exchange.cost >= 0 && std::isfinite(exchange.cost))) throw Trouble("an exchange has a wrong cost");
+  return exchange;
 }
 
 }  // namespace
 
-struct ProposerProcess::Known {
-  std::uint64_t evaluations = 0;
-  std::vector<std::pair<double, Json>> elites;  // best first
-  std::deque<Json> failures;
-  std::vector<Json> refused;
-};
-
-ProposerProcess::ProposerProcess(ProposerOptions options, const Task& task, const Target& target, const Space& space,
-                                 const DeviceInfo& device, const SourceTree& files)
+ProposerProcess::ProposerProcess(ProposerOptions options, std::string task, const Space& space,
+                                 const ProposedTemplates& templates, ProposerMessages messages)
     : options_(std::move(options)),
-      task_(task.name),
-      greeting_(greeting_of(task, target, space, device, files)),
-      known_(std::make_unique<Known>()) {}
+      task_(std::move(task)),
+      space_(space),
+      templates_(templates),
+      messages_(std::move(messages)),
+      spent_(options_.spent) {}
 
 ProposerProcess::~ProposerProcess() {
   stop();
 }
 
 void ProposerProcess::observe(const Proposal& proposal, const Evaluation& evaluation) {
-  ++known_->evaluations;
-  if (evaluation.verdict == Verdict::valid) {
-    auto& elites = known_->elites;
-    const auto place = std::upper_bound(elites.begin(), elites.end(), evaluation.latency_us,
-                                        [](double latency_us, const auto& elite) { return latency_us < elite.first; });
-    elites.insert(place, {evaluation.latency_us, profile_json(proposal, evaluation)});
-    if (elites.size() > kEliteCount) elites.pop_back();
-  } else if (evaluation.verdict != Verdict::duplicate) {
-    known_->failures.push_back({{"genome", genome_json(proposal.genome)},
-                                {"verdict", name_of(evaluation.verdict)},
-                                {"reason", evaluation.reason}});
-    if (known_->failures.size() > kReportedFailures) known_->failures.pop_front();
-  }
+  messages_.observe(proposal, evaluation);
 }
 
 std::optional<Proposed> ProposerProcess::next() {
-  if (waiting_.empty() && failures_ < kMaxFailures) {
+  if (waiting_.empty() && failures_ < kMaxFailures && !done_) {
     try {
       const std::vector<Proposed> answer = ask();
       waiting_.assign(answer.begin(), answer.end());
@@ -199,7 +143,52 @@ std::optional<Proposed> ProposerProcess::next() {
 void ProposerProcess::refused(const Proposed& proposed, const std::string& why) {
   Json refusal = {{"genome", genome_json(proposed.genome)}, {"why", why}};
   for (const auto& [path, text] : proposed.files) refusal["files"].push_back(path);
-  known_->refused.push_back(std::move(refusal));
+  messages_.refused(std::move(refusal));
+}
+
+Proposed ProposerProcess::read_proposal(const Json& item) const {
+  Proposed proposed;
+  if (item.contains("source")) {
+    ProposedFiles source = source_files(task_, item["source"].get<std::string>(), item.at("plan").dump());
+    proposed.files = std::move(source.files);
+    proposed.genome = std::move(source.genome);
+  } else if (const Json& genome = item.at("genome"); genome.contains("like")) {
+    const auto ticket = genome["like"].get<std::uint64_t>();
+    proposed.genome = changed_genome(space_, messages_.genome_of(ticket), genome.value("genes", Json::object()));
+    proposed.parents = {ticket};
+  } else {
+    proposed.genome = genome_from_json(genome.dump());
+  }
+  if (item.contains("patch")) {
+    ProposedFiles patched = patched_files(templates_.all_files(), task_, proposed.genome, read_edits(item["patch"]));
+    proposed.files.merge(std::move(patched.files));
+    proposed.genome = std::move(patched.genome);
+  }
+  if (item.contains("slot")) {
+    const Json& slot = item["slot"];
+    proposed.files.merge(allele_files(task_, slot.at("family").get<std::string>(), slot.at("gene").get<std::string>(),
+                                      slot.at("allele").get<std::string>(), slot.at("text").get<std::string>()));
+  }
+  proposed.note = read_note(item);
+  if (item.contains("parents")) proposed.parents = item["parents"].get<std::vector<std::uint64_t>>();
+  return proposed;
+}
+
+std::map<std::int64_t, std::int64_t> ProposerProcess::keep_exchanges_of(const Json& answer) {
+  std::map<std::int64_t, std::int64_t> kept;
+  if (!answer.contains("exchanges")) return kept;
+  try {
+    for (const Json& item : answer["exchanges"]) {
+      const ExchangeRecord exchange = read_exchange(item);
+      ++spent_.requests;
+      spent_.tokens += static_cast<std::uint64_t>(exchange.prompt_tokens + exchange.answer_tokens);
+      spent_.cost += exchange.cost;
+      if (keep_exchange_) kept[item.at("id").get<std::int64_t>()] = keep_exchange_(exchange);
+    }
+  } catch (const Json::exception& error) {
+    throw Trouble(fmt::format("an exchange cannot be read: {}", error.what()));
+  }
+  return kept;
 }
 
 std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
@@ -207,36 +196,36 @@ std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
   const Json answer = Json::parse(line, nullptr, false);
   if (!answer.is_object() || !answer.contains("proposals") || !answer["proposals"].is_array())
     throw Trouble("its answer is not {\"proposals\": [...]}");
+  const std::map<std::int64_t, std::int64_t> exchanges = keep_exchanges_of(answer);
   std::vector<Proposed> proposals;
   for (const Json& item : answer["proposals"]) {
     try {
-      proposals.push_back(read_proposal(task_, item));
+      Proposed proposed = read_proposal(item);
+      if (const auto kept = exchanges.find(item.value("exchange", std::int64_t{0})); kept != exchanges.end())
+        proposed.exchange = kept->second;
+      proposals.push_back(std::move(proposed));
     } catch (const std::exception& error) {
-      known_->refused.push_back({{"proposal", item}, {"why", fmt::format("it cannot be read: {}", error.what())}});
+      messages_.refused({{"proposal", item}, {"why", fmt::format("it cannot be read: {}", error.what())}});
     }
   }
+  done_ = answer.value("done", false);
   return proposals;
 }
 
 std::vector<Proposed> ProposerProcess::ask() {
   if (!process_) start();
-  Json elites = Json::array();
-  for (const auto& [latency_us, elite] : known_->elites) elites.push_back(elite);
-  send(line_of({{"type", "propose"},
-                {"evaluations", known_->evaluations},
-                {"elites", elites},
-                {"failures", known_->failures},
-                {"refused", known_->refused}}));
-  known_->refused.clear();
+  send(messages_.question(spent_));
   return read_proposals(receive());
 }
 
 void ProposerProcess::start() {
   SocketPair sockets = make_socket_pair();
-  process_ = std::make_unique<Process>(guarded_command(options_.command), sockets.theirs.get(), STDERR_FILENO);
+  process_ =
+      std::make_unique<Process>(options_.evo.empty() ? guarded_command(options_.command) : guarded_evo(options_.evo),
+                                sockets.theirs.get(), STDERR_FILENO);
   socket_ = std::move(sockets.ours);
   received_.clear();
-  send(greeting_);
+  send(messages_.greeting());
 }
 
 void ProposerProcess::stop() noexcept {

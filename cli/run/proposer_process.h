@@ -2,34 +2,40 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/run/proposer_messages.h"
 #include "engine/search/proposer.h"
-#include "engine/task/evaluation.h"
-#include "engine/task/task.h"
-#include "evaluator/device/device.h"
 #include "evaluator/worker/process.h"
+#include "population/store/records.h"
 
 namespace evo::cli {
 
 struct ProposerOptions {
-  std::string command;              ///< For /bin/sh.
-  double deadline_s = 10;           ///< For each answer.
-  std::function<bool()> ends = {};  ///< Whether the search is to end: waiting for an answer then stops. May be empty.
+  std::string command = {};           ///< For /bin/sh.
+  std::vector<std::string> evo = {};  ///< Instead: the arguments of this program.
+  double deadline_s = 10;             ///< For each answer.
+  std::function<bool()> ends = {};    ///< Whether the search is to end: waiting for an answer then stops. May be empty.
+  ExchangeSums spent = {};            ///< Of the run that is resumed.
 };
 
 /// A process that proposes genomes, alleles and kernels. It speaks JSON lines on its standard input and output
 /// (docs/proposer.md). When it ends, misses a deadline or answers something else, a line on standard error says it and
-/// the process is started again; after kMaxFailures failures it is not asked any more. The process and its children end
-/// with this one.
+/// the process is started again; after kMaxFailures failures, or when it says that it is done, it is not asked any
+/// more. The process and its children end with this one.
 class ProposerProcess : public Proposer {
  public:
-  /// `files`: the task's, which the process receives.
-  ProposerProcess(ProposerOptions options, const Task& task, const Target& target, const Space& space,
-                  const DeviceInfo& device, const SourceTree& files);
+  /// `space` and `templates` must outlive it.
+  ProposerProcess(ProposerOptions options, std::string task, const Space& space, const ProposedTemplates& templates,
+                  ProposerMessages messages);
   ~ProposerProcess() override;
+
+  /// Keeps an exchange with a language model, and gives its number. Without it none is kept.
+  void keep_exchanges(std::function<std::int64_t(const ExchangeRecord&)> keep) { keep_exchange_ = std::move(keep); }
 
   /// Adds an evaluation to what the next question reports.
   void observe(const Proposal& proposal, const Evaluation& evaluation);
@@ -41,8 +47,6 @@ class ProposerProcess : public Proposer {
   static constexpr int kMaxFailures = 3;
 
  private:
-  struct Known;  // the evaluations so far
-
   void start();
   void stop() noexcept;
   void send(const std::string& line);
@@ -51,16 +55,24 @@ class ProposerProcess : public Proposer {
   std::string receive();
   std::vector<Proposed> ask();
   std::vector<Proposed> read_proposals(const std::string& line);
+  /// Throws when it cannot be read.
+  Proposed read_proposal(const nlohmann::ordered_json& item) const;
+  /// The numbers of an answer's exchanges, by those that the process gave them.
+  std::map<std::int64_t, std::int64_t> keep_exchanges_of(const nlohmann::ordered_json& answer);
 
   ProposerOptions options_;
   std::string task_;
-  std::string greeting_;
-  std::unique_ptr<Known> known_;
+  const Space& space_;
+  const ProposedTemplates& templates_;
+  ProposerMessages messages_;
+  ExchangeSums spent_;
+  std::function<std::int64_t(const ExchangeRecord&)> keep_exchange_;
   std::unique_ptr<Process> process_;
   UniqueFd socket_;
   std::string received_;
   std::deque<Proposed> waiting_;
   int failures_ = 0;
+  bool done_ = false;  // it has said that it will propose nothing more
   bool interrupted_ = false;
 };
 

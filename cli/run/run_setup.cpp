@@ -137,14 +137,16 @@ std::vector<DeviceInfo> further_devices_again(const RunRow& row, std::string& no
 /// Results of measured runs on several devices come as they finish, so that none waits for the slowest. Those of
 /// modelled runs, which repeat, come as asked. So do those of runs with a proposer: a resumed run cannot ask it again.
 AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
+  const bool proposes = !request.proposer.empty() || !request.llm.model.empty();
   if (request.answers.empty()) {
-    const bool waits = run.further_devices.empty() || kind_named(run.device.kind).modelled || !request.proposer.empty();
+    const bool waits = run.further_devices.empty() || kind_named(run.device.kind).modelled || proposes;
     return waits ? AnswerOrder::asked : AnswerOrder::finished;
   }
   for (const AnswerOrder order : {AnswerOrder::asked, AnswerOrder::finished}) {
     if (request.answers != name_of(order)) continue;
-    if (order == AnswerOrder::finished && !request.proposer.empty())
-      throw usage_error("--answers finished cannot be combined with --proposer: name --answers asked");
+    if (order == AnswerOrder::finished && proposes)
+      throw usage_error(fmt::format("--answers finished cannot be combined with {}: name --answers asked",
+                                    request.proposer.empty() ? "--llm" : "--proposer"));
     return order;
   }
   throw usage_error(fmt::format("--answers {}: expected asked or finished", request.answers));

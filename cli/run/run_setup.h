@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/llm/llm_options.h"
 #include "cli/subject/lookup.h"
 #include "engine/short_form/short_form.h"
 #include "engine/task/task.h"
@@ -47,6 +48,8 @@ struct RunRequest {
   std::string proposer;
   std::string proposer_share = "25";
   std::string proposer_deadline = "10s";
+  LlmTexts llm;
+  std::string llm_share = "25";
   std::string profile;
   std::optional<std::string> watch;  ///< The port; empty: a free one.
   bool quiet = false;

@@ -1,15 +1,21 @@
 #include "cli/run/run_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/check/author_file.h"
 #include "cli/subject/elite_table.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/self_consistency.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/shell_words.h"
+#include "cli/text/terminal.h"
+#include "engine/search/presearch.h"
 
 namespace evo::cli {
 namespace {
@@ -48,6 +54,52 @@ std::string rejections_text(const RunSummary& summary) {
   if (summary.rejections.size() > kShownRejections)
     text += fmt::format("  and {} more reasons\n", summary.rejections.size() - kShownRejections);
   return text;
+}
+
+SeedsBrought seeds_brought(const Store& store, const RunInfo& info, const std::vector<OutcomeRow>& outcomes,
+                           const std::optional<OutcomeRow>& best) {
+  SeedsBrought seeds;
+  std::set<std::string> genomes;
+  for (const Seed& seed : info.seeds) {
+    if (seed.origin == kPresearched) continue;
+    ++seeds.taken;
+    genomes.insert(to_text(seed.genome));
+    if (std::ranges::find(seeds.origins, seed.origin) == seeds.origins.end()) seeds.origins.push_back(seed.origin);
+  }
+  std::set<CandidateId> candidates;
+  for (const OutcomeRow& outcome : outcomes) {
+    if (outcome.op != "seed" || !genomes.contains(to_text(outcome.genome))) continue;
+    candidates.insert(outcome.candidate);
+    ++seeds.evaluated;
+    if (!outcome.latency_us) continue;
+    ++seeds.valid;
+    if (!seeds.best || *outcome.latency_us < *seeds.best->latency_us) seeds.best = outcome;
+  }
+  if (!best || candidates.empty()) return seeds;
+  for (const LineageRow& ancestor : store.lineage(best->candidate)) {
+    if (!candidates.contains(ancestor.candidate)) continue;
+    seeds.ancestor = ancestor.candidate;
+    break;  // the nearest one
+  }
+  return seeds;
+}
+
+std::string seeds_brought_text(const RunSummary& summary) {
+  const SeedsBrought& seeds = summary.seeds;
+  if (seeds.taken == 0) return "";
+  std::string text =
+      fmt::format("--seed-from: {} genome{} from {}; {} evaluated, {} valid", seeds.taken, seeds.taken == 1 ? "" : "s",
+                  fmt::join(seeds.origins, " and "), seeds.evaluated, seeds.valid);
+  if (!seeds.best) return text + '\n';
+  text += fmt::format(", the best candidate {}, {} us", seeds.best->candidate, microseconds(*seeds.best->latency_us));
+  if (!seeds.ancestor)
+    text += "; the best of this run does not descend from them";
+  else if (*seeds.ancestor == summary.best->candidate)
+    text += "; it is the best of this run";
+  else
+    text += fmt::format("; the best of this run descends from candidate {} and is {:.2f}x faster than the best of them",
+                        *seeds.ancestor, *seeds.best->latency_us / *summary.best->latency_us);
+  return text + '\n';
 }
 
 std::string next_commands(const RunSummary& summary, const std::string& database) {
@@ -100,9 +152,39 @@ RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
     if (device_key(row.device) == device_key(info.device)) summary.elites.push_back(row);
   }
   if (summary.best) summary.why_no_elite = losing_comparison(find_candidate(store, summary.best->candidate));
+  summary.seeds = seeds_brought(store, info, outcomes, summary.best);
+  summary.exchanges = store.exchange_sums(run);
   summary.self_consistent = is_self_consistent(store, info.task, info.task_hash);
   for (EliteRow& row : summary.elites) row.self_consistent = summary.self_consistent;
   return summary;
+}
+
+nlohmann::ordered_json seeds_json(const SeedsBrought& seeds) {
+  return {{"taken", seeds.taken},
+          {"origins", seeds.origins},
+          {"evaluated", seeds.evaluated},
+          {"valid", seeds.valid},
+          {"best", seeds.best ? nlohmann::ordered_json(seeds.best->candidate) : nlohmann::ordered_json(nullptr)},
+          {"best_us", seeds.best ? or_null(seeds.best->latency_us) : nlohmann::ordered_json(nullptr)},
+          {"ancestor_of_best", or_null(seeds.ancestor)}};
+}
+
+nlohmann::ordered_json exchanges_json(const ExchangeSums& sums) {
+  return {{"model", sums.model},   {"requests", sums.requests},  {"failed", sums.failed},
+          {"tokens", sums.tokens}, {"cost", sums.cost},          {"candidates", sums.candidates},
+          {"valid", sums.valid},   {"best", or_null(sums.best)}, {"best_us", or_null(sums.best_us)}};
+}
+
+std::string exchanges_text(const ExchangeSums& sums) {
+  if (sums.requests == 0) return "";
+  std::string text = fmt::format("model {}: {} request{}", one_line(sums.model), grouped(sums.requests),
+                                 sums.requests == 1 ? "" : "s");
+  if (sums.failed > 0) text += fmt::format(", {} without proposals", grouped(sums.failed));
+  text += fmt::format(", {} tokens", grouped(sums.tokens));
+  if (sums.cost > 0) text += fmt::format(", cost {:.4g}", sums.cost);
+  text += fmt::format("; {} candidates, {} valid", sums.candidates, sums.valid);
+  if (sums.best) text += fmt::format(", the best candidate {}, {} us", *sums.best, microseconds(*sums.best_us));
+  return text + '\n';
 }
 
 std::string run_text(const RunSummary& summary, const std::string& database, const Terminal& terminal) {
@@ -120,6 +202,8 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
     text += fmt::format("{} evaluated: {}\n", summary.result.answered, verdict_counts(summary.verdicts));
   }
   text += rejections_text(summary);
+  text += seeds_brought_text(summary);
+  text += exchanges_text(summary.exchanges);
   text += shares_text(summary.devices);
   if (summary.result.reached) text += "the latency of --until is reached\n";
   if (summary.result.exhausted) text += "the space is exhausted: every legal genome was tried\n";

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,16 @@
 
 namespace evo::cli {
 
+/// What a warm start has brought.
+struct SeedsBrought {
+  std::size_t taken = 0;  ///< Genomes of other runs with which the run began.
+  std::vector<std::string> origins;
+  std::size_t evaluated = 0;
+  std::size_t valid = 0;
+  std::optional<OutcomeRow> best;       ///< Of these.
+  std::optional<CandidateId> ancestor;  ///< The one from which the run's best descends, the best itself among them.
+};
+
 /// The result of a run.
 struct RunSummary {
   RunRow run;
@@ -26,6 +37,8 @@ struct RunSummary {
   std::vector<EliteRow> elites;           ///< Of the run's task, device and objective.
   std::vector<Rejection> rejections;      ///< By their first candidates.
 
+  SeedsBrought seeds;
+  ExchangeSums exchanges;  ///< With a language model.
   DeviceShares devices;
 
   bool self_consistent = false;  ///< The task has no reference but a genome.
@@ -38,6 +51,13 @@ struct RunSummary {
 /// the author's places into the reasons.
 RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
                      const std::function<std::string(const std::string&)>& placed);
+
+nlohmann::ordered_json seeds_json(const SeedsBrought& seeds);
+nlohmann::ordered_json exchanges_json(const ExchangeSums& sums);
+
+/// "model qwen: 12 requests, 1 of them failed, 34,567 tokens, cost 0.12; 9 candidates, 6 valid, the best ..." in one
+/// line; empty: it was not asked.
+std::string exchanges_text(const ExchangeSums& sums);
 
 /// What `evo run` prints at its end. `database`: as the user named it, for the commands that are suggested next.
 std::string run_text(const RunSummary& summary, const std::string& database, const Terminal& terminal);

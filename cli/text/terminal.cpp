@@ -57,10 +57,21 @@ std::size_t display_width(std::string_view text) {
   return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues));
 }
 
-std::string one_line(std::string_view text) {
+std::string printable(std::string_view text) {
   std::string line(text);
-  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  std::replace_if(line.begin(), line.end(), control, ' ');
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(line[i]);
+    const bool c1 = byte == 0xC2 && i + 1 < line.size() && static_cast<unsigned char>(line[i + 1]) < 0xA0;
+    if (c1) line[i + 1] = ' ';
+    if (c1 || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t')) line[i] = ' ';
+  }
+  return line;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line = printable(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return line;
 }
 

@@ -23,7 +23,11 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
 /// Columns that UTF-8 text takes (one for each code point: names here are not wide characters).
 std::size_t display_width(std::string_view text);
 
-/// Text as one line: control characters become spaces, so that stored text cannot drive the terminal.
+/// Text whose control characters other than line breaks and tabs have become spaces, so that stored text cannot drive
+/// the terminal.
+std::string printable(std::string_view text);
+
+/// The same as one line: line breaks and tabs become spaces, too.
 std::string one_line(std::string_view text);
 
 }  // namespace evo::cli

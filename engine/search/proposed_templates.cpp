@@ -10,6 +10,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/json_depth.h"
 #include "engine/base/text.h"
+#include "engine/search/near_duplicate.h"
 #include "engine/space/space.h"
 
 namespace evo {
@@ -77,6 +78,34 @@ void refuse_includes(const std::string& source) {
     throw usage_error("its source asks for headers: kernels are complete without");
 }
 
+/// The family of a genome in which each gene has one allele: the genome's, or, where it is inactive, its first.
+std::string bound_family(const Genome& genome, std::string_view text) {
+  using Json = nlohmann::ordered_json;
+  require_shallow_json(text, "family.json");
+  Json family = Json::parse(text);
+  for (Json& gene : family["genes"]) {
+    if (!gene.contains("values")) continue;
+    const auto allele = genome.genes.find(gene["name"].get<std::string>());
+    Json one = gene["values"].front();
+    if (allele != genome.genes.end()) std::visit([&](const auto& value) { one = value; }, allele->second);
+    gene["values"] = Json::array({one});
+  }
+  return family.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The slots' alleles by gene: the genome's, or, where a gene is inactive, its first.
+bool stays_in_patch(const Genome& genome, const SourceTree& tree, const std::string& folder, const std::string& path) {
+  const std::string within = path.substr(folder.size());
+  const std::size_t cut = within.find('/');
+  if (cut == std::string::npos || !path.ends_with(".cu")) return true;
+  const std::string gene = within.substr(0, cut);
+  const auto allele = genome.genes.find(gene);
+  if (allele != genome.genes.end()) return within == fmt::format("{}/{}.cu", gene, expr::to_string(allele->second));
+  auto first = tree.lower_bound(folder + gene + "/");
+  while (!first->first.ends_with(".cu")) ++first;
+  return first->first == path;
+}
+
 }  // namespace
 
 SourceTree allele_files(const std::string& task, const std::string& family, const std::string& gene,
@@ -103,6 +132,34 @@ ProposedFiles source_files(const std::string& task, const std::string& source, s
   return {{{folder + "family.json", text}, {folder + "kernel.cu", source}}, {name, {}}};
 }
 
+ProposedFiles patched_files(const SourceTree& tree, const std::string& task, const Genome& genome,
+                            std::vector<TextEdit> edits) {
+  const std::string folder = fmt::format("{}/{}/", task, genome.family);
+  if (!is_identifier(genome.family) || !tree.contains(folder + "family.json"))
+    throw usage_error(fmt::format("task {} has no family '{}' to patch", task, genome.family));
+  if (edits.empty()) throw usage_error("its patch has no edits");
+  SourceTree files;
+  for (auto file = tree.lower_bound(folder); file != tree.end() && file->first.starts_with(folder); ++file)
+    if (stays_in_patch(genome, tree, folder, file->first)) files.insert(*file);
+  files[folder + "family.json"] = bound_family(genome, files[folder + "family.json"]);
+  for (TextEdit& edit : edits) {
+    if (edit.file == "family.json") throw usage_error("a patch cannot change family.json: send the source with a plan");
+    edit.file = folder + edit.file;
+    require_short("a patch", edit.replace);
+  }
+  files = edited(files, edits);
+  Hasher hasher;
+  for (const auto& [path, text] : files) {
+    require_short(path, text);
+    hasher.add(path).add(text);
+  }
+  const std::string name = fmt::format("patch_{}", hasher.hex().substr(0, 12));
+  ProposedFiles patched{{}, {name, genome.genes}};
+  for (const auto& [path, text] : files)
+    patched.files.emplace(fmt::format("{}/{}/{}", task, name, path.substr(folder.size())), text);
+  return patched;
+}
+
 ProposedTemplates::ProposedTemplates(SourceTree tree, Task task, Target target, Bindings facts)
     : tree_(std::move(tree)), task_(std::move(task)), target_(std::move(target)), facts_(std::move(facts)) {}
 
@@ -112,6 +169,7 @@ void ProposedTemplates::admit(const Genome& genome, const SourceTree& files) {
     if (tree_.contains(path) || (known != admitted_.end() && known->second != text))
       throw usage_error(fmt::format("{} is there already, with another text", path));
   }
+  refuse_near_duplicates(files);
   SourceTree all = admitted_;
   all.insert(files.begin(), files.end());
   std::swap(all, admitted_);
@@ -124,6 +182,43 @@ void ProposedTemplates::admit(const Genome& genome, const SourceTree& files) {
   } catch (...) {
     std::swap(all, admitted_);
     throw;
+  }
+}
+
+SourceTree ProposedTemplates::all_files() const {
+  SourceTree all = tree_;
+  all.insert(admitted_.begin(), admitted_.end());
+  return all;
+}
+
+void ProposedTemplates::refuse_near_duplicates(const SourceTree& files) const {
+  // An allele is compared with those of its slot, a kernel with proposed ones of the same plan and further files.
+  const auto family_folder = [](const std::string& path) {
+    return path.substr(0, path.find('/', path.find('/') + 1) + 1);
+  };
+  const SourceTree all = all_files();
+  if (files.size() == 1) {
+    const auto& [path, text] = *files.begin();
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    for (auto other = all.lower_bound(folder); other != all.end() && other->first.starts_with(folder); ++other) {
+      if (other->first != path && nearly_same(text, other->second))
+        throw usage_error(fmt::format("{} is {} but for comments, blanks and names", path, other->first));
+    }
+    return;
+  }
+  if (files.empty()) return;
+  const std::string folder = family_folder(files.begin()->first);
+  for (const auto& [path, text] : admitted_) {
+    if (!path.ends_with("/family.json") || family_folder(path) == folder) continue;
+    const bool same = std::ranges::all_of(files, [&](const auto& file) {
+      const auto other =
+          admitted_.find(family_folder(path) + file.first.substr(std::min(folder.size(), file.first.size())));
+      if (other == admitted_.end()) return false;
+      return file.first.ends_with(".json") ? file.second == other->second : nearly_same(file.second, other->second);
+    });
+    if (same)
+      throw usage_error(
+          fmt::format("its kernel is that of {} but for comments, blanks and names", split(path, '/').at(1)));
   }
 }
 
@@ -152,7 +247,9 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
   const auto family =
       std::find_if(families.begin(), families.end(), [&](const Family& each) { return each.name == genome.family; });
   if (family == families.end()) throw usage_error(fmt::format("task {} has no family '{}'", task_.name, genome.family));
+  const bool of_task = tree_.contains(fmt::format("{}/{}/family.json", task_.name, family->name));
   for (const Gene& gene : family->genes) {
+    if (!of_task) break;  // All its alleles came with it.
     const std::string folder = fmt::format("{}/{}/{}/", task_.name, family->name, gene.name);
     const auto brought = files.lower_bound(folder);
     if (brought == files.end() || !brought->first.starts_with(folder)) continue;

@@ -2,8 +2,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/source_tree.h"
+#include "engine/base/text_edit.h"
 #include "engine/task/candidate.h"
 #include "engine/task/family.h"
 #include "engine/task/task.h"
@@ -25,6 +27,13 @@ SourceTree allele_files(const std::string& task, const std::string& family, cons
 /// for files that are too long.
 ProposedFiles source_files(const std::string& task, const std::string& source, std::string_view plan);
 
+/// A kernel of the task with edits, made in order, to files of the genome's family but family.json, named as they are
+/// there: "kernel.cu", "store/vectored.cu". It becomes a family of its own, named after its content, with those files;
+/// each gene keeps the genome's allele alone, so that the result has the genes of `genome`. Throws usage_error where
+/// the genome's family is not in the tree, or an edit does not fit.
+ProposedFiles patched_files(const SourceTree& tree, const std::string& task, const Genome& genome,
+                            std::vector<TextEdit> edits);
+
 /// The alleles and kernels that proposers have added to a run, and the candidates that use them. They are not part of
 /// the run's space: its strategy neither proposes them nor learns from them.
 class ProposedTemplates {
@@ -35,10 +44,13 @@ class ProposedTemplates {
   /// Adds the files of a genome: from here on the genome can be built, and other genomes may use its alleles. Throws
   /// usage_error, in one line, when the files would replace others or belong to a gene that is not a slot; when the
   /// genome does not use them or is illegal; when its plan is malformed; when its source cannot be rendered or reads
-  /// files of this machine.
+  /// files of this machine; when it is nearly another's (engine/search/near_duplicate.h), which the message names.
   void admit(const Genome& genome, const SourceTree& files);
   /// Adds the files that a resumed run had.
   void restore(const SourceTree& files) { admitted_.insert(files.begin(), files.end()); }
+
+  /// The task's files and all that were added.
+  SourceTree all_files() const;
 
   /// The added files that a genome uses. Empty for a genome of the space.
   SourceTree files_of(const Genome& genome) const;
@@ -48,6 +60,7 @@ class ProposedTemplates {
 
  private:
   Candidate build(const Genome& genome, const SourceTree& files) const;
+  void refuse_near_duplicates(const SourceTree& files) const;
 
   SourceTree tree_;
   Task task_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -17,19 +18,21 @@ constexpr const char* kOperator = "proposer";
 /// Tickets count all proposals. The strategy has a count of its own, of those in its space.
 class ProposedStrategy : public Strategy {
  public:
-  ProposedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer, double share,
+  ProposedStrategy(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer, ProposerShare share,
                    ProposedTemplates& templates, RecordedProposals recorded)
       : strategy_(std::move(strategy)),
         space_(space),
         proposer_(proposer),
-        share_(share),
+        bandit_(share),
         templates_(templates),
         recorded_(std::move(recorded)) {}
 
   std::optional<Proposal> ask() override {
+    earned_ += bandit_.share();
     std::optional<Proposal> proposal = asked_ < recorded_.tickets ? again() : propose();
     if (proposal) {
-      ++taken_;
+      earned_ -= 1;
+      proposed_.insert(proposal->ticket);
       return proposal;
     }
     if (proposer_ && proposer_->interrupted()) return std::nullopt;
@@ -45,12 +48,24 @@ class ProposedStrategy : public Strategy {
     return numbered(std::move(*proposal));
   }
   void tell(const Answer& answer) override {
+    judge(answer);
     if (answer.latency_us) valid_.insert(answer.ticket);
     const auto inner = inner_.extract(answer.ticket);
     if (inner) strategy_->tell({inner.mapped(), answer.latency_us});
   }
 
  private:
+  /// Whether an answer is one of the best so far. The first ones are, whoever brought them, so they do not count.
+  void judge(const Answer& answer) {
+    const bool proposed = proposed_.erase(answer.ticket) > 0;
+    const bool full = best_.size() == kEliteCount;
+    const bool brought = answer.latency_us && (!full || *answer.latency_us < best_.back());
+    if (full) bandit_.tell(proposed ? ShareBandit::Source::proposer : ShareBandit::Source::strategy, brought);
+    if (!brought) return;
+    best_.insert(std::ranges::upper_bound(best_, *answer.latency_us), *answer.latency_us);
+    if (best_.size() > kEliteCount) best_.pop_back();
+  }
+
   /// A proposal of the strategy with its number among all proposals.
   Proposal numbered(Proposal proposal) {
     outer_[proposal.ticket] = asked_;
@@ -67,7 +82,8 @@ class ProposedStrategy : public Strategy {
 
   std::optional<Proposal> propose() {
     if (!proposer_) return std::nullopt;
-    const bool due = static_cast<double>(taken_ + 1) <= share_ * static_cast<double>(asked_ + 1);
+    constexpr double kRounding = 1e-9;  // a share of 1/10, ten times, is one
+    const bool due = earned_ >= 1 - kRounding;
     for (int tried = 0; due && tried < kTries; ++tried) {
       const std::optional<Proposed> proposed = proposer_->next();
       if (!proposed) return std::nullopt;
@@ -75,6 +91,7 @@ class ProposedStrategy : public Strategy {
       if (!why) {
         if (auto proposal = take(proposed->genome, proposed->parents)) {
           proposal->note = proposed->note;
+          proposal->exchange = proposed->exchange;
           return proposal;
         }
         why = "it, or the program that it makes, was evaluated before";
@@ -108,11 +125,13 @@ class ProposedStrategy : public Strategy {
   std::unique_ptr<Strategy> strategy_;
   const Space& space_;
   Proposer* proposer_;
-  double share_;
+  ShareBandit bandit_;
   ProposedTemplates& templates_;
   RecordedProposals recorded_;
   std::uint64_t asked_ = 0;
-  std::uint64_t taken_ = 0;
+  double earned_ = 0;                           // evaluations that are the proposer's now
+  std::vector<double> best_;                    // latencies, the least first
+  std::unordered_set<std::uint64_t> proposed_;  // of those in flight, the proposer's
   std::unordered_set<std::uint64_t> valid_;
   std::unordered_map<std::uint64_t, std::uint64_t> outer_;  // by the strategy's ticket
   std::unordered_map<std::uint64_t, std::uint64_t> inner_;  // of those in flight, by ours
@@ -122,7 +141,7 @@ class ProposedStrategy : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer,
-                                        double share, ProposedTemplates& templates, RecordedProposals recorded) {
+                                        ProposerShare share, ProposedTemplates& templates, RecordedProposals recorded) {
   return std::make_unique<ProposedStrategy>(std::move(strategy), space, proposer, share, templates,
                                             std::move(recorded));
 }

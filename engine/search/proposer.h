@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/search/proposed_templates.h"
+#include "engine/search/share_bandit.h"
 #include "engine/strategy/strategy.h"
 
 namespace evo {
@@ -18,6 +19,8 @@ struct Proposed {
   std::vector<std::uint64_t> parents;  ///< Tickets of valid answers.
   SourceTree files = {};               ///< New templates: an allele of a slot, or a kernel with its plan.
   std::string note = {};               ///< Why it was proposed, in the proposer's words.
+  /// The exchange with a language model that it comes from, as the archive numbers them; 0: none.
+  std::int64_t exchange = 0;
 };
 
 /// A second source of genomes besides the strategy. Implementations: a process that speaks JSON, fakes.
@@ -38,11 +41,12 @@ struct RecordedProposals {
   std::map<std::uint64_t, Genome> genomes;  ///< By ticket.
 };
 
-/// `strategy`, with up to the share `share` of the proposals from `proposer`, under the operator "proposer". Without a
-/// proposer (null) only recorded ones are taken. The strategy learns from proposals that are genomes of its space as
+/// `strategy`, with up to a share of the proposals from `proposer`, under the operator "proposer". Without a proposer
+/// (null) only recorded ones are taken. The strategy learns from proposals that are genomes of its space as
 /// from its own. It does not see those with new templates, which `templates` keeps. Refused are illegal genomes,
-/// genomes that were asked before, and templates that cannot be admitted.
+/// genomes that were asked before, and templates that cannot be admitted. An answer has brought something when it is
+/// one of the kEliteCount best so far.
 std::unique_ptr<Strategy> make_proposed(std::unique_ptr<Strategy> strategy, const Space& space, Proposer* proposer,
-                                        double share, ProposedTemplates& templates, RecordedProposals recorded);
+                                        ProposerShare share, ProposedTemplates& templates, RecordedProposals recorded);
 
 }  // namespace evo

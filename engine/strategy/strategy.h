@@ -20,6 +20,7 @@ struct Proposal {
   std::string op;                      ///< "random", "mutate_one", "crossover", ...: the operator.
   std::vector<std::uint64_t> parents;  ///< Tickets.
   std::string note = {};               ///< A proposer's own words; it is kept with the candidate.
+  std::int64_t exchange = 0;           ///< With a language model, as the archive numbers them; 0: none. It is kept too.
 };
 
 /// The result of a proposal: a latency, or none where the genome failed.

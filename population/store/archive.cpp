@@ -129,6 +129,8 @@ class RunArchive final : public Archive {
     insert_parents(id, proposal);
     insert_programs(id, candidate);
     insert_files(id, candidate);
+    if (proposal.exchange > 0)
+      database_.prepare("INSERT INTO exchange_candidate VALUES (?, ?)").bind(id, proposal.exchange).run();
     insert_evaluation(database_, id, evaluation);
     if (challenger) {
       challenger->candidate = id;

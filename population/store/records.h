@@ -153,6 +153,41 @@ struct CandidateRow {
   std::optional<int> elite_rank;
 };
 
+/// A question to a language model, and its answer.
+struct ExchangeRecord {
+  std::string model;
+  std::string prompt;
+  std::string answer;  ///< As the server gave it; empty where it gave none.
+  std::int64_t prompt_tokens = 0;
+  std::int64_t answer_tokens = 0;
+  double cost = 0;      ///< In the currency of the prices that the user gave.
+  double seconds = 0;   ///< Until the answer was there.
+  std::string failure;  ///< Why it brought no proposals; empty: it did.
+};
+
+using ExchangeId = std::int64_t;
+
+/// What the exchanges of a run have cost, and what they brought.
+struct ExchangeSums {
+  std::string model;  ///< Of the last one.
+  std::uint64_t requests = 0;
+  std::uint64_t failed = 0;  ///< Of these.
+  std::uint64_t tokens = 0;
+  double cost = 0;
+  std::uint64_t candidates = 0;
+  std::uint64_t valid = 0;  ///< Of these.
+  std::optional<CandidateId> best = {};
+  std::optional<double> best_us = {};
+};
+
+/// What a person noted of a candidate.
+struct NoteRow {
+  CandidateId candidate = 0;
+  RunId run = 0;
+  std::string at;  ///< UTC, ISO 8601.
+  std::string text;
+};
+
 /// One candidate of a run in brief, in ticket order: convergence and statistics are computed from these.
 struct OutcomeRow {
   CandidateId candidate = 0;

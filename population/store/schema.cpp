@@ -14,7 +14,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 10> kMigrations = {R"sql(
+constexpr std::array<const char*, 11> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -341,6 +341,39 @@ CREATE TABLE run_device (
   device   INTEGER NOT NULL REFERENCES device,
   PRIMARY KEY (run, position)
 ) STRICT, WITHOUT ROWID;
+)sql",
+                                                     R"sql(
+-- Questions to a language model, with its answers.
+CREATE TABLE exchange (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  run           INTEGER NOT NULL REFERENCES run,
+  at            TEXT NOT NULL,
+  model         TEXT NOT NULL,
+  prompt        INTEGER NOT NULL REFERENCES text,
+  answer        INTEGER NOT NULL REFERENCES text,
+  prompt_tokens INTEGER NOT NULL,
+  answer_tokens INTEGER NOT NULL,
+  cost          REAL NOT NULL,          -- in the currency of the prices that the user gave
+  seconds       REAL NOT NULL,
+  failure       TEXT NOT NULL           -- why it brought no proposals; empty: it did
+) STRICT;
+
+-- The exchange that a candidate comes from.
+CREATE TABLE exchange_candidate (
+  candidate INTEGER PRIMARY KEY REFERENCES candidate,
+  exchange  INTEGER NOT NULL REFERENCES exchange
+) STRICT;
+
+-- What people noted of a candidate.
+CREATE TABLE note (
+  id        INTEGER PRIMARY KEY AUTOINCREMENT,
+  candidate INTEGER NOT NULL REFERENCES candidate,
+  at        TEXT NOT NULL,
+  content   TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX exchange_run ON exchange (run);
+CREATE INDEX note_candidate ON note (candidate);
 )sql"};
 
 std::int64_t version_of(Database& database) {

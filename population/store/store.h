@@ -73,6 +73,16 @@ class Store {
   /// Replaces what is known of a candidate's counters at that shape, measured or modelled. Throws usage_error when
   /// there is no such candidate.
   void record_profile(CandidateId candidate, const Profile& profile);
+  /// Adds a person's note to a candidate. Throws usage_error when there is no such candidate.
+  void add_note(CandidateId candidate, const std::string& text);
+  std::vector<NoteRow> notes_of_candidate(CandidateId candidate) const;  ///< The oldest first.
+  std::vector<NoteRow> notes_of_run(RunId run) const;                    ///< Likewise, of all its candidates.
+
+  /// Adds an exchange with a language model to a run. A candidate refers to it by Proposal::exchange.
+  ExchangeId record_exchange(RunId run, const ExchangeRecord& exchange);
+  std::optional<ExchangeRecord> exchange_of(CandidateId candidate) const;
+  ExchangeSums exchange_sums(RunId run) const;
+
   /// The candidate of a proposal of a run.
   std::optional<CandidateId> candidate_of(RunId run, std::uint64_t ticket) const;
   /// The candidate, its parents, their parents, ... each once, by distance. Throws usage_error when there is

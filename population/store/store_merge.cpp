@@ -86,7 +86,34 @@ class Merge {
     ++counts_.runs;
     const std::int64_t id = into_.last_id();
     merge_further_devices(row.integer(0), id);
+    merge_exchanges(row.integer(0), id);
     merge_candidates(row.integer(0), id, {});
+  }
+
+  /// Those of a known run that are not here either.
+  void merge_exchanges(std::int64_t run, std::int64_t new_run) {
+    Statement row = from_.prepare(
+        "SELECT exchange.id, at, model, prompt_tokens, answer_tokens, cost, seconds, failure, asked.content, "
+        "answered.content FROM exchange JOIN text AS asked ON asked.id = prompt "
+        "JOIN text AS answered ON answered.id = answer WHERE run = ? ORDER BY exchange.id");
+    row.bind(run);
+    while (row.next()) {
+      const std::int64_t prompt = store_text(into_, row.text(8));
+      const std::int64_t answer = store_text(into_, row.text(9));
+      Statement same = into_.prepare("SELECT id FROM exchange WHERE run = ? AND at = ? AND prompt = ? AND answer = ?");
+      same.bind(new_run, row.text(1), prompt, answer);
+      if (same.next()) {
+        exchanges_[row.integer(0)] = same.integer(0);
+        continue;
+      }
+      Statement insert = into_.prepare(
+          "INSERT INTO exchange (run, prompt, answer, at, model, prompt_tokens, answer_tokens, cost, seconds, failure) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      insert.bind(new_run, prompt, answer);
+      bind_columns(insert, row, "ittiirrt", 1);
+      insert.run();
+      exchanges_[row.integer(0)] = into_.last_id();
+    }
   }
 
   void merge_further_devices(std::int64_t run, std::int64_t new_run) {
@@ -115,6 +142,7 @@ class Merge {
       return;
     }
     const std::uint64_t before = counts_.candidates;
+    merge_exchanges(row.integer(0), known);
     merge_candidates(row.integer(0), known, ours);
     if (counts_.candidates > before) {
       ++counts_.continued_runs;
@@ -228,6 +256,7 @@ class Merge {
     while (row.next()) {
       if (const auto here = known.find(row.integer(1)); here != known.end()) {
         candidates_[row.integer(0)] = here->second.candidate;
+        merge_notes(row.integer(0), here->second.candidate);
         continue;
       }
       Statement insert = into_.prepare(
@@ -248,6 +277,8 @@ class Merge {
     merge_parents(candidate, id);
     merge_programs(candidate, id);
     merge_files(candidate, id);
+    merge_notes(candidate, id);
+    merge_exchange_link(candidate, id);
     copy("build",
          "position, specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
          "compile_ms, flags",
@@ -302,6 +333,31 @@ class Merge {
     }
   }
 
+  /// A note that is here already comes no second time.
+  void merge_notes(std::int64_t candidate, std::int64_t id) {
+    Statement row = from_.prepare("SELECT at, content FROM note WHERE candidate = ? ORDER BY id");
+    row.bind(candidate);
+    while (row.next()) {
+      Statement same = into_.prepare("SELECT 1 FROM note WHERE candidate = ? AND at = ? AND content = ?");
+      same.bind(id, row.text(0), row.text(1));
+      if (same.next()) continue;
+      into_.prepare("INSERT INTO note (candidate, at, content) VALUES (?, ?, ?)")
+          .bind(id, row.text(0), row.text(1))
+          .run();
+    }
+  }
+
+  void merge_exchange_link(std::int64_t candidate, std::int64_t id) {
+    Statement row = from_.prepare("SELECT exchange FROM exchange_candidate WHERE candidate = ?");
+    row.bind(candidate);
+    if (!row.next()) return;
+    const auto exchange = exchanges_.find(row.integer(0));
+    if (exchange == exchanges_.end())
+      throw usage_error(
+          fmt::format("{}: candidate {} has an exchange of another run", from_.path().string(), candidate));
+    into_.prepare("INSERT INTO exchange_candidate VALUES (?, ?)").bind(id, exchange->second).run();
+  }
+
   /// Rows of a table whose first column is the candidate.
   void copy(const char* table, std::string_view columns, std::string_view types, std::int64_t candidate,
             std::int64_t id) {
@@ -337,6 +393,7 @@ class Merge {
   MergeCounts counts_;
   std::map<std::int64_t, std::int64_t> boards_;      ///< From the ids there to those here.
   std::map<std::int64_t, std::int64_t> candidates_;  ///< Likewise.
+  std::map<std::int64_t, std::int64_t> exchanges_;   ///< Likewise.
   std::set<std::int64_t> brought_;                   ///< Of these, by their ids there, those that were not here.
 };
 
@@ -367,7 +424,8 @@ MergeCounts Store::merge(const std::filesystem::path& other) {
 void Store::compact() {
   database_->execute(
       "DELETE FROM text WHERE id NOT IN (SELECT source FROM program) AND id NOT IN (SELECT text FROM task_file) "
-      "AND id NOT IN (SELECT text FROM candidate_file)");
+      "AND id NOT IN (SELECT text FROM candidate_file) AND id NOT IN (SELECT prompt FROM exchange) "
+      "AND id NOT IN (SELECT answer FROM exchange)");
   database_->execute("VACUUM");
   database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }

@@ -89,6 +89,25 @@ void write_toy_task(const Bench& bench, bool with_wrong) {
   bench.write("templates/toy/plain/family.json", family.replace(family.find(right), right.size(), "[false, true]"));
 }
 
+void write_toy_with_slot(const Bench& bench) {
+  write_toy_task(bench);
+  std::string family = bench.read("templates/toy/plain/family.json");
+  const std::string last = R"({"name": "wrong")";
+  family.insert(family.find(last), "{\"name\": \"sum\", \"slot\": true},\n    ");
+  bench.write("templates/toy/plain/family.json", family);
+  std::string kernel = bench.read("templates/toy/plain/kernel.cu");
+  const std::size_t begin = kernel.find("  if (i${item}");
+  kernel.replace(begin, kernel.find('\n', begin) - begin, "  //% slot sum");
+  bench.write("templates/toy/plain/kernel.cu", kernel);
+  // Slow, so that there is something to win.
+  bench.write("templates/toy/plain/sum/careful.cu", R"cuda(if (i${item} < N) {
+  volatile float sum = a[i${item}];
+  for (int k = 0; k < 200; ++k) sum = sum + 0.0f;
+  c[i${item}] = sum + b[i${item}];
+}
+)cuda");
+}
+
 std::string verify_spoiled(const Bench& bench, std::string exported, std::size_t end) {
   const std::size_t plus = exported.rfind("] + b[", end);
   REQUIRE(plus != std::string::npos);

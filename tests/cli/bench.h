@@ -49,6 +49,9 @@ nlohmann::json outcomes(const Bench& bench, const std::string& database);
 /// 52 genomes half give wrong answers.
 void write_toy_task(const Bench& bench, bool with_wrong = false);
 
+/// The same with a slot, `sum`: where sums are written. Its only allele is slow, so that there is something to win.
+void write_toy_with_slot(const Bench& bench);
+
 /// Checks that `evo verify` finds the kernel of an exported toy task wrong when its last addition before `end` in the
 /// text has become a subtraction. Returns what it printed.
 std::string verify_spoiled(const Bench& bench, std::string exported, std::size_t end = std::string::npos);

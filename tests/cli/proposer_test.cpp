@@ -117,26 +117,6 @@ TEST_CASE("a run with a proposer resumes with the stored proposals, without aski
 
 namespace {
 
-/// The toy with a slot: where sums are written.
-void write_toy_with_slot(const Bench& bench) {
-  write_toy_task(bench);
-  std::string family = bench.read("templates/toy/plain/family.json");
-  const std::string last = R"({"name": "wrong")";
-  family.insert(family.find(last), "{\"name\": \"sum\", \"slot\": true},\n    ");
-  bench.write("templates/toy/plain/family.json", family);
-  std::string kernel = bench.read("templates/toy/plain/kernel.cu");
-  const std::size_t begin = kernel.find("  if (i${item}");
-  kernel.replace(begin, kernel.find('\n', begin) - begin, "  //% slot sum");
-  bench.write("templates/toy/plain/kernel.cu", kernel);
-  // Slow, so that there is something to win.
-  bench.write("templates/toy/plain/sum/careful.cu", R"cuda(if (i${item} < N) {
-  volatile float sum = a[i${item}];
-  for (int k = 0; k < 200; ++k) sum = sum + 0.0f;
-  c[i${item}] = sum + b[i${item}];
-}
-)cuda");
-}
-
 /// A proposer that answers each question with the next of its lines, then with nothing.
 void write_proposer(const Bench& bench, const std::vector<nlohmann::json>& proposals) {
   std::string answers;

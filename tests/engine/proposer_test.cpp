@@ -66,7 +66,7 @@ TEST_CASE("a proposer makes no more than its share of the proposals, and the str
   for (std::int64_t y = 0; y < 3; ++y) script.push_back({at_point(3, y), {0}});
   Scripted proposer(script);
   ProposedTemplates none = no_templates();
-  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
+  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, {0.25}, none, {});
   const auto proposals = drive(*strategy, 100);
   REQUIRE(proposals.size() == space.size());
   for (std::size_t i = 0; i < proposals.size(); ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("illegal proposals, repeated ones and unknown parents are refused with
   Scripted proposer(
       {{at_point(3, 3), {}}, {at_point(0, 0), {}}, {at_point(3, 2), {77}}, {{"g", {}}, {}}, {at_point(3, 2), {}}});
   ProposedTemplates none = no_templates();
-  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, 0.25, none, {});
+  const auto strategy = make_proposed(make_strategy("exhaustive", space, 0), space, &proposer, {0.25}, none, {});
   const auto proposals = drive(*strategy, 4);
   CHECK(proposals[3].op == "proposer");
   CHECK(proposals[3].genome == at_point(3, 2));
@@ -97,16 +97,17 @@ TEST_CASE("a resumed search uses the recorded proposals without asking the propo
   const Space space({kPlane}, {}, {});
   Scripted proposer({{at_point(3, 1), {}}, {at_point(3, 2), {}}, {at_point(2, 3), {}}});
   ProposedTemplates none = no_templates();
-  const auto whole = drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, 0.25, none, {}), 12);
+  const auto whole = drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, {0.25}, none, {}), 12);
   RecordedProposals recorded{10, {{3, whole[3].genome}, {7, whole[7].genome}}};
   Scripted later({{at_point(2, 3), {}}});
-  const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, 0.25, none, recorded);
+  const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, {0.25}, none, recorded);
   const auto resumed = drive(*strategy, 10);
   CHECK(later.asked == 0);
   for (std::size_t i = 0; i < 10; ++i) CHECK(resumed[i].genome == whole[i].genome);
   drive(*strategy, 2);
   CHECK(later.asked > 0);
-  const auto alone = drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, 0.25, none, recorded), 12);
+  const auto alone =
+      drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, {0.25}, none, recorded), 12);
   for (std::size_t i = 0; i < 10; ++i) CHECK(alone[i].genome == whole[i].genome);
 }
 
@@ -166,6 +167,63 @@ TEST_CASE("a source with a plan becomes a new family, named after its content") 
   CHECK(candidate.files == source.files);
   CHECK(source_files("scale", "// kernel for ${M} columns\n", kPlan).genome == source.genome);
   CHECK(source_files("scale", "// another\n", kPlan).genome.family != source.genome.family);
+}
+
+TEST_CASE("a patch becomes a family of its own that has the genome's alleles alone") {
+  ScaleProposals scale;
+  const std::string& kernel = scale.tree.at("scale/plain/kernel.cu");
+  const std::string line = kernel.substr(0, kernel.find('\n') + 1);
+  REQUIRE(kernel.find(line, 1) == std::string::npos);
+  const Genome genome = scaled_by("plain", 2);
+  const ProposedFiles patch =
+      patched_files(scale.tree, "scale", genome, {{"kernel.cu", line, line + "// patched for ${vector}\n"}});
+  CHECK(patch.genome.family.starts_with("patch_"));
+  CHECK(patch.genome.genes == genome.genes);
+  scale.templates.admit(patch.genome, patch.files);
+  const Candidate patched = scale.templates.build(patch.genome);
+  const Candidate before =
+      make_candidate(scale.tree, scale.task, scale.space.family("plain"), genome, scale.target, scale.facts);
+  CHECK(patched.programs.at(0).source.find("// patched for 2\n") != std::string::npos);
+  CHECK(patched.programs.at(0).plans.at("small").launches.at(0).grid ==
+        before.programs.at(0).plans.at("small").launches.at(0).grid);
+  CHECK(patched.files == patch.files);
+  for (const auto& [path, text] : patch.files) CHECK(!path.ends_with("/vector.cu"));
+  // Another genome of it is not legal, and a patch of the patch is.
+  Genome other = patch.genome;
+  other.genes["vector"] = number(1);
+  CHECK(complaint_of([&] { scale.templates.admit(other, {}); }).find("vector cannot be") != std::string::npos);
+  const ProposedFiles again = patched_files(scale.templates.all_files(), "scale", patch.genome,
+                                            {{"kernel.cu", "// patched for", "// again for"}});
+  CHECK(again.genome.family != patch.genome.family);
+}
+
+TEST_CASE("a patch that does not fit, leaves its family or changes the plan is refused") {
+  ScaleProposals scale;
+  const auto refusal = [&](const std::string& file, const std::string& find) {
+    return complaint_of([&] { patched_files(scale.tree, "scale", scaled_by("plain"), {{file, find, "x"}}); });
+  };
+  CHECK(refusal("kernel.cu", "not there").find("does not hold 'not there'") != std::string::npos);
+  CHECK(refusal("../task.json", "scale").find("there is no file") != std::string::npos);
+  CHECK(refusal("family.json", "plain").find("cannot change family.json") != std::string::npos);
+  CHECK(complaint_of([&] { patched_files(scale.tree, "scale", scaled_by("plain"), {}); }) == "its patch has no edits");
+  CHECK(complaint_of([&] {
+          patched_files(scale.tree, "scale", {"none", {}}, {{"kernel.cu", "a", "b"}});
+        }).find("no family 'none'") != std::string::npos);
+}
+
+TEST_CASE("an allele or a kernel that is nearly another is refused, and the message names the other") {
+  ScaleProposals scale;
+  scale.templates.admit(scaled_by("quick"), scale.allele("quick", "int a = ${vector}; // mine\n"));
+  CHECK(complaint_of([&] {
+          scale.templates.admit(scaled_by("quicker"), scale.allele("quicker", "int  b = ${vector};\n"));
+        }) == "scale/plain/store/quicker.cu is scale/plain/store/quick.cu but for comments, blanks and names");
+  const ProposedFiles source = source_files("scale", "int kernel_for = ${M};\n", kPlan);
+  scale.templates.admit(source.genome, source.files);
+  const ProposedFiles renamed = source_files("scale", "int  renamed = ${M}; // mine\n", kPlan);
+  CHECK(complaint_of([&] { scale.templates.admit(renamed.genome, renamed.files); }).find(source.genome.family) !=
+        std::string::npos);
+  const ProposedFiles other = source_files("scale", "int renamed = ${M} + 1;\n", kPlan);
+  scale.templates.admit(other.genome, other.files);
 }
 
 TEST_CASE("a malformed text or plan of a proposer is refused in one line and adds nothing") {
@@ -245,7 +303,7 @@ TEST_CASE("results from outside its space do not change what a strategy proposes
                      {scaled_by("vectored"), {}, scale.allele("vectored", "// another\n")}});
   const auto alone = drive(*make_strategy("genetic", scale.space, 5), 9);
   const auto strategy =
-      make_proposed(make_strategy("genetic", scale.space, 5), scale.space, &proposer, 0.25, scale.templates, {});
+      make_proposed(make_strategy("genetic", scale.space, 5), scale.space, &proposer, {0.25}, scale.templates, {});
   const auto proposals = drive(*strategy, 11);
   REQUIRE(proposals.size() == std::min<std::size_t>(11, alone.size() + 2));
   CHECK(proposals[3].genome == scaled_by("vectored"));
@@ -271,7 +329,7 @@ TEST_CASE("a resumed search restores the alleles and sources of a proposer") {
   ScaleProposals scale;
   const SourceTree files = scale.allele("vectored", "// mine\n");
   scale.templates.restore(files);
-  const auto strategy = make_proposed(make_strategy("random", scale.space, 5), scale.space, nullptr, 0.25,
+  const auto strategy = make_proposed(make_strategy("random", scale.space, 5), scale.space, nullptr, {0.25},
                                       scale.templates, {4, {{3, scaled_by("vectored")}}});
   const auto proposals = drive(*strategy, 4);
   CHECK(proposals.at(3).genome == scaled_by("vectored"));

@@ -36,7 +36,7 @@ const std::vector<Layer> kLayers = {
     {"population", {"engine"}, {"population/store", "population/export", "population/package", "population/results"}},
     {"cli",
      {"engine", "evaluator", "population"},
-     {"cli/text", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/run", "cli/report", "cli/watch",
+     {"cli/text", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/llm", "cli/run", "cli/report", "cli/watch",
       "cli/selftest", "cli/shell", "cli/commands", "cli"}},
 };
 

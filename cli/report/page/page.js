@@ -299,6 +299,8 @@ function environmentSection() {
         el("code", {}, run.salt), el("code", {class: "command"}, run.command_line)]), "The runs"));
   if (data.questions.length > 0)
     at("questions").append(el("h3", {}, "Open questions"), el("ul", {}, data.questions.map(question => el("li", {}, question))));
+  if (data.lessons.length > 0)
+    at("questions").append(el("h3", {}, "Lessons of all runs of the task"), el("ul", {}, data.lessons.map(lesson => el("li", {}, lesson))));
 }
 
 /** Draws every section from the data. */

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/commands/commands.h"
+#include "cli/llm/llm_session.h"
+#include "cli/llm/prompt.h"
+#include "cli/report/floor_share.h"
+#include "cli/report/lessons.h"
+#include "cli/run/proposer_messages.h"
+#include "cli/run/run_setup.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/streams.h"
+#include "cli/text/terminal.h"
+#include "engine/base/error.h"
+
+namespace evo::cli {
+namespace {
+
+struct LlmRequest {
+  RunRequest run;
+  bool dry_run = false;
+};
+
+/// The newest run in the database that competes with this one.
+std::optional<RunRow> run_like(const Store& store, const RunInfo& info) {
+  for (RunRow& run : store.runs()) {
+    if (run.evaluated > 0 && run.info.task_hash == info.task_hash && run.info.objective == info.objective &&
+        device_key(run.info.device) == device_key(info.device))
+      return std::move(run);
+  }
+  return std::nullopt;
+}
+
+void observe_run(const Store& store, RunId run, ProposerMessages& messages) {
+  for (const OutcomeRow& outcome : store.outcomes(run)) {
+    const CandidateRow row = find_candidate(store, outcome.candidate);
+    messages.observe({row.ticket, row.genome, row.op, {}, row.note}, row.evaluation);
+  }
+}
+
+/// Prints what the model would be asked next, as if the newest run of the task went on.
+int dry_run(const LlmRequest& request, const LlmOptions& options) {
+  const PreparedRun run = prepare_new(request.run, "");
+  const Space space = make_space(run.info.files, run.task, run.device, run.info.target, run.info.family);
+  const Bindings facts = facts_of(run.device.limits);
+  ProposedTemplates templates(run.info.files, run.task, run.info.target, facts);
+  ProposerBriefing briefing;
+  briefing.rates = rates_of(run.info.device);
+  briefing.build = [&](const Genome& genome) {
+    if (!templates.files_of(genome).empty()) return templates.build(genome);
+    return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target, facts);
+  };
+  std::optional<Store> store;
+  if (std::filesystem::exists(request.run.database)) store = Store::open(request.run.database, Store::Mode::read);
+  const std::optional<RunRow> newest = store ? run_like(*store, run.info) : std::nullopt;
+  if (store)
+    briefing.lessons =
+        lesson_lines(lessons_of(*store, run.info, newest ? std::optional(newest->id) : std::nullopt, space));
+  ExchangeSums spent;
+  if (newest) {
+    spent = store->exchange_sums(newest->id);
+    for (const OutcomeRow& outcome : store->outcomes(newest->id))
+      templates.restore(find_candidate(*store, outcome.candidate).files);
+  }
+  ProposerMessages messages(run.task, run.info.target, space, run.device, run.info.files, std::move(briefing));
+  if (newest) observe_run(*store, newest->id, messages);
+  using Json = nlohmann::ordered_json;
+  const Prompt prompt =
+      prompt_for(Json::parse(messages.greeting()), Json::parse(messages.question(spent)), "", prompt_bytes(options));
+  fmt::print("{}", printable(whole_text(prompt)));
+  write_to_stderr(fmt::format("{} bytes, about {} tokens{}\n", grouped(whole_text(prompt).size()),
+                              grouped(estimated_tokens(whole_text(prompt))),
+                              newest ? fmt::format("; as run {} would go on", newest->id) : ""));
+  return kDone;
+}
+
+int llm(const LlmRequest& request) {
+  if (request.dry_run) {
+    LlmTexts texts = request.run.llm;
+    if (texts.model.empty()) texts.model = "none";  // It is not asked.
+    return dry_run(request, llm_options(texts));
+  }
+  if (!request.run.task.empty()) throw usage_error("evo llm --task: add --dry-run to see the prompt");
+  return propose_by_llm(llm_options(request.run.llm));
+}
+
+}  // namespace
+
+void add_llm(CLI::App& app, Invocation& invocation) {
+  auto request = std::make_shared<LlmRequest>();
+  CLI::App* command = app.add_subcommand(
+      "llm", "A language model as a proposer: what evo run --llm starts; with --dry-run the prompt that it would send");
+  CLI::Option* dry = command->add_flag("--dry-run", request->dry_run, "Print the prompt and ask nobody");
+  command->add_option("--task", request->run.task, "The task (evo tasks lists them)")->type_name("TASK")->needs(dry);
+  command->add_option("--device", request->run.device, "As evo run takes it")->type_name("DEVICE")->needs(dry);
+  command->add_option("--shapes", request->run.shapes, "As evo run takes them")
+      ->allow_extra_args(false)
+      ->type_name("A,B")
+      ->needs(dry);
+  command->add_option("--option", request->run.options, "An option of the task, as out=bf16; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE")
+      ->needs(dry);
+  command->add_option("--objective", request->run.objective, "Objective of the task")->type_name("NAME")->needs(dry);
+  command->add_option("--family", request->run.family, "Only this family")->type_name("NAME")->needs(dry);
+  add_llm_options(*command, request->run.llm);
+  add_database_option(*command, request->run.database);
+  add_templates_option(*command, request->run.templates);
+  command->callback([request, &invocation] { invocation.action = [request] { return llm(*request); }; });
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,53 @@
+#include "cli/llm/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace evo::cli {
+namespace {
+
+constexpr std::uint64_t kLeastAnswer = 128;  ///< Tokens. Shorter ones hold no proposal.
+constexpr double kPriced = 1e6;              ///< Tokens that a price is for.
+
+}  // namespace
+
+void LlmBudget::begin_with(std::uint64_t requests, std::uint64_t tokens, double cost) {
+  requests_ += requests;
+  tokens_ += tokens;
+  cost_ += cost;
+}
+
+void LlmBudget::spend(std::uint64_t requests, std::uint64_t prompt_tokens, std::uint64_t answer_tokens) {
+  begin_with(requests, prompt_tokens + answer_tokens, cost_of(prompt_tokens, answer_tokens));
+}
+
+std::uint64_t LlmBudget::next_answer(std::uint64_t prompt_tokens) const {
+  if (requests_ >= options_.requests) return 0;
+  if (tokens_ >= options_.tokens || options_.tokens - tokens_ <= prompt_tokens) return 0;
+  std::uint64_t most = std::min(options_.answer, options_.tokens - tokens_ - prompt_tokens);
+  if (options_.cost > 0) {
+    const double left = options_.cost - cost_ - cost_of(prompt_tokens, 0);
+    if (left <= 0) return 0;
+    if (options_.answer_price > 0)
+      most = static_cast<std::uint64_t>(std::min(static_cast<double>(most), left * kPriced / options_.answer_price));
+  }
+  return most < kLeastAnswer ? 0 : most;
+}
+
+std::string LlmBudget::why_exhausted() const {
+  if (requests_ >= options_.requests)
+    return fmt::format("the {} requests of --llm-requests are used up", options_.requests);
+  if (options_.cost > 0 && options_.tokens == UINT64_MAX)
+    return fmt::format("what is left of --llm-cost {} is not enough for an answer", options_.cost);
+  return fmt::format("what is left of --llm-tokens {}{} is not enough for an answer", options_.tokens,
+                     options_.cost > 0 ? fmt::format(" or --llm-cost {}", options_.cost) : "");
+}
+
+double LlmBudget::cost_of(std::uint64_t prompt_tokens, std::uint64_t answer_tokens) const {
+  return (static_cast<double>(prompt_tokens) * options_.prompt_price +
+          static_cast<double>(answer_tokens) * options_.answer_price) /
+         kPriced;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,156 @@
+#include "cli/llm/llm_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/subject/arguments.h"
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::uint64_t kLeastContext = 8'192;
+constexpr std::uint64_t kMostContext = 65'536;  // what a proposer may write in one line holds it
+constexpr std::uint64_t kMostAnswer = 32'768;
+constexpr std::size_t kLongestName = 200;  // bytes
+constexpr std::string_view kPath = "/v1/chat/completions";
+
+bool has_controls(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7F; });
+}
+
+/// "gpu7:8000" of "http://gpu7:8000/base".
+std::string_view authority_of(std::string_view url) {
+  const std::string_view rest = url.substr(url.find("//") + 2);
+  return rest.substr(0, rest.find('/'));
+}
+
+bool is_this_machine(std::string_view authority) {
+  return authority.starts_with("[::1]") || authority == "localhost" || authority.starts_with("localhost:") ||
+         authority.starts_with("127.");
+}
+
+std::string request_url(std::string url) {
+  const auto refuse = [&](const char* why) { throw usage_error(fmt::format("--llm-url '{}': {}", url, why)); };
+  if (!url.starts_with("http://") && !url.starts_with("https://")) refuse("expected http://HOST:PORT or https://HOST");
+  if (has_controls(url)) refuse("it has blanks or control characters");
+  if (authority_of(url).empty()) refuse("it names no host");
+  // A URL is stored with the run, as part of the command.
+  if (authority_of(url).find('@') != std::string_view::npos)
+    throw usage_error(fmt::format("--llm-url: it holds a password: put the key into the environment as {}", kLlmKey));
+  if (url.find_first_of("?#") != std::string::npos) refuse("a base has neither ? nor #");
+  while (url.ends_with('/')) url.pop_back();
+  if (url.ends_with(kPath)) url.resize(url.size() - kPath.size());
+  if (url.ends_with("/v1")) url.resize(url.size() - 3);
+  return url + std::string(kPath);
+}
+
+double parse_amount(std::string_view option, std::string_view text) {
+  const auto amount = number_in<double>(text);
+  if (!amount || !std::isfinite(*amount) || *amount < 0)
+    throw usage_error(fmt::format("{} '{}': expected a number such as 2.5", option, text));
+  return *amount;
+}
+
+}  // namespace
+
+void add_llm_options(CLI::App& command, LlmTexts& texts) {
+  command
+      .add_option(
+          "--llm", texts.model,
+          "A language model that proposes too: its name at a server with POST BASE/v1/chat/completions, such as "
+          "vLLM, llama.cpp, Ollama or a hosted one. Its key, if any, is in the environment as EVO_LLM_KEY "
+          "(docs/proposer.md)")
+      ->type_name("MODEL");
+  command.add_option("--llm-url", texts.url, "BASE of its server")->capture_default_str()->type_name("BASE");
+  command.add_option("--llm-requests", texts.requests, "Ask it at most N times")->capture_default_str()->type_name("N");
+  command.add_option("--llm-tokens", texts.tokens, "Spend at most N tokens on it, prompts and answers together")
+      ->type_name("N");
+  command.add_option("--llm-cost", texts.cost, "Spend at most this much money on it, in the currency of --llm-prices")
+      ->type_name("AMOUNT");
+  command
+      .add_option("--llm-prices", texts.prices,
+                  "Prices of a million tokens of prompts and of answers: 0.15,0.6 (default: 0,0)")
+      ->type_name("IN,OUT");
+  command.add_option("--llm-deadline", texts.deadline, "How long an answer may take; the search goes on meanwhile")
+      ->capture_default_str()
+      ->type_name("DURATION");
+  command.add_option("--llm-context", texts.context, "Tokens that a prompt and its answer may have together")
+      ->capture_default_str()
+      ->type_name("N");
+  command.add_option("--llm-answer", texts.answer, "Tokens that an answer may have")
+      ->capture_default_str()
+      ->type_name("N");
+}
+
+std::vector<const char*> llm_option_names() {
+  return {"--llm",        "--llm-url",      "--llm-requests", "--llm-tokens", "--llm-cost",
+          "--llm-prices", "--llm-deadline", "--llm-context",  "--llm-answer"};
+}
+
+LlmOptions llm_options(const LlmTexts& texts) {
+  LlmOptions options;
+  if (texts.model.empty() || texts.model.size() > kLongestName || has_controls(texts.model))
+    throw usage_error("--llm: expected the name of a model, as its server lists it");
+  options.model = texts.model;
+  options.url = request_url(texts.url);
+  options.requests = parse_number("--llm-requests", texts.requests, 1);
+  if (!texts.tokens.empty()) options.tokens = parse_number("--llm-tokens", texts.tokens, 1);
+  if (!texts.prices.empty()) {
+    const std::vector<std::string> prices = split(texts.prices, ',');
+    if (prices.size() != 2)
+      throw usage_error(fmt::format("--llm-prices '{}': expected two prices, as 0.15,0.6", texts.prices));
+    options.prompt_price = parse_amount("--llm-prices", prices[0]);
+    options.answer_price = parse_amount("--llm-prices", prices[1]);
+  }
+  if (!texts.cost.empty()) {
+    options.cost = parse_amount("--llm-cost", texts.cost);
+    if (options.cost <= 0 || options.prompt_price + options.answer_price <= 0)
+      throw usage_error("--llm-cost: expected an amount above 0, and --llm-prices to count it with");
+  }
+  options.deadline = parse_duration("--llm-deadline", texts.deadline);
+  options.context = parse_number("--llm-context", texts.context, kLeastContext, kMostContext);
+  options.answer = parse_number("--llm-answer", texts.answer, 256, kMostAnswer);
+  if (options.answer > options.context / 2)
+    throw usage_error(
+        fmt::format("--llm-answer {}: at most half of --llm-context {}", options.answer, options.context));
+  return options;
+}
+
+std::vector<std::string> llm_arguments(const LlmTexts& texts) {
+  std::vector<std::string> arguments = {"llm"};
+  const auto add = [&](const char* option, const std::string& text) {
+    // In one word: a text that begins with a dash is no option.
+    if (!text.empty()) arguments.push_back(fmt::format("{}={}", option, text));
+  };
+  add("--llm", texts.model);
+  add("--llm-url", texts.url);
+  add("--llm-requests", texts.requests);
+  add("--llm-tokens", texts.tokens);
+  add("--llm-cost", texts.cost);
+  add("--llm-prices", texts.prices);
+  add("--llm-deadline", texts.deadline);
+  add("--llm-context", texts.context);
+  add("--llm-answer", texts.answer);
+  return arguments;
+}
+
+std::string llm_key(const LlmOptions& options) {
+  const char* set = std::getenv(kLlmKey);
+  const std::string key = set == nullptr ? "" : set;
+  if (key.empty()) return key;
+  if (has_controls(key)) throw usage_error(fmt::format("{} has blanks or control characters: it is no key", kLlmKey));
+  if (options.url.starts_with("http://") && !is_this_machine(authority_of(options.url))) {
+    throw usage_error(
+        fmt::format("{} would be sent unencrypted to {}: use https, or unset it", kLlmKey, authority_of(options.url)));
+  }
+  return key;
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,105 @@
+// Store: what people noted of candidates, and what was asked of language models.
+#include <fmt/format.h>
+
+#include "engine/base/error.h"
+#include "population/store/database.h"
+#include "population/store/rows.h"
+#include "population/store/store.h"
+
+namespace evo {
+namespace {
+
+NoteRow read_note(const Statement& row) {
+  return {row.integer(0), row.integer(1), row.text(2), row.text(3)};
+}
+
+}  // namespace
+
+void Store::add_note(CandidateId candidate, const std::string& text) {
+  static const std::string kInsert = fmt::format("INSERT INTO note (candidate, at, content) VALUES (?, {}, ?)", kNow);
+  Database& database = *database_;
+  WriteTransaction transaction(database);
+  Statement known = database.prepare("SELECT 1 FROM candidate WHERE id = ?");
+  known.bind(candidate);
+  if (!known.next()) {
+    throw usage_error(fmt::format("database {} has no candidate {}: `evo elites` lists the best ones",
+                                  database.path().string(), candidate));
+  }
+  database.prepare(kInsert).bind(candidate, text).run();
+  transaction.commit();
+}
+
+std::vector<NoteRow> Store::notes_of_candidate(CandidateId candidate) const {
+  return read_rows(*database_,
+                   "SELECT candidate, run, at, content FROM note JOIN candidate ON candidate.id = note.candidate "
+                   "WHERE candidate = ? ORDER BY note.id",
+                   candidate, read_note);
+}
+
+std::vector<NoteRow> Store::notes_of_run(RunId run) const {
+  return read_rows(*database_,
+                   "SELECT candidate, run, at, content FROM note JOIN candidate ON candidate.id = note.candidate "
+                   "WHERE run = ? ORDER BY note.id",
+                   run, read_note);
+}
+
+ExchangeId Store::record_exchange(RunId run, const ExchangeRecord& exchange) {
+  static const std::string kInsert = fmt::format(
+      "INSERT INTO exchange (run, at, model, prompt, answer, prompt_tokens, answer_tokens, cost, seconds, failure) "
+      "VALUES (?, {}, ?, ?, ?, ?, ?, ?, ?, ?)",
+      kNow);
+  Database& database = *database_;
+  WriteTransaction transaction(database);
+  const std::int64_t prompt = store_text(database, exchange.prompt);
+  const std::int64_t answer = store_text(database, exchange.answer);
+  database.prepare(kInsert)
+      .bind(run, exchange.model, prompt, answer, exchange.prompt_tokens, exchange.answer_tokens, exchange.cost,
+            exchange.seconds, exchange.failure)
+      .run();
+  const ExchangeId id = database.last_id();
+  transaction.commit();
+  return id;
+}
+
+std::optional<ExchangeRecord> Store::exchange_of(CandidateId candidate) const {
+  Statement row = database_->prepare(
+      "SELECT model, asked.content, answered.content, prompt_tokens, answer_tokens, cost, seconds, failure "
+      "FROM exchange_candidate JOIN exchange ON exchange.id = exchange_candidate.exchange "
+      "JOIN text AS asked ON asked.id = exchange.prompt JOIN text AS answered ON answered.id = exchange.answer "
+      "WHERE candidate = ?");
+  row.bind(candidate);
+  if (!row.next()) return std::nullopt;
+  return ExchangeRecord{row.text(0),    row.text(1),   row.text(2),   row.integer(3),
+                        row.integer(4), row.number(5), row.number(6), row.text(7)};
+}
+
+ExchangeSums Store::exchange_sums(RunId run) const {
+  ExchangeSums sums;
+  Statement row = database_->prepare(
+      "SELECT count(*), coalesce(sum(failure <> ''), 0), coalesce(sum(prompt_tokens + answer_tokens), 0), total(cost), "
+      "       (SELECT model FROM exchange WHERE run = ?1 ORDER BY id DESC LIMIT 1) "
+      "FROM exchange WHERE run = ?1");
+  row.bind(run);
+  if (!row.next()) return sums;
+  sums.requests = row.natural(0);
+  sums.failed = row.natural(1);
+  sums.tokens = row.natural(2);
+  sums.cost = row.number(3);
+  sums.model = row.text(4);
+  Statement brought = database_->prepare(
+      "SELECT candidate.id, verdict = 'valid', latency_us "
+      "FROM exchange_candidate JOIN candidate ON candidate.id = exchange_candidate.candidate "
+      "JOIN evaluation ON evaluation.candidate = candidate.id WHERE candidate.run = ?");
+  brought.bind(run);
+  while (brought.next()) {
+    ++sums.candidates;
+    if (brought.integer(1) == 0) continue;
+    ++sums.valid;
+    if (sums.best_us && *sums.best_us <= brought.number(2)) continue;
+    sums.best = brought.integer(0);
+    sums.best_us = brought.number(2);
+  }
+  return sums;
+}
+
+}  // namespace evo
