@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/subject/best_rival.h"
 #include "cli/subject/genome_change.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
@@ -180,6 +181,8 @@ RunReport report_of(const Store& store, RunId run) {
   report.phases = phase_sums(outcomes);
   report.notes = notes_of(outcomes);
   report.questions = questions_of(report, space, outcomes);
+  if (!report.milestones.empty())
+    report.rivals = best_rival_text(store.sittings(report.milestones.back().candidate), info.device);
   return report;
 }
 

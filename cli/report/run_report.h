@@ -59,6 +59,7 @@ struct RunReport {
   PhaseSums phases;
   std::vector<NotedProposal> notes;
   std::vector<std::string> questions;  ///< What it leaves open, a sentence each.
+  std::string rivals;                  ///< How its best did beside rivals; empty: it was not timed with any.
 };
 
 /// A report for each family of the space. The outcomes may be of several runs.
