@@ -70,7 +70,7 @@ std::string build(Attention& made, std::int64_t batch, std::int64_t heads, std::
       [&] { return graph.get_workspace_size(made.workspace_bytes); },
   };
   for (const auto& step : steps)
-    if (const fe::error_t status = step(); status.is_bad())
+    if (fe::error_t status = step(); status.is_bad())
       return status.get_message().empty() ? "cuDNN has no plan for it" : status.get_message();
   return {};
 }

@@ -25,7 +25,9 @@ def folder_of(header, places):
 
 
 def build():
-    packages = site.getsitepackages()
+    import torch
+
+    packages = [os.path.dirname(os.path.dirname(torch.__file__)), *site.getsitepackages()]
     cudnn = [os.path.join(package, "nvidia", "cudnn", "include") for package in packages]
     toolkit = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")
     usual = ["/usr/include", "/usr/local/include", toolkit]

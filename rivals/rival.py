@@ -2,6 +2,7 @@
 
 A rival is a Rival; serve() answers evo with those that a function finds for a task."""
 
+import ctypes
 import json
 import math
 import os
@@ -12,6 +13,7 @@ import time
 # As many calls in a graph as evo's own timing has (evaluator/cuda/timing.cpp).
 CALLS, LEAST_REPLAY_US, MOST_REPLAY_US, MOST_CALLS = 20, 50, 4000, 1000
 FEWEST_SAMPLES = 5
+DEVICE = "cuda"  # Where tensors are.
 
 
 class Refusal(Exception):
@@ -54,7 +56,7 @@ def read_tensor(spec):
     import torch
 
     with open(spec["file"], "rb") as file:
-        content = torch.frombuffer(bytearray(file.read()), dtype=torch.uint8).to("cuda")
+        content = torch.frombuffer(bytearray(file.read()), dtype=torch.uint8).to(DEVICE)
     flat = content.view(dtype_named(spec["dtype"]))
     return flat.as_strided(spec["dims"], spec["strides"]) if "strides" in spec else flat.view(spec["dims"])
 
@@ -65,9 +67,9 @@ def write_tensor(spec, tensor):
     dtype = dtype_named(spec["dtype"])
     if tensor.numel() != math.prod(spec["dims"]):
         raise Refusal(f"its output {spec['name']} has {list(tensor.shape)} elements instead of {spec['dims']}")
-    content = tensor.reshape(spec["dims"]).to(dtype).contiguous().view(torch.uint8).cpu()
+    content = tensor.reshape(spec["dims"]).to(dtype).contiguous().flatten().view(torch.uint8).cpu()
     with open(spec["file"], "wb") as file:
-        file.write(bytes(content.flatten().numpy()))
+        file.write(ctypes.string_at(content.data_ptr(), content.numel()))
 
 
 class Prepared:
@@ -85,7 +87,8 @@ class Prepared:
                 outputs = (rival.finish(*tensors, *outputs),)
             if len(outputs) != len(problem.outputs):
                 raise Refusal(f"it has {len(outputs)} outputs instead of {len(problem.outputs)}")
-            torch.cuda.synchronize()
+            if DEVICE == "cuda":
+                torch.cuda.synchronize()
             for spec, output in zip(problem.outputs, outputs):
                 write_tensor(spec, output)
             self.calls.append(lambda tensors=tensors: rival.call(*tensors))
@@ -143,9 +146,9 @@ def in_one_line(error):
     return " ".join(text.split())[:300]
 
 
-def serve(tasks, rivals_of):
-    """Answers evo until it ends. `tasks`: the names of those that there are rivals for; rivals_of(task) returns a list
-    of Rival and may raise Refusal or ImportError."""
+def serve(tasks, rivals_of, needs_gpu=True):
+    """Answers evo until it ends. `tasks`: the names of those that there are rivals for, None for any; rivals_of(task)
+    returns a list of Rival and may raise Refusal or ImportError."""
     lines = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # What libraries print is no answer.
 
@@ -159,7 +162,7 @@ def serve(tasks, rivals_of):
         try:
             if message["type"] == "task":
                 task = message
-                answer(offer(task, tasks, rivals_of, rivals))
+                answer(offer(task, tasks, rivals_of, rivals, needs_gpu))
             elif message["type"] == "run":
                 rival = rivals[message["rival"]]
                 problems = []
@@ -179,14 +182,15 @@ def serve(tasks, rivals_of):
             answer({"error": in_one_line(error)})
 
 
-def offer(task, tasks, rivals_of, rivals):
+def offer(task, tasks, rivals_of, rivals, needs_gpu):
     rivals.clear()
-    if task["task"] not in tasks:
+    if tasks is not None and task["task"] not in tasks:
         return {"rivals": []}
-    if task["device"]["kind"] != "cuda":
+    if needs_gpu and task["device"]["kind"] != "cuda":
         return {"rivals": [], "why": f"it needs a GPU, not {task['device']['id']}"}
     # Before torch looks for GPUs. Other programs of the machine number them otherwise.
-    os.environ["CUDA_VISIBLE_DEVICES"] = task["device"]["uuid"]
+    if task["device"]["kind"] == "cuda":
+        os.environ["CUDA_VISIBLE_DEVICES"] = task["device"]["uuid"]
     try:
         found = rivals_of(task)
     except (Refusal, ImportError, OSError) as reason:

@@ -15,9 +15,16 @@
 #include "engine/base/error.h"
 
 namespace evo::cli {
-namespace {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+bool is_one_word(const std::string& text) {
+  return text.find_first_of(" \t/'\"$|;&") == std::string::npos;
+}
+
+}  // namespace
 
 fs::path rivals_folder() {
   std::error_code error;
@@ -34,12 +41,6 @@ fs::path rivals_folder() {
       fmt::format("no rivals found (looked in {}): name their folder with EVO_RIVALS, or a command with --rival",
                   fmt::join(looked, ", ")));
 }
-
-bool is_one_word(const std::string& text) {
-  return text.find_first_of(" \t/'\"$|;&") == std::string::npos;
-}
-
-}  // namespace
 
 std::vector<RivalCommand> shipped_rivals() {
   const fs::path folder = rivals_folder();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -7,8 +8,10 @@
 
 namespace evo::cli {
 
-/// The shipped rivals: every executable file of the folder that $EVO_RIVALS names, else of rivals/ beside templates/.
-/// Throws usage_error when there is no such folder.
+/// The folder that $EVO_RIVALS names, else rivals/ beside templates/. Throws usage_error when there is none.
+std::filesystem::path rivals_folder();
+
+/// The shipped rivals: every executable file of that folder. Throws as rivals_folder does.
 std::vector<RivalCommand> shipped_rivals();
 
 /// The rivals that a user names: a shipped one by its name, or a command. Empty: every shipped one. Throws usage_error

@@ -21,10 +21,10 @@ namespace {
 using Message = nlohmann::ordered_json;
 
 constexpr std::uintmax_t kLongestErrors = 64 << 20;  // bytes
-constexpr std::size_t kLongestName = 200;            // bytes
+constexpr std::size_t kLongestWords = 400;           // bytes
 /// Of a timing: as for candidates the clocks settle, then it lasts longer than they swing under a power limit.
-constexpr double kWarmUpSeconds = 0.05;
-constexpr double kSeconds = 0.06;
+constexpr double kWarmUpSeconds = 0.1;
+constexpr double kSeconds = 0.1;
 
 UniqueFd opened(const std::filesystem::path& path) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
@@ -37,7 +37,11 @@ std::string word_of(const Message& json, const char* key) {
   std::string text = json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  if (text.size() > kLongestName) text.resize(kLongestName);
+  if (text.size() > kLongestWords) {
+    std::size_t end = kLongestWords;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // No part of a UTF-8 character.
+    text.resize(end);
+  }
   return text;
 }
 
@@ -135,6 +139,7 @@ void RivalProcess::prepare(const std::string& rival, const std::string& shape) {
 
 void RivalProcess::run(const std::string& rival, const std::string& shape, const Message& sets) {
   known_->sets[{rival, shape}] = sets;
+  known_->prepared.erase({rival, shape});
   prepare(rival, shape);
 }
 

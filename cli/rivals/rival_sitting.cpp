@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <map>
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
-#include "cli/subject/json.h"
+#include "cli/rivals/case_files.h"
 #include "cli/subject/lookup.h"
 #include "engine/base/error.h"
 #include "engine/base/mean.h"
@@ -23,74 +20,14 @@
 namespace evo::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using Files = nlohmann::ordered_json;
 
-/// A folder for the files of a sitting, removed with the object.
-class SittingFolder {
- public:
-  SittingFolder() {
-    std::error_code error;
-    std::string path = (fs::temp_directory_path(error) / "evo-baseline-XXXXXX").string();
-    if (error || ::mkdtemp(path.data()) == nullptr)
-      throw machine_error("no folder can be made for the inputs of rivals: name one that can be written with TMPDIR");
-    path_ = path;
-  }
-  ~SittingFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  SittingFolder(const SittingFolder&) = delete;
-  SittingFolder& operator=(const SittingFolder&) = delete;
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
-void write_bytes(const fs::path& path, std::span<const std::byte> bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw machine_error(fmt::format("cannot write {}: is the disk full? TMPDIR names another", path.string()));
-}
-
-/// Appends what a rival wrote. Throws RivalRefusal when that is of another size.
-void append_bytes(const fs::path& path, std::uint64_t expected, const std::string& name,
-                  std::vector<std::byte>& bytes) {
-  std::error_code error;
-  const std::uint64_t size = fs::exists(path, error) ? fs::file_size(path, error) : 0;
-  if (error || size != expected)
-    throw RivalRefusal(fmt::format("it wrote {} bytes of {} instead of {}", size, name, expected));
-  const std::size_t before = bytes.size();
-  bytes.resize(before + expected);
-  std::ifstream file(path, std::ios::binary);
-  file.read(reinterpret_cast<char*>(bytes.data() + before), static_cast<std::streamsize>(expected));
-  if (!file) throw machine_error(fmt::format("cannot read {}", path.string()));
-}
-
-/// One set of inputs of a shape, and where its outputs go.
-struct SittingSet {
-  const Case* one = nullptr;
-  Files files;
-};
-
+/// A timed shape with the sets of inputs that timing alternates between.
 struct SittingShape {
   Shape shape;
-  Plan plan;  ///< The candidate's, with dense outputs.
-  std::vector<SittingSet> sets;
+  std::vector<const Case*> cases;
+  std::vector<CaseFiles> files;
 };
-
-Plan with_dense_outputs(Plan plan, const Task& task, const Bindings& known) {
-  for (PlanTensor& tensor : plan.tensors) {
-    if (!tensor.output || tensor.bytes == 0) continue;
-    const Tensor* described = task.tensor(tensor.name);
-    tensor.bytes = bytes_for(tensor.dtype, static_cast<std::uint64_t>(element_count(*described, known)));
-    tensor.dims.clear();
-    tensor.strides.clear();
-  }
-  return plan;
-}
 
 /// A rival of a command, and what became of it.
 struct Contender {
@@ -136,67 +73,21 @@ class RivalSitting {
     for (const TimedShape& timed : answers_.cases().timed) {
       const auto program = program_for(candidate_, timed.shape.name);
       if (!program) throw machine_error("the candidate has no program for shape " + timed.shape.name);
-      const Plan& plan = candidate_.programs[*program].plans.at(timed.shape.name);
-      Bindings known = options_.target.options;
-      for (const auto& [name, value] : timed.shape.parameters) known.insert_or_assign(name, value);
-      SittingShape& shape = shapes_.emplace_back();
-      shape.shape = timed.shape;
-      shape.plan = with_dense_outputs(plan, options_.task, known);
-      for (const std::size_t number : rotation_of(timed, plan))
-        shape.sets.push_back(write_set(answers_.cases().cases[number], shape.plan, known));
+      SittingShape& shape = shapes_.emplace_back(SittingShape{timed.shape, {}, {}});
+      for (const std::size_t number : rotation_of(timed, candidate_.programs[*program].plans.at(timed.shape.name))) {
+        shape.cases.push_back(&answers_.cases().cases[number]);
+        shape.files.emplace_back(folder_, fmt::format("{}-", number), options_.task, options_.target.options,
+                                 *shape.cases.back());
+      }
     }
-  }
-
-  SittingSet write_set(const Case& one, const Plan& plan, const Bindings& known) {
-    SittingSet set{&one, {{"inputs", Files::array()}, {"outputs", Files::array()}}};
-    const std::vector<std::vector<std::byte>> contents = generate_inputs(one.recipe);
-    for (std::size_t i = 0; i < contents.size(); ++i) {
-      const InputRecipe& input = one.recipe.inputs[i];
-      if (input.elements == 0) continue;
-      const fs::path path = next_file(input.name);
-      write_bytes(path, contents[i]);
-      set.files["inputs"].push_back(tensor_json(input.name, input.dtype, known, path));
-      if (!input.strides.empty()) set.files["inputs"].back()["strides"] = input.strides;
-    }
-    for (const PlanTensor& tensor : plan.tensors) {
-      if (!tensor.output || tensor.bytes == 0) continue;
-      set.files["outputs"].push_back(tensor_json(tensor.name, tensor.dtype, known, next_file(tensor.name)));
-    }
-    return set;
-  }
-
-  fs::path next_file(const std::string& name) { return folder_ / fmt::format("{}-{}.bin", files_++, name); }
-
-  Files tensor_json(const std::string& name, DType dtype, const Bindings& known, const fs::path& path) const {
-    return {{"name", name},
-            {"dtype", name_of(dtype)},
-            {"dims", dims_of(*options_.task.tensor(name), known)},
-            {"file", path.string()}};
-  }
-
-  Files task_message() const {
-    Files shapes = Files::object();
-    for (const SittingShape& shape : shapes_) shapes[shape.shape.name] = bindings_json(shape.shape.parameters);
-    const DeviceInfo& device = request_.device;
-    return {{"type", "task"},
-            {"task", options_.task.name},
-            {"summary", options_.task.summary},
-            {"options", bindings_json(options_.target.options)},
-            {"shapes", shapes},
-            {"device",
-             {{"id", device.id},
-              {"kind", device.kind},
-              {"name", device.name},
-              {"arch", device.arch},
-              {"uuid", device.uuid}}}};
   }
 
   // ---- Who is there, and whether the answers are right
 
   void start_rivals() {
-    const Files task = task_message();
+    const Files task = task_message(options_.task, options_.target.options, options_.target.timed, request_.device);
     for (const RivalCommand& command : request_.commands) {
-      const fs::path errors = folder_ / fmt::format("{}.log", processes_.size());
+      const std::filesystem::path errors = folder_ / fmt::format("{}.log", processes_.size());
       processes_.push_back(std::make_unique<RivalProcess>(
           RivalProcessOptions{command, request_.deadline_s, request_.ends, errors}, task));
       processes_.back()->begin();
@@ -246,26 +137,22 @@ class RivalSitting {
   void answer(Contender& one) {
     for (const SittingShape& shape : shapes_) {
       Files sets = Files::array();
-      for (const SittingSet& set : shape.sets) sets.push_back(set.files);
-      for (const SittingSet& set : shape.sets)
-        for (const Files& output : set.files["outputs"]) fs::remove(output["file"].get<std::string>());
+      for (const CaseFiles& files : shape.files) {
+        files.remove_outputs();
+        sets.push_back(files.json());
+      }
       one.process->run(one.rival.name, shape.shape.name, sets);
-      for (const SittingSet& set : shape.sets) judge(one.rival, shape, set);
+      for (std::size_t i = 0; i < shape.files.size(); ++i) judge(one.rival, *shape.cases[i], shape.files[i]);
     }
   }
 
-  void judge(RivalResult& rival, const SittingShape& shape, const SittingSet& set) {
-    std::vector<std::byte> outputs;
-    std::size_t number = 0;
-    for (const PlanTensor& tensor : shape.plan.tensors) {
-      if (!tensor.output || tensor.bytes == 0) continue;
-      append_bytes(set.files["outputs"][number++]["file"].get<std::string>(), tensor.bytes, tensor.name, outputs);
-    }
-    const OutsideAnswer answer = answers_.judge(*set.one, shape.plan, outputs);
+  void judge(RivalResult& rival, const Case& one, const CaseFiles& files) {
+    const Plan plan = outputs_plan(options_.task, options_.target.options, one.shape);
+    const OutsideAnswer answer = answers_.judge(one, plan, files.outputs());
     rival.relative_l2 = std::max(rival.relative_l2.value_or(0), answer.relative_l2);
     if (!answer.why_wrong || rival.verdict == Verdict::wrong_answer) return;
     rival.verdict = Verdict::wrong_answer;
-    rival.reason = fmt::format("shape {}: {}", shape.shape.name, *answer.why_wrong);
+    rival.reason = fmt::format("shape {}: {}", one.shape.name, *answer.why_wrong);
     request_.notice(fmt::format("{}: wrong answer: {}", rival.name, rival.reason));
   }
 
@@ -332,8 +219,7 @@ class RivalSitting {
   }
 
   const SittingRequest& request_;
-  SittingFolder folder_;
-  std::size_t files_ = 0;
+  CaseFolder folder_;
   PipelineOptions options_;
   Candidate candidate_;
   OutsideAnswers answers_;

@@ -20,6 +20,9 @@ struct OutsideAnswer {
   std::optional<std::string> why_wrong;  ///< The output and the limit that it breaks; empty for a right answer.
 };
 
+/// A plan of the outputs that a task has for a shape, dense and in its order, and of nothing else.
+Plan outputs_plan(const Task& task, const Bindings& options, const Shape& shape);
+
 /// Judges answers that no candidate of a pipeline has given, by the reference and the limits of candidates, on the
 /// cases that candidates are timed on. References run in workers of its own. Used by one thread.
 class OutsideAnswers {
@@ -35,10 +38,14 @@ class OutsideAnswers {
   void rest();
 
  private:
+  /// As for candidates: whether the draw is so ill-conditioned that rounding alone explains the error.
+  bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits);
+
   PipelineOptions options_;
   std::optional<Calibration> calibration_;
   CasePlan plan_;
-  OracleStore unused_;  ///< Ill-conditioned draws are not set aside: timed cases are ordinary ones.
+  OracleStore ordinary_;  ///< Holds the oracle of the first timed case, once it was asked for.
+  bool has_ordinary_ = false;
   ExtraOracles oracles_;
   NoiseFloor floor_;
 };

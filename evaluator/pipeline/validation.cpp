@@ -39,8 +39,6 @@ constexpr std::uint64_t kComparedBytes = 256 << 20;
 /// An error of more than this part of its limit is checked on further seeds, in so many cases.
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
-/// A relative error that is never put down to an ill-conditioned draw.
-constexpr double kHopeless = 0.5;
 /// Each cold launch needs a flush of L2. Cold latencies are reported, not searched for, so few samples are enough.
 constexpr int kColdSamples = 50;
 constexpr double kColdShare = 0.25;
@@ -324,7 +322,7 @@ class Trial {
 
   /// Whether rounding alone explains this error: the draw is so ill-conditioned that it says nothing of the candidate.
   bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits) {
-    if (limits.exact || difference.not_finite > 0 || difference.relative_l2 > kHopeless) return false;
+    if (limits.exact || difference.not_finite > 0 || difference.relative_l2 > kHopelessError) return false;
     return !why_wrong(difference, widened(limits, setup_.floor.ill_conditioning(one, expected)));
   }
 

@@ -28,7 +28,7 @@ for line in sys.stdin:
     name = message.get("rival", "")
     if message["type"] == "task":
         if "absent" in sys.argv:
-            answer({"rivals": [], "why": "libfast is not installed"})
+            answer({"rivals": [], "why": "libfast is not installed" + sys.argv.count("wordy") * (" " + "\u00e9" * 300)})
         else:
             answer({"rivals": [{"name": n, "version": "fake 1.0", "note": "in double" if n == "noted" else ""}
                                for n in sys.argv[1:]]})
@@ -194,6 +194,10 @@ TEST_CASE("no rival, an unknown one and a wrong candidate are refused in one lin
   check_refused(bench.evo({"baseline", "99", "--rival", rivals("fast")}), 2, {"no candidate 99"});
   check_refused(bench.evo({"baseline", "--rounds", "1", "--rival", rivals("fast")}), 2, {"--rounds"});
   check_refused(bench.evo({"baseline", "--db", "none.db"}), 2, {"there is no database none.db"});
+  // Long reasons end with a whole character.
+  const std::string wordy = bench.evo({"baseline", "--rival", rivals("absent wordy")}).err;
+  CHECK(holds(wordy, "libfast is not installed \u00e9\u00e9"));
+  CHECK(nlohmann::json(wordy).dump().size() < 700);  // Throws for what is no UTF-8.
   // Every rival wrong: stored, and an exit code that says so.
   CHECK(bench.evo({"baseline", "--rival", rivals("wrong")}).code == 1);
 }
