@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "cli/rivals/rival_process.h"
@@ -24,7 +25,7 @@ void write_bytes(const std::filesystem::path& path, std::span<const std::byte> b
 }
 
 /// Appends what a rival wrote. Throws RivalRefusal when that is of another size.
-void append_bytes(const std::string& path, std::uint64_t expected, const std::string& name,
+void append_bytes(const std::filesystem::path& path, std::uint64_t expected, const std::string& name,
                   std::vector<std::byte>& bytes) {
   std::error_code error;
   const std::uint64_t size = std::filesystem::exists(path, error) ? std::filesystem::file_size(path, error) : 0;
@@ -34,7 +35,7 @@ void append_bytes(const std::string& path, std::uint64_t expected, const std::st
   bytes.resize(before + expected);
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(bytes.data() + before), static_cast<std::streamsize>(expected));
-  if (!file) throw machine_error(fmt::format("cannot read {}", path));
+  if (!file) throw machine_error(fmt::format("cannot read {}", path.string()));
 }
 
 }  // namespace
@@ -53,47 +54,54 @@ CaseFolder::~CaseFolder() {
 }
 
 CaseFiles::CaseFiles(const CaseFolder& folder, const std::string& prefix, const Task& task, const Bindings& options,
-                     const Case& one)
-    : json_{{"inputs", Files::array()}, {"outputs", Files::array()}} {
+                     const Case& one) {
   Bindings known = options;
   for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
-  const auto described = [&](const std::string& name, DType dtype, const std::string& suffix) -> Files {
-    return {{"name", name},
-            {"dtype", name_of(dtype)},
-            {"dims", dims_of(*task.tensor(name), known)},
-            {"file", (folder / (prefix + name + suffix)).string()}};
-  };
   const std::vector<std::vector<std::byte>> contents = generate_inputs(one.recipe);
   for (std::size_t i = 0; i < contents.size(); ++i) {
     const InputRecipe& input = one.recipe.inputs[i];
     if (input.elements == 0) continue;
-    Files file = described(input.name, input.dtype, ".bin");
-    if (!input.strides.empty()) file["strides"] = input.strides;
-    write_bytes(file["file"].get<std::string>(), contents[i]);
-    json_["inputs"].push_back(std::move(file));
+    inputs_.push_back({input.name, input.dtype, dims_of(*task.tensor(input.name), known), input.strides,
+                       folder / (prefix + input.name + ".bin"), contents[i].size()});
+    write_bytes(inputs_.back().path, contents[i]);
   }
   for (const PlanTensor& tensor : outputs_plan(task, options, one.shape).tensors) {
-    json_["outputs"].push_back(described(tensor.name, tensor.dtype, ".out"));
-    output_bytes_.push_back(tensor.bytes);
+    outputs_.push_back({tensor.name,
+                        tensor.dtype,
+                        dims_of(*task.tensor(tensor.name), known),
+                        {},
+                        folder / (prefix + tensor.name + ".out"),
+                        tensor.bytes});
   }
+}
+
+Files CaseFiles::listed(const std::vector<File>& files) {
+  Files list = Files::array();
+  for (const File& file : files) {
+    list.push_back(
+        {{"name", file.name}, {"dtype", name_of(file.dtype)}, {"dims", file.dims}, {"file", file.path.string()}});
+    if (!file.strides.empty()) list.back()["strides"] = file.strides;
+  }
+  return list;
+}
+
+Files CaseFiles::json() const {
+  return {{"inputs", listed(inputs_)}, {"outputs", listed(outputs_)}};
 }
 
 std::vector<std::byte> CaseFiles::outputs() const {
   std::vector<std::byte> outputs;
-  for (std::size_t i = 0; i < output_bytes_.size(); ++i) {
-    const Files& file = json_["outputs"][i];
-    append_bytes(file["file"].get<std::string>(), output_bytes_[i], file["name"].get<std::string>(), outputs);
-  }
+  for (const File& file : outputs_) append_bytes(file.path, file.bytes, file.name, outputs);
   return outputs;
 }
 
 void CaseFiles::remove_outputs() const {
-  for (const Files& file : json_["outputs"]) std::filesystem::remove(file["file"].get<std::string>());
+  for (const File& file : outputs_) std::filesystem::remove(file.path);
 }
 
 void CaseFiles::remove() const {
   remove_outputs();
-  for (const Files& file : json_["inputs"]) std::filesystem::remove(file["file"].get<std::string>());
+  for (const File& file : inputs_) std::filesystem::remove(file.path);
 }
 
 nlohmann::ordered_json task_message(const Task& task, const Bindings& options, const std::vector<Shape>& shapes,

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "engine/base/dtype.h"
 #include "engine/task/task.h"
+#include "evaluator/device/device.h"
 #include "evaluator/pipeline/cases.h"
 
 namespace evo::cli {
@@ -32,15 +35,24 @@ class CaseFiles {
             const Case& one);
 
   /// {"inputs": [...], "outputs": [...]}
-  const nlohmann::ordered_json& json() const { return json_; }
+  nlohmann::ordered_json json() const;
   /// The outputs as outputs_plan lays them out. Throws RivalRefusal where one has another size.
   std::vector<std::byte> outputs() const;
   void remove_outputs() const;
   void remove() const;  ///< All of them.
 
  private:
-  nlohmann::ordered_json json_;
-  std::vector<std::uint64_t> output_bytes_;
+  struct File {
+    std::string name;
+    DType dtype = DType::f32;
+    std::vector<std::int64_t> dims;
+    std::vector<std::uint64_t> strides;  ///< Empty: dense.
+    std::filesystem::path path;
+    std::uint64_t bytes = 0;
+  };
+  static nlohmann::ordered_json listed(const std::vector<File>& files);
+
+  std::vector<File> inputs_, outputs_;
 };
 
 /// The first message to a process: the task, its options, shapes and device.

@@ -11,11 +11,12 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "engine/base/error.h"
-#include "evaluator/pipeline/comparison.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/process.h"
 
@@ -138,7 +139,7 @@ TorchReference::TorchReference(const PipelineOptions& options, const StopSignal*
 
 TorchReference::~TorchReference() = default;
 
-Expected TorchReference::compute(const Case& one) {
+std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
   const Task& task = impl_->options.task;
   const Bindings& choices = impl_->options.target.options;
   Bindings known = choices;
@@ -164,7 +165,7 @@ Expected TorchReference::compute(const Case& one) {
   }
   const std::string where = fmt::format("shape {}, regime {}: ", one.shape.name, one.regime.name);
   impl_->ask(message, where);
-  Expected expected;
+  std::vector<ExpectedOutput> expected;
   for (const Message& output : message["outputs"]) {
     const DType dtype = parse_dtype(output["dtype"].get<std::string>());
     std::ifstream file(output["file"].get<std::string>(), std::ios::binary);

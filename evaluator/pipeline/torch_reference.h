@@ -1,9 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "evaluator/pipeline/cases.h"
-#include "evaluator/pipeline/oracle.h"
+#include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/pipeline_options.h"
 
 namespace evo {
@@ -19,7 +20,7 @@ class TorchReference {
 
   /// Throws usage_error where the reference fails or gives something else than the task says, machine_error when the
   /// process is lost, Stopped once the signal is raised.
-  Expected compute(const Case& one);
+  std::vector<ExpectedOutput> compute(const Case& one);
 
  private:
   struct Impl;

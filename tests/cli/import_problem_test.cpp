@@ -25,9 +25,10 @@ ProcessOptions with_torch() {
 
 /// A python that has no torch.
 ProcessOptions without_torch(const Bench& bench) {
-  bench.write("torch.py", "raise ImportError('no torch here')\n");
+  std::filesystem::create_directories(bench / "none");
+  bench.write("none/torch.py", "raise ImportError('no torch here')\n");
   ProcessOptions options;
-  options.environment = {{"EVO_PYTHON", kPython}, {"PYTHONPATH", bench.folder().string()}};
+  options.environment = {{"EVO_PYTHON", kPython}, {"PYTHONPATH", (bench / "none").string()}};
   return options;
 }
 
