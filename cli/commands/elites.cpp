@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/best_rival.h"
 #include "cli/subject/elite_table.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
@@ -22,13 +23,23 @@ struct ElitesRequest {
   bool json = false;
 };
 
-std::string elites_text(const std::vector<EliteRow>& rows, const Terminal& terminal) {
+/// A line for each elite that was timed with rivals on a device of its model.
+std::string rivals_text(const Store& store, const std::vector<EliteRow>& rows) {
+  std::string text;
+  for (const EliteRow& row : rows) {
+    const std::string best = best_rival_text(store.sittings(row.candidate), row.device);
+    if (!best.empty()) text += fmt::format("  candidate {}: {}\n", row.candidate, best);
+  }
+  return text;
+}
+
+std::string elites_text(const Store& store, const std::vector<EliteRow>& rows, const Terminal& terminal) {
   if (rows.empty()) return "no elites yet: find some with evo run --task T\n";
   std::string text;
   for (const std::vector<EliteRow>& group : by_key(rows)) {
     if (!text.empty()) text += '\n';
     text += styled(terminal, Style::bold, elite_heading(group.front())) + '\n';
-    text += elite_table(group, terminal);
+    text += elite_table(group, terminal) + rivals_text(store, group);
   }
   return text;
 }
@@ -45,7 +56,7 @@ int elites(const ElitesRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   std::vector<EliteRow> rows = find_elites(store, request.filter);
   if (!request.all) std::erase_if(rows, [](const EliteRow& row) { return !row.current; });
-  fmt::print("{}", request.json ? elites_document(rows) : elites_text(rows, terminal_of(stdout)));
+  fmt::print("{}", request.json ? elites_document(rows) : elites_text(store, rows, terminal_of(stdout)));
   return kDone;
 }
 

@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "cli/commands/commands.h"
+#include "cli/rivals/foreign_problem.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/files.h"
 #include "cli/text/format.h"
+#include "cli/text/shell_words.h"
+#include "engine/base/error.h"
 #include "population/results/formats.h"
 
 namespace evo::cli {
@@ -18,6 +24,8 @@ namespace {
 
 struct ImportRequest {
   std::string file;
+  std::string name;
+  std::string output = "templates";
   std::string database = kDefaultDatabase;
 };
 
@@ -30,18 +38,51 @@ int import_file(const ImportRequest& request, const std::string& command_line) {
   return kDone;
 }
 
+/// A problem of others becomes a folder of a task.
+int import_problem(const ImportRequest& request) {
+  const ForeignProblem problem = read_foreign_problem(request.file, request.name);
+  const std::filesystem::path folder = std::filesystem::path(request.output) / problem.task;
+  std::error_code error;
+  if (std::filesystem::exists(folder, error))
+    throw usage_error(fmt::format("{} is there already: --name gives the task another name", folder.string()));
+  for (const auto& [path, text] : problem.files) {
+    const std::filesystem::path file = std::filesystem::path(request.output) / path;
+    std::filesystem::create_directories(file.parent_path(), error);
+    if (error) throw machine_error(fmt::format("cannot make {}: {}", file.parent_path().string(), error.message()));
+    write_file(file, text);
+  }
+  fmt::print("{}: the task {}, {}; its reference is torch\n{}judge a solution:  evo verify SOLUTION --task {}{}\n",
+             folder.string(), problem.task, problem.kind, problem.remarks, problem.task,
+             request.output == "templates" ? "" : " --templates " + shell_word(request.output));
+  return kDone;
+}
+
+int import_any(const ImportRequest& request, const std::string& command_line) {
+  if (is_foreign_problem(request.file)) return import_problem(request);
+  if (!request.name.empty()) throw usage_error("--name goes with a problem: results keep the names that they have");
+  return import_file(request, command_line);
+}
+
 }  // namespace
 
 void add_import(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<ImportRequest>();
-  CLI::App* command =
-      app.add_subcommand("import", "Read results of evo export --format into the database, as a run without sources");
-  command->add_option("FILE", request->file, "What evo export wrote: " + readable_formats() + "; .gz is decompressed")
+  CLI::App* command = app.add_subcommand(
+      "import", "Make a task of a judge's problem, or read results of evo export --format into the database");
+  command
+      ->add_option("FILE", request->file,
+                   "A problem of KernelBench (.py) or a Definition of flashinfer-bench (docs/import.md); or what evo "
+                   "export wrote: " +
+                       readable_formats() + "; .gz is decompressed")
       ->required()
       ->type_name("");
+  command->add_option("--name", request->name, "The task's name (default: the problem's)")->type_name("TASK");
+  command->add_option("-o,--output", request->output, "The folder of tasks that a problem is put into")
+      ->capture_default_str()
+      ->type_name("DIR");
   add_database_option(*command, request->database);
   command->callback([request, &invocation] {
-    invocation.action = [request, &invocation] { return import_file(*request, invocation.command_line); };
+    invocation.action = [request, &invocation] { return import_any(*request, invocation.command_line); };
   });
 }
 

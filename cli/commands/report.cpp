@@ -48,9 +48,10 @@ std::string heading_text(const RunReport& report, const Terminal& terminal) {
   if (report.milestones.empty()) return text + "  no candidate was valid\n";
   const Milestone& first = report.milestones.front();
   const Milestone& best = report.milestones.back();
-  return text + fmt::format("  best: candidate {}, {} us {}, {:.2f}x faster than the first valid one\n", best.candidate,
-                            microseconds(best.latency_us), timing_word(kind_named(info.device.kind).modelled),
-                            first.latency_us / best.latency_us);
+  text += fmt::format("  best: candidate {}, {} us {}, {:.2f}x faster than the first valid one\n", best.candidate,
+                      microseconds(best.latency_us), timing_word(kind_named(info.device.kind).modelled),
+                      first.latency_us / best.latency_us);
+  return report.rivals.empty() ? text : text + fmt::format("  rivals: {}\n", report.rivals);
 }
 
 std::string milestones_text(const RunReport& report, const Terminal& terminal) {

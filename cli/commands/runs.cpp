@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/run/warm_start.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/best_rival.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
@@ -25,7 +26,17 @@ std::string best_text(const RunRow& row) {
                      : "-";
 }
 
-std::string runs_text(const std::vector<RunRow>& rows, const Terminal& terminal) {
+/// How the fastest candidate of a run that was timed with rivals did; empty when there is none.
+std::string rivals_of_run(const std::vector<Sitting>& sittings, const RunRow& row) {
+  const Sitting* fastest = nullptr;
+  for (const Sitting& sitting : sittings) {
+    if (sitting.run != row.id || best_rival_text({sitting}, row.info.device).empty()) continue;
+    if (fastest == nullptr || sitting.median_us < fastest->median_us) fastest = &sitting;
+  }
+  return fastest == nullptr ? "" : fmt::format("candidate {}: {}", fastest->candidate, best_rival_text(*fastest));
+}
+
+std::string runs_text(const Store& store, const std::vector<RunRow>& rows, const Terminal& terminal) {
   if (rows.empty()) return "no runs yet: start one with evo run --task T\n";
   using Align = Table::Align;
   Table table({{"id", Align::right},
@@ -45,7 +56,12 @@ std::string runs_text(const std::vector<RunRow>& rows, const Terminal& terminal)
                info.strategy, std::to_string(info.seed), std::to_string(row.evaluated), std::to_string(row.valid),
                best_text(row), info.objective});
   }
-  return table.text(terminal);
+  std::string text = table.text(terminal);
+  const std::vector<Sitting> sittings = store.sittings();
+  for (const RunRow& row : rows)
+    if (const std::string rivals = rivals_of_run(sittings, row); !rivals.empty())
+      text += fmt::format("run {}, {}\n", row.id, rivals);
+  return text;
 }
 
 /// A line for each verdict of a run: its count, and the reason of one candidate as an example.
@@ -78,6 +94,7 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
   facts.add({"versions", fmt::format("evo {}, NVRTC {}", info.evo_version, info.nvrtc_version)});
   facts.add({"evaluated", fmt::format("{}, {} valid{}", row.evaluated, row.valid,
                                       row.best_us ? fmt::format(", best {}", best_text(row)) : "")});
+  if (const std::string rivals = rivals_of_run(store.sittings(), row); !rivals.empty()) facts.add({"rivals", rivals});
   std::string text = styled(terminal, Style::bold, fmt::format("run {}", row.id)) + '\n' + facts.text(terminal, 2);
   if (!outcomes.empty()) text += '\n' + verdict_table(store, outcomes, terminal);
   return text;
@@ -111,7 +128,7 @@ int runs(const EntryRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   if (!request.id.empty()) return one_run(request, store);
   const std::vector<RunRow> rows = store.runs();
-  fmt::print("{}", request.json ? runs_document(rows) : runs_text(rows, terminal_of(stdout)));
+  fmt::print("{}", request.json ? runs_document(rows) : runs_text(store, rows, terminal_of(stdout)));
   return kDone;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/report/lessons.h"
 #include "cli/report/run_report.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/best_rival.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/self_consistency.h"
@@ -98,6 +99,8 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
                                       timing_word(kind_named(run.info.device.kind).modelled),
                                       row.elite_rank ? fmt::format(", elite {}", *row.elite_rank) : "")});
   }
+  if (const std::string best = best_rival_text(row.sittings, run.info.device); !best.empty())
+    facts.add({"rivals", best});
   facts.add({"task hash", run.info.task_hash});
   facts.add({"tools", tools_text(evaluation, run.info)});
   facts.add({"seeds", fmt::format("run {}, salt {:016x}", run.info.seed, evaluation.salt)});
@@ -260,6 +263,8 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, cons
   json["profiles"] = profiles_json(candidate.evaluation.profiles);
   json["programs"] = programs;
   json["files"] = candidate.files;
+  json["sittings"] = Json::array();
+  for (const Sitting& sitting : candidate.sittings) json["sittings"].push_back(sitting_json(sitting));
   json["run"] = run_json(run);
   return json_text(json);
 }

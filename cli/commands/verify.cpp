@@ -5,12 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/check/launcher_check.h"
 #include "cli/commands/commands.h"
+#include "cli/rivals/solution_check.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
 #include "cli/subject/contract.h"
@@ -40,6 +42,8 @@ struct VerifyRequest {
   std::string device;
   std::string database = kDefaultDatabase;
   std::string templates;
+  std::string task;
+  std::vector<std::string> shapes, options;
   bool kernels_only = false;
   bool json = false;
 };
@@ -248,7 +252,60 @@ LauncherCheck launcher_found(const VerifyRequest& request, const std::vector<Ver
   return check_launcher(request.subject, claims, verifications.front().device);
 }
 
+// ---- Somebody else's solution
+
+constexpr std::size_t kListedWrong = 5;
+
+std::string solution_text(const SolutionCheck& found, const SolutionRequest& request, const Terminal& terminal) {
+  std::string text =
+      fmt::format("{}: {} under {}, {} cases\n", request.solution, request.task.name, found.version, found.cases);
+  for (std::size_t i = 0; i < std::min(found.wrong.size(), kListedWrong); ++i) {
+    const WrongCase& one = found.wrong[i];
+    text += fmt::format("  shape {}, regime {}, seed {}: {}\n", one.shape, one.regime, one.seed, one_line(one.why));
+  }
+  if (found.wrong.size() > kListedWrong) text += fmt::format("  and {} more\n", found.wrong.size() - kListedWrong);
+  if (found.wrong.empty())
+    return text + fmt::format("{}, worst relative error {}\n", styled(terminal, Style::good, "right"),
+                              error_figure(found.worst_relative_l2));
+  return text +
+         fmt::format("{} in {} of {} cases\n", styled(terminal, Style::bad, "wrong"), found.wrong.size(), found.cases);
+}
+
+std::string solution_document(const SolutionCheck& found, const SolutionRequest& request) {
+  Json json = json_document("verify");
+  json["origin"] = request.solution;
+  json["task"] = request.task.name;
+  json["right"] = found.wrong.empty();
+  json["cases"] = found.cases;
+  json["relative_l2"] = found.worst_relative_l2;
+  json["version"] = found.version;
+  json["wrong"] = Json::array();
+  for (const WrongCase& one : found.wrong)
+    json["wrong"].push_back({{"shape", one.shape}, {"regime", one.regime}, {"seed", one.seed}, {"why", one.why}});
+  return json_text(json);
+}
+
+int verify_solution(const VerifyRequest& request) {
+  SolutionRequest solution;
+  solution.solution = request.subject;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(solution.solution, error))
+    throw usage_error(fmt::format("'{}' is no file: --task goes with somebody else's solution", solution.solution));
+  solution.tree = load_templates(request.templates);
+  solution.task = find_task(solution.tree, request.task);
+  solution.device = find_device(request.device.empty() ? "auto" : request.device);
+  solution.target = make_target(solution.task, solution.device.kind, parse_shapes(solution.task, request.shapes),
+                                parse_options(solution.task, request.options));
+  const SolutionCheck found = check_solution(solution);
+  fmt::print("{}",
+             request.json ? solution_document(found, solution) : solution_text(found, solution, terminal_of(stdout)));
+  return found.wrong.empty() ? kDone : kNothingValid;
+}
+
 int verify(const VerifyRequest& request) {
+  if (!request.task.empty()) return verify_solution(request);
+  if (!request.shapes.empty() || !request.options.empty())
+    throw usage_error("--shapes and --option go with --task: a candidate and an exported file say theirs");
   std::vector<Claim> claims;
   std::optional<SourceTree> templates;
   if (is_candidate_id(request.subject)) {
@@ -309,13 +366,26 @@ void add_verify(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<VerifyRequest>();
   CLI::App* command =
       app.add_subcommand("verify", "Check a claimed latency: compile again, validate on fresh seeds, time again");
-  command->add_option("ID|FILE.cu", request->subject, "A candidate's number, or an exported file")
+  command
+      ->add_option("ID|FILE.cu", request->subject,
+                   "A candidate's number, or an exported file; with --task somebody else's solution (docs/import.md)")
       ->required()
       ->type_name("");
   command
       ->add_option("--device", request->device,
                    "Check on this device (default: the claim's own, or one of the same model)")
       ->type_name("DEVICE");
+  command
+      ->add_option(
+          "--task", request->task,
+          "The file is a solution of KernelBench, robust-kbench or flashinfer-bench: judge its answers to this "
+          "task")
+      ->type_name("TASK");
+  command->add_option("--shapes", request->shapes, "With --task: these shapes instead of the task's own")
+      ->type_name("SHAPES");
+  command->add_option("--option", request->options, "With --task: an option of the task; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
   command->add_flag("--kernels-only", request->kernels_only,
                     "Do not build and run the C++ launcher of an exported file");
   add_database_option(*command, request->database);

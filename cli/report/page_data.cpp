@@ -19,6 +19,7 @@
 #include "cli/report/report_document.h"
 #include "cli/report/run_report.h"
 #include "cli/run/rejections.h"
+#include "cli/subject/best_rival.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
@@ -214,6 +215,8 @@ Json best_json(const Store& store, const Subject& subject) {
                {"first_valid", {{"candidate", first->candidate}, {"latency_us", *first->latency_us}}},
                {"median_valid_us", *ranked[ranked.size() / 2].latency_us},
                {"comparison", comparison_note(best)}};
+  const std::string rivals = best_rival_text(best.sittings, subject.device);
+  json["rivals"] = rivals.empty() ? Json(nullptr) : Json(rivals);
   const OutcomeRow& first_timed = ranked.front();
   json["timed_faster"] = nullptr;
   if (*first_timed.latency_us < best.evaluation.latency_us)
@@ -468,9 +471,25 @@ Json predictions_json(const Predictions& predictions) {
   return json;
 }
 
+/// Those of the best candidate's newest sitting on that model of device whose answers were right.
+std::vector<Rival> stored_rivals(const Subject& subject) {
+  std::vector<Rival> rivals;
+  if (subject.best.empty()) return rivals;
+  for (const Sitting& sitting : subject.best.front().sittings) {
+    if (device_key(sitting.device) != device_key(subject.device)) continue;
+    for (const RivalResult& one : sitting.rivals)
+      if (one.verdict == Verdict::valid && one.median_us)
+        rivals.push_back({subject.target.timed.front().name,
+                          {.name = one.name, .latency_us = *one.median_us, .error = one.relative_l2.value_or(0)}});
+    break;
+  }
+  return rivals;
+}
+
 /// The fastest first. A latency over several shapes has none.
 Json rivals_json(const Subject& subject, const std::vector<std::string>& files) {
   std::vector<Rival> rivals = read_rivals(files);
+  std::ranges::move(stored_rivals(subject), std::back_inserter(rivals));
   const std::vector<Shape>& timed = subject.target.timed;
   std::erase_if(rivals, [&](const Rival& one) { return timed.size() != 1 || one.shape != timed.front().name; });
   std::ranges::stable_sort(rivals, {}, [](const Rival& one) { return one.point.latency_us; });

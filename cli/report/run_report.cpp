@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/subject/best_rival.h"
 #include "cli/subject/genome_change.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
@@ -190,6 +191,8 @@ RunReport report_of(const Store& store, const RunRow& run, const Space& space) {
   report.peoples_notes = store.notes_of_run(run);
   report.exchanges = store.exchange_sums(run);
   report.questions = questions_of(report, space, outcomes);
+  if (!report.milestones.empty())
+    report.rivals = best_rival_text(store.sittings(report.milestones.back().candidate), info.device);
   return report;
 }
 

@@ -61,6 +61,7 @@ struct RunReport {
   std::vector<NoteRow> peoples_notes;  ///< The oldest first.
   ExchangeSums exchanges;              ///< With a language model.
   std::vector<std::string> questions;  ///< What it leaves open, a sentence each.
+  std::string rivals;                  ///< How its best did beside rivals; empty: it was not timed with any.
 };
 
 /// A report for each family of the space. The outcomes may be of several runs.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/subject/best_rival.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/compile/compiler.h"
@@ -55,7 +56,8 @@ ExportRequest export_request(const Restored& restored) {
                         .candidate = restored.row.id,
                         .evo_version = info.evo_version,
                         .nvrtc_version = info.nvrtc_version,
-                        .compile_flags = common_flags(evaluation, info.device.arch)};
+                        .compile_flags = common_flags(evaluation, info.device.arch),
+                        .rivals = best_rival_text(restored.row.sittings, info.device)};
   for (Timing& timing : request.provenance.timings) timing.samples_us.clear();
   return request;
 }

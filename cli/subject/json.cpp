@@ -121,6 +121,34 @@ Json target_json(const Target& target) {
           {"validated", shapes_json(target.validated)}};
 }
 
+Json sitting_json(const Sitting& sitting) {
+  Json rivals = Json::array();
+  for (const RivalResult& rival : sitting.rivals) {
+    Json ratio = nullptr;
+    if (rival.median_us) ratio = {{"mean", rival.ratio}, {"low", rival.ratio_low}, {"high", rival.ratio_high}};
+    rivals.push_back({{"name", rival.name},
+                      {"version", rival.version},
+                      {"note", rival.note},
+                      {"verdict", name_of(rival.verdict)},
+                      {"reason", rival.reason},
+                      {"relative_l2", or_null(rival.relative_l2)},
+                      {"median_us", or_null(rival.median_us)},
+                      {"ratio", ratio},
+                      {"rounds_us", rival.rounds_us}});
+  }
+  const RivalResult* best = best_rival(sitting);
+  return {{"candidate", sitting.candidate},
+          {"device", device_json(sitting.device)},
+          {"at", sitting.at},
+          {"salt", hex(sitting.salt)},
+          {"evo_version", sitting.evo_version},
+          {"median_us", sitting.median_us},
+          {"rounds_us", sitting.rounds_us},
+          {"throttled", sitting.throttled},
+          {"best_rival", best == nullptr ? Json(nullptr) : Json(best->name)},
+          {"rivals", rivals}};
+}
+
 Json positive_or_null(double limit) {
   return limit > 0 ? Json(limit) : Json(nullptr);
 }

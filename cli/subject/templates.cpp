@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "cli/subject/shipped_places.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
 
@@ -45,22 +46,9 @@ fs::path named_folder(const std::string& name, const std::string& origin) {
   return name;
 }
 
-std::vector<fs::path> usual_places() {
-  std::vector<fs::path> places = {"templates"};
-  std::error_code error;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path folder = executable.parent_path();
-    for (const char* relative : {"../templates", "../../templates", "../../../templates", "../share/evo/templates"}) {
-      places.push_back((folder / relative).lexically_normal());
-    }
-  }
-  return places;
-}
-
 /// The first usual place that holds a task. `looked`: all that were tried, when there is none.
 std::optional<fs::path> shipped_templates(std::string& looked) {
-  for (const fs::path& place : usual_places()) {
+  for (const fs::path& place : shipped_places("templates")) {
     if (holds_a_task(place)) return place;
     looked += fmt::format("{}{}", looked.empty() ? "" : ", ", place.string());
   }

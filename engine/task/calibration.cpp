@@ -78,6 +78,19 @@ Limits limits_for(const std::optional<Calibration>& calibration, const Task& tas
   return found == calibration->limits.end() ? task.limits : found->second;
 }
 
+Limits limits_for(const std::optional<Calibration>& calibration, const Task& task, const Limits& objective,
+                  std::string_view regime) {
+  if (!calibration || calibration->limits.empty()) return objective;
+  Limits limits = limits_for(calibration, task, regime);
+  if (objective.relative_l2 < task.limits.relative_l2)
+    limits.relative_l2 = std::min(limits.relative_l2, objective.relative_l2);
+  if (objective.cosine > task.limits.cosine) limits.cosine = std::max(limits.cosine, objective.cosine);
+  limits.max_abs = objective.max_abs;
+  limits.emulated_l2 = objective.emulated_l2;
+  limits.emulated_row = objective.emulated_row;
+  return limits;
+}
+
 Limits limits_from_floor(double relative_l2, double cosine, double factor) {
   // 1 - cos of a small angle is half its square, and errors are angles here. An emulation that errs along its results
   // has no angle, but an honest kernel may err as much across them.

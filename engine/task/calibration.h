@@ -31,6 +31,9 @@ std::string emulation_hash(const SourceTree& tree, const Task& task, const Calib
 
 /// The limits of a regime: measured ones where there are, else the task's.
 Limits limits_for(const std::optional<Calibration>& calibration, const Task& task, std::string_view regime);
+/// The same under an objective: tightened where its limits are tighter than the task's.
+Limits limits_for(const std::optional<Calibration>& calibration, const Task& task, const Limits& objective,
+                  std::string_view regime);
 
 /// The limits that follow from the largest relative error and the smallest cosine of the emulation.
 Limits limits_from_floor(double relative_l2, double cosine, double factor);

@@ -151,6 +151,12 @@ Candidate make_candidate(const SourceTree& tree, const Task& task, const Family&
 
 Program reference_program(const SourceTree& tree, const Task& task, const Bindings& options,
                           const Bindings& specialisation, const std::vector<Shape>& shapes) {
+  if (has_torch_reference(task)) {
+    throw usage_error(
+        fmt::format("the reference of task {} is a program of torch ({}): there is no kernel of it to put into a file "
+                    "or to run here",
+                    task.name, task.reference));
+  }
   Program program;
   program.specialisation = specialisation;
   Rendered rendered = render_with_lines(tree, task.reference, joined(options, specialisation));

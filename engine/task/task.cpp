@@ -536,6 +536,10 @@ class TaskLoader {
 
   void reference() {
     const JsonPlace place = root_.at("reference");
+    if (place.find("torch")) {
+      torch_reference(place);
+      return;
+    }
     place.allow_only({"kernel", "grid", "block", "arguments", "constants", "dynamic_smem", "typed_outputs"});
     task_.reference = task_.name + "/reference.cu";
     if (!tree_.contains(task_.reference)) place.fail(fmt::format("{} is missing", task_.reference));
@@ -559,6 +563,16 @@ class TaskLoader {
     task_.reference_constants = read_constants(place, task_, scope_);
   }
 
+  /// The reference is a program of torch, not a kernel.
+  void torch_reference(const JsonPlace& place) {
+    place.allow_only({"torch"});
+    if (!place.at("torch").boolean()) place.at("torch").fail("must be true, or the reference a kernel");
+    task_.reference = torch_reference_path(task_.name);
+    if (!tree_.contains(task_.reference)) place.fail(fmt::format("{} is missing", task_.reference));
+    for (const Tensor& output : task_.outputs)
+      if (!output.scale.empty()) place.fail(fmt::format("output '{}' has a scale: torch gives values", output.name));
+  }
+
   void dims(const JsonPlace& place, std::string_view key, Expression (&into)[3]) const {
     const std::vector<Expression> read = scope_.read_list(place, key);
     if (read.size() != 3) place.at(key).fail("three dimensions are needed");
@@ -569,7 +583,8 @@ class TaskLoader {
     std::set<std::string> covered = borrowed_files(tree_, task_.name);
     for (const auto& [path, content] : tree_)
       if (path.starts_with(task_.name + "/") && !is_mutant_file(path, task_.name) &&
-          !path.starts_with(task_.name + "/stages.") && path != torch_reference_path(task_.name))
+          !path.starts_with(task_.name + "/stages.") &&
+          (path != torch_reference_path(task_.name) || path == task_.reference))
         covered.insert(path);
     Hasher hasher;
     for (const std::string& path : covered) hasher.add(path).add(without_probes(tree_.find(path)->second));
@@ -663,6 +678,10 @@ bool is_mutant_file(std::string_view path, std::string_view task) {
 
 std::string torch_reference_path(std::string_view task) {
   return std::string(task) + "/reference.py";
+}
+
+bool has_torch_reference(const Task& task) {
+  return task.reference == torch_reference_path(task.name);
 }
 
 std::set<std::string> borrowed_files(const SourceTree& tree, std::string_view task) {

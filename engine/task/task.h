@@ -174,9 +174,11 @@ std::vector<std::string> task_names(const SourceTree& tree);
 /// they are no part of the task's hash.
 bool is_mutant_file(std::string_view path, std::string_view task);
 
-/// What the task computes as a function of torch, for exported packages: TASK/reference.py. It judges no kernel, so it
-/// is no part of the task's hash, either.
+/// What the task computes as a function of torch: TASK/reference.py. Where there is a reference.cu it is for exported
+/// packages alone: it judges no kernel, and is no part of the task's hash.
 std::string torch_reference_path(std::string_view task);
+/// Whether reference.py is the task's reference: no kernel computes it.
+bool has_torch_reference(const Task& task);
 
 /// The files of include/ and of other tasks' families that a task's files name, and those that these name.
 std::set<std::string> borrowed_files(const SourceTree& tree, std::string_view task);

@@ -11,6 +11,9 @@
 
 namespace evo {
 
+/// A relative error that is never put down to an ill-conditioned draw.
+inline constexpr double kHopelessError = 0.5;
+
 /// What an honest kernel errs by on single cases, and how ill-conditioned these are. Some draws have sums that nearly
 /// cancel, or a few values on which every output depends. On these any kernel of the precision that the task admits has
 /// a large relative error. How large is measured by the task's emulation of such a kernel (engine/task/calibration.h)

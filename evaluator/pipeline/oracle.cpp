@@ -14,6 +14,7 @@
 #include "engine/task/candidate.h"
 #include "engine/task/plan_resolution.h"
 #include "evaluator/base/recently_used.h"
+#include "evaluator/pipeline/torch_reference.h"
 
 namespace evo {
 namespace {
@@ -58,15 +59,21 @@ class OracleRun {
   OracleRun(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
       : options_(options),
         plan_(plan),
+        stop_(stop),
         compiler_(worker_options(options, {"compile"}, stop)),
         device_(worker_options(options, {"device", options.device.id}, stop)) {}
 
   void open() {
+    if (has_torch_reference(options_.task)) {
+      torch_.emplace(options_, stop_);
+      return;
+    }
     load_references();
     compiler_.stop();
   }
 
   Expected compute(const Case& one) {
+    if (torch_) return torch_->compute(one);
     const Reference& reference = reference_for(one);
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
@@ -155,8 +162,10 @@ class OracleRun {
 
   const PipelineOptions& options_;
   const CasePlan& plan_;
+  const StopSignal* stop_;
   WorkerClient compiler_;
   WorkerClient device_;
+  std::optional<TorchReference> torch_;  ///< In the place of what follows.
   std::vector<Reference> references_;
   std::vector<Binary> binaries_;
 };

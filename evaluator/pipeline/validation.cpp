@@ -39,8 +39,6 @@ constexpr std::uint64_t kComparedBytes = 256 << 20;
 /// An error of more than this part of its limit is checked on further seeds, in so many cases.
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
-/// A relative error that is never put down to an ill-conditioned draw.
-constexpr double kHopeless = 0.5;
 /// Each cold launch needs a flush of L2. Cold latencies are reported, not searched for, so few samples are enough.
 constexpr int kColdSamples = 50;
 constexpr double kColdShare = 0.25;
@@ -322,23 +320,9 @@ class Trial {
     return judge(one, compare(one, setup_.oracles.get(number), outputs)).failure;
   }
 
-  /// The limits measured for the regime, tightened by those of the objective where they are tighter than the task's.
-  Limits limits_in(const std::string& regime) const {
-    if (!setup_.calibration || setup_.calibration->limits.empty()) return limits_;
-    const Limits& usual = setup_.options.task.limits;
-    Limits measured = limits_for(setup_.calibration, setup_.options.task, regime);
-    if (limits_.relative_l2 < usual.relative_l2)
-      measured.relative_l2 = std::min(measured.relative_l2, limits_.relative_l2);
-    if (limits_.cosine > usual.cosine) measured.cosine = std::max(measured.cosine, limits_.cosine);
-    measured.max_abs = limits_.max_abs;
-    measured.emulated_l2 = limits_.emulated_l2;
-    measured.emulated_row = limits_.emulated_row;
-    return measured;
-  }
-
   /// Whether rounding alone explains this error: the draw is so ill-conditioned that it says nothing of the candidate.
   bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits) {
-    if (limits.exact || difference.not_finite > 0 || difference.relative_l2 > kHopeless) return false;
+    if (limits.exact || difference.not_finite > 0 || difference.relative_l2 > kHopelessError) return false;
     return !why_wrong(difference, widened(limits, setup_.floor.ill_conditioning(one, expected)));
   }
 
@@ -359,8 +343,9 @@ class Trial {
     comparison.has_right_size = true;
     const Bindings& choices = setup_.options.target.options;
     std::vector<EmulationError>& honest = comparison.honest;
+    const Limits of_regime = limits_for(setup_.calibration, setup_.options.task, limits_, one.regime.name);
     const auto limits_of = [&](const Tensor& output) {
-      const Limits limits = limits_of_output(setup_.options.task, output, choices, limits_in(one.regime.name));
+      const Limits limits = limits_of_output(setup_.options.task, output, choices, of_regime);
       honest.push_back(limits.follow_emulation()
                            ? setup_.floor.emulation_error(one, *comparison.expected, honest.size())
                            : EmulationError{});

@@ -95,6 +95,7 @@ std::string kernel_lines(const std::vector<Specialised>& kernels, std::size_t nu
                                       p.candidate, p.run, p.worst_relative_l2,
                                       same_cap || cap == 0 ? "" : fmt::format(", at most {} registers", cap)));
   text += line(fmt::format("  {}", to_text(p.genome)));
+  if (!p.rivals.empty()) text += line("  " + p.rivals);
   for (const Measured& m : measured) {
     if (m.kernel != number) continue;
     for (const Timing& timing : p.timings) {
@@ -249,6 +250,7 @@ std::string readable_provenance(const ExportRequest& request, const FileNames& n
   text += origin_line(p, fmt::format("run {}, candidate {}", p.run, p.candidate)) + "//\n";
   text += line(fmt::format("  objective  {}: {:.2f} us, {}", p.objective, p.latency_us, measured_word(p)));
   for (const Timing& timing : p.timings) text += timing_line(timing);
+  if (!p.rivals.empty()) text += line(fmt::format("  rivals     {}", p.rivals));
   text += line(fmt::format("  error      relative L2 at most {:.3g} over every validated case", p.worst_relative_l2));
   if (request.task.self_consistent) text += line("  reference  none: self-consistent only");
   text += gpu_lines(p);

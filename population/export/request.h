@@ -31,6 +31,7 @@ struct Provenance {
   std::string evo_version;
   std::string nvrtc_version;
   std::vector<std::string> compile_flags;  ///< Without the architecture and the register cap.
+  std::string rivals = {};                 ///< How it did beside rivals, for people; empty: it was not timed with any.
 };
 
 struct ExportRequest {

@@ -136,6 +136,39 @@ struct StoredProgram {
   int max_registers = 0;
 };
 
+/// A program of others that computes the same as a candidate, as it did in one sitting.
+struct RivalResult {
+  std::string name;     ///< "Triton e4m3"
+  std::string version;  ///< "triton 3.6.0"
+  std::string note;     ///< What it does otherwise than the task says: "bf16 of the decoded codes". Mostly empty.
+  /// valid; wrong_answer by the limits of candidates; unsupported, crashed or timed_out.
+  Verdict verdict = Verdict::unsupported;
+  std::string reason;
+  std::optional<double> relative_l2;  ///< Its largest error on the timed inputs. Empty: it gave no answer.
+  std::vector<double> rounds_us;      ///< The objective in each round: a mean over the timed shapes.
+  std::optional<double> median_us;    ///< Of the rounds. Empty: it was not timed.
+  double ratio = 0;                   ///< Its time over the candidate's, a mean over the rounds; 0: not timed.
+  double ratio_low = 0;               ///< Of the 95 % interval.
+  double ratio_high = 0;
+};
+
+/// A candidate and its rivals, timed in turns on one device.
+struct Sitting {
+  CandidateId candidate = 0;
+  RunId run = 0;  ///< The candidate's; the store knows it.
+  DeviceRecord device;
+  std::string at;  ///< UTC, ISO 8601; the store knows it.
+  std::uint64_t salt = 0;
+  std::string evo_version;
+  std::vector<double> rounds_us;  ///< The candidate's.
+  double median_us = 0;           ///< Of these.
+  int throttled = 0;              ///< Samples of the candidate that were taken under lowered clocks.
+  std::vector<RivalResult> rivals;
+};
+
+/// The fastest rival whose answers are right; null when there is none.
+const RivalResult* best_rival(const Sitting& sitting);
+
 /// All that is known of one candidate.
 struct CandidateRow {
   CandidateId id = 0;
@@ -151,6 +184,7 @@ struct CandidateRow {
   SourceTree files;  ///< Templates that it has in addition to its task's.
   Evaluation evaluation;
   std::optional<int> elite_rank;
+  std::vector<Sitting> sittings;  ///< Newest first.
 };
 
 /// A question to a language model, and its answer.

@@ -49,6 +49,16 @@ std::int64_t store_text(Database& database, const std::string& content) {
   return database.last_id();
 }
 
+DeviceRecord read_device(const Database& database, const Statement& row, int first) {
+  return {row.text(first),
+          row.text(first + 1),
+          row.text(first + 2),
+          row.text(first + 3),
+          row.text(first + 4),
+          row.text(first + 5),
+          stored_bindings(database, row.text(first + 6))};
+}
+
 std::int64_t task_id(Database& database, const std::string& task, const std::string& hash, const SourceTree& files) {
   Statement insert = database.prepare("INSERT INTO task (name, hash) VALUES (?, ?) ON CONFLICT DO NOTHING");
   insert.bind(task, hash).run();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,12 @@ Bindings stored_bindings(const Database& database, const std::string& json);
 Target stored_target(const Database& database, const std::string& json);
 Verdict stored_verdict(const Database& database, const std::string& name);
 std::vector<Seed> stored_seeds(const Database& database, const std::string& json);
+
+/// Reads seven columns from `first` on: label, kind, name, arch, uuid, driver, facts.
+DeviceRecord read_device(const Database& database, const Statement& row, int first);
+
+/// Of one candidate, or all; newest first.
+std::vector<Sitting> read_sittings(Database& database, std::optional<CandidateId> candidate);
 
 // The id of a row. Each inserts the row when it is missing. A task may come without its files.
 std::int64_t task_id(Database& database, const std::string& task, const std::string& hash, const SourceTree& files);

@@ -96,6 +96,11 @@ class Store {
   /// The newest of a task hash on any device of this kind ("cuda", "vgpu").
   std::optional<SelftestRecord> last_selftest(std::string_view task_hash, std::string_view device_kind) const;
 
+  /// Throws usage_error when there is no such candidate.
+  void record_sitting(const Sitting& sitting);
+  /// Of one candidate, or all; newest first.
+  std::vector<Sitting> sittings(std::optional<CandidateId> candidate = {}) const;
+
   /// Copies what `other` holds and this database does not: its runs with all that belongs to them. Its elites then
   /// compete with those here, by their latencies as they were found there. Of runs that are here already comes what
   /// they have found since, unless the two copies contradict each other: such a run stays as it is. All or nothing.

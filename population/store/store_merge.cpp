@@ -63,6 +63,7 @@ class Merge {
         "BY id");
     while (runs.next()) merge_run(runs);
     merge_elites();
+    merge_sittings();
     return counts_;
   }
 
@@ -358,16 +359,16 @@ class Merge {
     into_.prepare("INSERT INTO exchange_candidate VALUES (?, ?)").bind(id, exchange->second).run();
   }
 
-  /// Rows of a table whose first column is the candidate.
-  void copy(const char* table, std::string_view columns, std::string_view types, std::int64_t candidate,
-            std::int64_t id) {
-    Statement row = from_.prepare(fmt::format("SELECT {} FROM {} WHERE candidate = ?", columns, table));
-    row.bind(candidate);
+  /// Rows of a table whose first column is their owner: a candidate or a sitting.
+  void copy(const char* table, std::string_view columns, std::string_view types, std::int64_t owner_there,
+            std::int64_t id, const char* owner = "candidate") {
+    Statement row = from_.prepare(fmt::format("SELECT {} FROM {} WHERE {} = ?", columns, table, owner));
+    row.bind(owner_there);
     std::string places = "?";
     for (std::size_t i = 0; i < types.size(); ++i) places += ", ?";
     while (row.next()) {
       Statement insert =
-          into_.prepare(fmt::format("INSERT INTO {} (candidate, {}) VALUES ({})", table, columns, places));
+          into_.prepare(fmt::format("INSERT INTO {} ({}, {}) VALUES ({})", table, owner, columns, places));
       insert.bind(id);
       bind_columns(insert, row, types, 0);
       insert.run();
@@ -386,6 +387,33 @@ class Merge {
       entered.bind(candidate);
       if (entered.next()) ++counts_.elites;
     }
+  }
+
+  /// A sitting is known by its candidate, and by when it was held.
+  void merge_sittings() {
+    Statement row = from_.prepare(
+        "SELECT id, candidate, device, at, salt, evo_version, median_us, throttled FROM sitting ORDER BY id");
+    while (row.next()) {
+      const auto candidate = candidates_.find(row.integer(1));
+      if (candidate == candidates_.end()) continue;  // Its run contradicts the one here.
+      Statement known = into_.prepare("SELECT 1 FROM sitting WHERE candidate = ? AND at = ?");
+      known.bind(candidate->second, row.text(3));
+      if (known.next()) continue;
+      Statement insert = into_.prepare(
+          "INSERT INTO sitting (candidate, device, at, salt, evo_version, median_us, throttled) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?)");
+      insert.bind(candidate->second, device_for(row.integer(2)));
+      bind_columns(insert, row, "iiititri", 3);
+      insert.run();
+      merge_turns(row.integer(0), into_.last_id());
+    }
+  }
+
+  void merge_turns(std::int64_t sitting, std::int64_t id) {
+    copy("rival",
+         "position, name, version, note, verdict, reason, relative_l2, median_us, ratio, ratio_low, ratio_high",
+         "itttttrrrrr", sitting, id, "sitting");
+    copy("turn", "position, round, us", "iir", sitting, id, "sitting");
   }
 
   Database& into_;

@@ -42,23 +42,12 @@ RunStatus status_of(std::string_view name) {
   return RunStatus::failed;
 }
 
-/// Reads seven columns from `first` on.
-DeviceRecord device_of(const Database& database, const Statement& row, int first) {
-  return {row.text(first),
-          row.text(first + 1),
-          row.text(first + 2),
-          row.text(first + 3),
-          row.text(first + 4),
-          row.text(first + 5),
-          stored_bindings(database, row.text(first + 6))};
-}
-
 std::vector<DeviceRecord> further_devices_of(Database& database, RunId run) {
   constexpr const char* kSelect =
       "SELECT label, kind, name, arch, uuid, driver, facts FROM run_device JOIN device ON device.id = "
       "run_device.device "
       "WHERE run = ? ORDER BY position";
-  return read_rows(database, kSelect, run, [&](const Statement& row) { return device_of(database, row, 0); });
+  return read_rows(database, kSelect, run, [&](const Statement& row) { return read_device(database, row, 0); });
 }
 
 RunInfo info_of(Database& database, const Statement& row) {
@@ -66,7 +55,7 @@ RunInfo info_of(Database& database, const Statement& row) {
   info.task = row.text(1);
   info.task_hash = row.text(2);
   info.objective = row.text(3);
-  info.device = device_of(database, row, 4);
+  info.device = read_device(database, row, 4);
   info.further_devices = further_devices_of(database, row.integer(0));
   info.target = stored_target(database, row.text(11));
   info.strategy = row.text(12);
@@ -216,6 +205,7 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   result.files = files_of(database, candidate);
   result.evaluation = read_evaluation(database, candidate);
   result.elite_rank = rank_of(database, candidate);
+  result.sittings = read_sittings(database, candidate);
   return result;
 }
 

@@ -66,7 +66,7 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   const nlohmann::json show = bench.json({"show", a});
   CHECK(members(show) ==
         document({"candidate", "ticket", "recorded_at", "op", "note", "parents", "genome", "self_consistent",
-                  "elite_rank", "source_hash", "evaluation", "profiles", "programs", "files", "run"}));
+                  "elite_rank", "source_hash", "evaluation", "profiles", "programs", "files", "sittings", "run"}));
   const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
                                     "timings", "builds", "cases",      "profile",     "ran_on"};
   CHECK(members(show["evaluation"]) == evaluation_members);

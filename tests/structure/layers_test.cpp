@@ -36,8 +36,8 @@ const std::vector<Layer> kLayers = {
     {"population", {"engine"}, {"population/store", "population/export", "population/package", "population/results"}},
     {"cli",
      {"engine", "evaluator", "population"},
-     {"cli/text", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/llm", "cli/run", "cli/report", "cli/watch",
-      "cli/selftest", "cli/shell", "cli/commands", "cli"}},
+     {"cli/text", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/llm", "cli/run", "cli/rivals",
+      "cli/report", "cli/watch", "cli/selftest", "cli/shell", "cli/commands", "cli"}},
 };
 
 /// Too heavy, or too foreign, to be seen through a header of ours.

@@ -36,7 +36,7 @@ function gainAnswer() {
   return answer("gain", "By how much", times(best.first_valid.latency_us / best.latency_us), "",
     ["faster than the first valid kernel",
      `${faster(best.median_valid_us)} than the median valid one`,
-     data.rivals.length === 0 ? null : versus(data.rivals[0]),
+     best.rivals ?? (data.rivals.length === 0 ? null : versus(data.rivals[0])),
      best.second_us === null ? null : `${faster(best.second_us)} than the next different one`]);
 }
 

@@ -1,0 +1,318 @@
+#include "cli/rivals/foreign_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "cli/run/guarded_command.h"
+#include "cli/run/line_process.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/files.h"
+#include "cli/text/shell_words.h"
+#include "engine/base/error.h"
+#include "engine/base/json_depth.h"
+#include "engine/short_form/json_layout.h"
+#include "engine/task/task.h"
+
+namespace evo::embedded {
+extern const std::string_view describe_problem;
+}
+
+namespace evo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Problem = nlohmann::ordered_json;
+
+constexpr std::uintmax_t kLongestProblem = 1 << 20;  // bytes
+constexpr double kReadingSeconds = 300;
+/// Sizes of axes that a Definition leaves open. The second fits no tile.
+constexpr std::int64_t kOpenSizes[] = {16, 37, 1024};
+
+[[noreturn]] void refuse(const std::string& file, const std::string& why) {
+  throw usage_error(fmt::format("{}: {}", file, why));
+}
+
+/// A name that a task may have.
+std::string task_name_of(const std::string& text) {
+  std::string name;
+  for (const char c : text)
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(c)) : '_';
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0 ? "p_" + name : name;
+}
+
+/// Their tolerance for every element, and the same of the whole: zeros pass the first where values are small.
+Problem limits_of(const std::string& dtype) {
+  const double tolerance = dtype == "f32" || dtype == "f64" ? 1e-4 : 1e-2;
+  return {{"atol", tolerance}, {"rtol", tolerance}, {"relative_l2", tolerance}};
+}
+
+bool is_float(const std::string& dtype) {
+  return is_floating(parse_dtype(dtype));
+}
+
+Problem regimes() {
+  return {{"normal", {{"distribution", "normal"}}},
+          {"peaked", {{"distribution", "normal"}, {"gain", 5}}},
+          {"outliers", {{"distribution", "outliers"}, {"gain", 8}}},
+          {"constant_rows", {{"distribution", "constant_rows"}}},
+          {"sparse", {{"distribution", "sparse"}}}};
+}
+
+/// Checks what was made, so that a fault of the importer or of the problem is seen here.
+void check_task(const ForeignProblem& problem, const std::string& file) {
+  try {
+    load_task(problem.files, problem.task);
+  } catch (const Error& error) {
+    refuse(file, fmt::format("it makes no task ({})", error.what()));
+  }
+}
+
+void finish(ForeignProblem& problem, const Problem& task, const std::string& reference, const std::string& file) {
+  problem.files.emplace(problem.task + "/task.json", laid_out(task) + "\n");
+  problem.files.emplace(problem.task + "/reference.py", reference);
+  for (const Problem& input : task["inputs"]) {
+    if (is_float(input["dtype"].get<std::string>())) continue;
+    problem.remarks +=
+        fmt::format("input {} holds whole numbers: say in task.json how they are drawn (docs/templates.md)\n",
+                    input["name"].get<std::string>());
+  }
+  check_task(problem, file);
+}
+
+// ---- Definitions of flashinfer-bench
+
+std::string dtype_of_definition(const std::string& dtype, const std::string& where, const std::string& file) {
+  static const std::map<std::string, std::string> kNames = {
+      {"float32", "f32"},      {"float16", "f16"}, {"bfloat16", "bf16"}, {"float8_e4m3fn", "e4m3"},
+      {"float8_e5m2", "e5m2"}, {"int64", "s64"},   {"int32", "s32"},     {"int16", "s16"},
+      {"int8", "s8"},          {"bool", "boolean"}};
+  const auto found = kNames.find(dtype);
+  if (found == kNames.end())
+    refuse(file, fmt::format("{} has dtype {}, which a torch reference does not give", where, dtype));
+  return found->second;
+}
+
+/// The place of an element of a Definition. Throws where it is missing.
+const Problem& member(const Problem& object, const char* key, const std::string& where, const std::string& file) {
+  if (!object.is_object() || !object.contains(key)) refuse(file, fmt::format("{} has no {}", where, key));
+  return object[key];
+}
+
+class DefinitionReader {
+ public:
+  DefinitionReader(const Problem& definition, const std::string& file) : definition_(definition), file_(file) {}
+
+  ForeignProblem read(const std::string& name) {
+    ForeignProblem problem;
+    const std::string own = member(definition_, "name", "it", file_).get<std::string>();
+    problem.task = task_name_of(name.empty() ? own : name);
+    problem.kind = "a Definition of flashinfer-bench";
+    read_axes();
+    Problem task = {{"summary", definition_.value("description", own)}, {"shape_parameters", parameters_}};
+    task["inputs"] = tensors("inputs");
+    task["outputs"] = tensors("outputs");
+    for (Problem& output : task["outputs"])
+      if (is_float(output["dtype"].get<std::string>()))
+        output["limits"] = limits_of(output["dtype"].get<std::string>());
+    add_shapes(task);
+    task["seeds"] = 2;
+    task["regimes"] = regimes();
+    task["reference"] = {{"torch", true}};
+    finish(problem, task, reference(own), file_);
+    return problem;
+  }
+
+ private:
+  void read_axes() {
+    for (const auto& [name, axis] : member(definition_, "axes", "it", file_).items()) {
+      parameters_.push_back(name);
+      if (axis.value("type", "") == "const")
+        constant_[name] = member(axis, "value", "axis " + name, file_).get<std::int64_t>();
+    }
+    if (parameters_.empty()) refuse(file_, "it has no axes");
+  }
+
+  /// A tensor that is called as an axis is has another name in the task: `A` for a_.
+  std::string task_name(const std::string& name) {
+    const bool taken = std::ranges::find(parameters_, name) != parameters_.end();
+    return renamed_[name] = taken ? name + "_" : name;
+  }
+
+  Problem tensors(const char* which) {
+    Problem list = Problem::array();
+    for (const auto& [name, tensor] : member(definition_, which, "it", file_).items()) {
+      const std::string where = fmt::format("{} {}", which, name);
+      Problem dims = Problem::array();
+      const Problem& shape = member(tensor, "shape", where, file_);
+      if (shape.is_null()) {
+        if (std::string_view(which) == "outputs") refuse(file_, where + " is a number, not a tensor");
+        dims.push_back("1");
+        scalars_.insert(name);
+      } else {
+        for (const Problem& axis : shape) dims.push_back(axis.get<std::string>());
+      }
+      const std::string dtype = member(tensor, "dtype", where, file_).get<std::string>();
+      list.push_back({{"name", task_name(name)}, {"dtype", dtype_of_definition(dtype, where, file_)}, {"dims", dims}});
+    }
+    return list;
+  }
+
+  void add_shapes(Problem& task) {
+    std::vector<std::string> names;
+    for (const std::int64_t open : kOpenSizes) {
+      Problem sizes;
+      for (const std::string& name : parameters_) sizes[name] = constant_.contains(name) ? constant_[name] : open;
+      const std::string shape = constant_.size() == parameters_.size() ? "theirs" : fmt::format("open{}", open);
+      task["shapes"][shape] = sizes;
+      if (names.empty() || names.back() != shape) names.push_back(shape);
+    }
+    const std::vector<std::string> few(
+        names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(names.size(), 2)));
+    task["sets"] = {{"cuda", {{"timed", {names.back()}}, {"validated", names}}},
+                    {"vgpu", {{"timed", {names.front()}}, {"validated", few}}}};
+  }
+
+  std::string reference(const std::string& own) const {
+    std::string arguments, call;
+    for (const auto& [name, tensor] : definition_["inputs"].items()) {
+      const std::string& here = renamed_.at(name);
+      arguments += here + ", ";
+      call += fmt::format("{}{}", call.empty() ? "" : ", ", scalars_.contains(name) ? here + ".item()" : here);
+    }
+    std::string outputs;
+    for (const auto& [name, tensor] : definition_["outputs"].items()) outputs += fmt::format("\"{}\", ", name);
+    return fmt::format(
+        "\"\"\"The reference of the Definition {} of flashinfer-bench.\"\"\"\n\n{}\n\n\n"
+        "def reference({}**_):\n    outputs = run({})\n"
+        "    return tuple(outputs[name] for name in ({})) if isinstance(outputs, dict) else outputs\n",
+        own, member(definition_, "reference", "it", file_).get<std::string>(), arguments, call, outputs);
+  }
+
+  const Problem& definition_;
+  const std::string& file_;
+  std::vector<std::string> parameters_;
+  std::map<std::string, std::int64_t> constant_;
+  std::map<std::string, std::string> renamed_;
+  std::set<std::string> scalars_;
+};
+
+// ---- Problems of KernelBench
+
+Problem describe(const std::string& file) {
+  const char* named = std::getenv("EVO_PYTHON");
+  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
+  LineProcess process({.command = fmt::format("exec {} -c {} {}", shell_word(python),
+                                              shell_word(embedded::describe_problem), shell_word(file)),
+                       .deadline_s = kReadingSeconds});
+  process.start();
+  try {
+    const std::string line = process.receive();
+    require_shallow_json(line, file);
+    Problem described = Problem::parse(line, nullptr, false);
+    if (!described.is_object()) refuse(file, fmt::format("{} says '{}'", python, line.substr(0, 200)));
+    if (described.contains("error")) refuse(file, described["error"].get<std::string>());
+    return described;
+  } catch (const LineFailure& failure) {
+    throw machine_error(
+        fmt::format("{}: it is read with {}, and {}: EVO_PYTHON names another python", file, python, failure.what()));
+  }
+}
+
+Problem tensors_of(const Problem& described, const char* which) {
+  std::map<std::int64_t, std::string> parameters;
+  for (const auto& [name, size] : described["parameters"].items()) parameters[size.get<std::int64_t>()] = name;
+  Problem list = Problem::array();
+  for (const Problem& tensor : described[which]) {
+    Problem dims = Problem::array();
+    for (const Problem& size : tensor["dims"]) {
+      const auto found = parameters.find(size.get<std::int64_t>());
+      dims.push_back(found == parameters.end() ? std::to_string(size.get<std::int64_t>()) : found->second);
+    }
+    list.push_back({{"name", tensor["name"]}, {"dtype", tensor["dtype"]}, {"dims", dims}});
+  }
+  return list;
+}
+
+std::string kernel_bench_reference(const Problem& described, const std::string& stem, const std::string& text) {
+  std::string arguments, call;
+  for (const Problem& input : described["inputs"]) {
+    arguments += input["name"].get<std::string>() + ", ";
+    call += fmt::format("{}{}", call.empty() ? "" : ", ", input["name"].get<std::string>());
+  }
+  return fmt::format(
+      "# The problem {} of KernelBench; evo calls reference(), below.\n{}\n\n"
+      "_model = None\n\n\n"
+      "def reference({}**_):\n"
+      "    global _model\n"
+      "    if _model is None:\n"
+      "        _model = Model(*(get_init_inputs() if \"get_init_inputs\" in globals() else []))\n"
+      "    # In double precision: what a kernel of the problem's precision errs by is then its own error.\n"
+      "    return _model(*(one.double() if one.is_floating_point() else one for one in ({},)))\n",
+      stem, text, arguments, call);
+}
+
+ForeignProblem read_kernel_bench(const std::string& file, const std::string& name) {
+  const Problem described = describe(file);
+  const std::string stem = fs::path(file).stem().string();
+  ForeignProblem problem;
+  problem.task = task_name_of(name.empty() ? stem : name);
+  problem.kind = "a problem of KernelBench";
+  Problem task = {{"summary", fmt::format("{} of KernelBench", stem)}, {"shape_parameters", Problem::array()}};
+  Problem theirs;
+  for (const auto& [parameter, size] : described["parameters"].items()) {
+    task["shape_parameters"].push_back(parameter);
+    theirs[parameter] = size;
+  }
+  if (theirs.empty()) refuse(file, "its inputs have no dims");
+  task["inputs"] = tensors_of(described, "inputs");
+  task["outputs"] = tensors_of(described, "outputs");
+  for (Problem& output : task["outputs"])
+    if (is_float(output["dtype"].get<std::string>())) output["limits"] = limits_of(output["dtype"].get<std::string>());
+  const bool flexible = !described["small"].is_null();
+  if (flexible) task["shapes"]["small"] = described["small"];
+  task["shapes"]["theirs"] = theirs;
+  const char* small = flexible ? "small" : "theirs";
+  task["sets"] = {
+      {"cuda", {{"timed", {"theirs"}}, {"validated", flexible ? Problem{"small", "theirs"} : Problem{"theirs"}}}},
+      {"vgpu", {{"timed", {small}}, {"validated", {small}}}}};
+  task["seeds"] = 2;
+  task["regimes"] = regimes();
+  task["reference"] = {{"torch", true}};
+  if (!flexible)
+    problem.remarks += "its outputs do not follow the sizes of its inputs: the task has the problem's own size alone\n";
+  finish(problem, task, kernel_bench_reference(described, stem, read_file(file, kLongestProblem)), file);
+  return problem;
+}
+
+}  // namespace
+
+bool is_foreign_problem(const std::string& file) {
+  if (file.ends_with(".py")) return true;
+  std::error_code error;
+  if (!file.ends_with(".json") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLongestProblem)
+    return false;
+  const Problem json = Problem::parse(read_file(file, kLongestProblem), nullptr, false);
+  return json.is_object() && json.contains("axes") && json.contains("reference");
+}
+
+ForeignProblem read_foreign_problem(const std::string& file, const std::string& name) {
+  const std::string text = read_file(file, kLongestProblem);
+  if (file.ends_with(".py")) return read_kernel_bench(file, name);
+  require_shallow_json(text, file);
+  const Problem definition = Problem::parse(text, nullptr, false);
+  try {
+    return DefinitionReader(definition, file).read(name);
+  } catch (const nlohmann::json::exception& error) {
+    refuse(file, fmt::format("it is no Definition of flashinfer-bench ({})", error.what()));
+  }
+}
+
+}  // namespace evo::cli

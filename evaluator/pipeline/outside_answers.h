@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/task/calibration.h"
+#include "evaluator/pipeline/cases.h"
+#include "evaluator/pipeline/noise_floor.h"
+#include "evaluator/pipeline/oracle.h"
+#include "evaluator/pipeline/pipeline_options.h"
+
+namespace evo {
+
+/// What a program outside of the pipeline answered to one case.
+struct OutsideAnswer {
+  double relative_l2 = 0;                ///< The largest of its outputs.
+  std::optional<std::string> why_wrong;  ///< The output and the limit that it breaks; empty for a right answer.
+};
+
+/// A plan of the outputs that a task has for a shape, dense and in its order, and of nothing else.
+Plan outputs_plan(const Task& task, const Bindings& options, const Shape& shape);
+
+/// Judges answers that no candidate of a pipeline has given, by the reference and the limits of candidates, on the
+/// cases that candidates are timed on. References run in workers of its own. Used by one thread.
+class OutsideAnswers {
+ public:
+  /// The cases are those of a pipeline with these options. Throws usage_error for a task whose limits cannot be read.
+  explicit OutsideAnswers(PipelineOptions options);
+
+  const CasePlan& cases() const { return plan_; }
+  /// `outputs`: every output of `plan` that is there, in its order, as `plan` lays them out. Throws usage_error when
+  /// the reference is at fault, machine_error when the machine is.
+  OutsideAnswer judge(const Case& one, const Plan& plan, std::span<const std::byte> outputs);
+  /// Ends the workers, because nothing else may run on a GPU while something is timed.
+  void rest();
+
+ private:
+  /// As for candidates: whether the draw is so ill-conditioned that rounding alone explains the error.
+  bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits);
+
+  PipelineOptions options_;
+  std::optional<Calibration> calibration_;
+  CasePlan plan_;
+  OracleStore ordinary_;  ///< Holds the oracle of the first timed case, once it was asked for.
+  bool has_ordinary_ = false;
+  ExtraOracles oracles_;
+  NoiseFloor floor_;
+};
+
+}  // namespace evo

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Rival: cuDNN's attention of E4M3 codes, through its C++ interface, which is built here.
+
+Needs libcudnn with its headers, a C++ compiler, CUDA's headers, and those of cudnn-frontend: in a usual place, or where
+CUDNN_FRONTEND names their folder."""
+
+import ctypes
+import os
+import shutil
+import site
+import subprocess
+import tempfile
+
+from rival import Refusal, Rival, serve
+
+CODES = {"e4m3": 0, "f16": 1, "bf16": 2}
+P_SCALE = 256.0  # A probability is at most 1: its code is at most 256 of 448.
+
+
+def folder_of(header, places):
+    for place in places:
+        if place and os.path.isfile(os.path.join(place, header)):
+            return place
+    raise ImportError(f"{header} is in none of {', '.join(place for place in places if place)}")
+
+
+def build():
+    import torch
+
+    packages = [os.path.dirname(os.path.dirname(torch.__file__)), *site.getsitepackages()]
+    cudnn = [os.path.join(package, "nvidia", "cudnn", "include") for package in packages]
+    toolkit = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")
+    usual = ["/usr/include", "/usr/local/include", toolkit]
+    folders = [
+        folder_of("cudnn_frontend.h", [os.environ.get("CUDNN_FRONTEND"), *(os.path.join(package, "include")
+                                                                          for package in packages), *usual]),
+        folder_of("cudnn.h", [*cudnn, *usual]),
+        folder_of("cuda_runtime.h", [toolkit, "/usr/include",
+                                     *(os.path.join(package, "nvidia", "cuda_runtime", "include")
+                                       for package in packages)]),
+    ]
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if not compiler:
+        raise ImportError("no C++ compiler")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cudnn_attention.cpp")
+    library = os.path.join(tempfile.mkdtemp(prefix="evo-cudnn-"), "cudnn_attention.so")
+    command = [compiler, "-std=c++20", "-O1", "-w", "-shared", "-fPIC", *(f"-I{folder}" for folder in folders), source,
+               "-o", library, "-ldl"]
+    built = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        if built.returncode != 0:
+            errors = [line for line in built.stderr.splitlines() if "error" in line]
+            raise ImportError(f"cudnn_attention.cpp does not compile: {(errors or ['?'])[0]}")
+        loaded = ctypes.CDLL(library)
+    finally:
+        shutil.rmtree(os.path.dirname(library))
+    loaded.open_cudnn.restype = loaded.workspace_bytes.restype = ctypes.c_int64
+    loaded.make_attention.restype = ctypes.c_void_p
+    return loaded
+
+
+class Attention:
+    """One set of buffers with the plan for them."""
+
+    def __init__(self, library, codes, scales, causal, out):
+        import torch
+
+        error = ctypes.create_string_buffer(512)
+        batch, heads, length, width = (ctypes.c_int64(size) for size in codes[0].shape)
+        self.library = library
+        self.plan = library.make_attention(batch, heads, length, width, int(causal),
+                                           ctypes.c_float(codes[0].shape[-1] ** -0.5), CODES[out], error,
+                                           ctypes.c_size_t(len(error)))
+        if not self.plan:
+            raise Refusal(error.value.decode(errors="replace"))
+
+        def number(value):
+            return torch.full((1,), float(value), dtype=torch.float32, device="cuda")
+
+        # The largest output is at most the largest value.
+        largest = codes[2].float().abs().max() * scales[2]
+        self.o_scale = 448 / float(largest) if out == "e4m3" and largest > 0 else 1.0
+        self.o = torch.empty(codes[0].shape, dtype={"e4m3": torch.float8_e4m3fn, "f16": torch.float16,
+                                                    "bf16": torch.bfloat16}[out], device="cuda")
+        self.tensors = [*codes, *(number(scale) for scale in scales), number(1 / P_SCALE), number(P_SCALE),
+                        number(self.o_scale), self.o, number(0), number(0)]
+        self.pointers = (ctypes.c_void_p * len(self.tensors))(*(tensor.data_ptr() for tensor in self.tensors))
+        self.workspace = torch.empty(max(1, library.workspace_bytes(ctypes.c_void_p(self.plan))), dtype=torch.uint8,
+                                     device="cuda")
+
+    def __call__(self):
+        import torch
+
+        status = self.library.run_attention(ctypes.c_void_p(self.plan), self.pointers,
+                                            ctypes.c_void_p(self.workspace.data_ptr()),
+                                            ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+        if status != 0:
+            raise Refusal(f"cuDNN does not run its plan (step {status})")
+        return self.o
+
+
+def one_scale(codes, scale):
+    """Codes with one scale for the whole tensor."""
+    import torch
+
+    if scale.numel() == 1:
+        return codes, float(scale)
+    values = codes.float() * scale[..., None, None]
+    whole = float(values.abs().max()) / 448 or 1.0
+    return (values / whole).to(torch.float8_e4m3fn), whole
+
+
+def rivals_of(task):
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ImportError("torch finds no GPU")
+    options = task["options"]
+    if options["v_layout"] != "row_major":
+        raise Refusal("cuDNN takes values row by row")
+    library = build()
+    version = library.open_cudnn(b"libcudnn.so.9")
+    if not version:
+        raise ImportError("libcudnn.so.9 cannot be opened")
+
+    def prepare(problem, out):
+        pairs = [one_scale(problem.inputs[name], problem.inputs[name + "_scale"]) for name in ("q", "k", "v")]
+        codes, scales = [pair[0].contiguous() for pair in pairs], [pair[1] for pair in pairs]
+        return [Attention(library, codes, scales, options["mask"] == "causal", out)]
+
+    recoded = "" if options["scales"] == "tensor" else "coded again beforehand, with one scale for each tensor"
+    name = f"cuDNN {version // 10000}.{version // 100 % 100}.{version % 100}"
+    wide = options["out"]
+    return [
+        Rival("cuDNN e4m3", name, lambda problem: prepare(problem, "e4m3"), lambda attention: attention(),
+              "; ".join(note for note in ("e4m3 out", recoded) if note),
+              lambda attention, o: o.float() / attention.o_scale),
+        Rival(f"cuDNN e4m3, {wide} out", name, lambda problem: prepare(problem, wide), lambda attention: attention(),
+              recoded),
+    ]
+
+
+serve(("fp8_sdpa",), rivals_of)

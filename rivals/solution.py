@@ -1,0 +1,92 @@
+"""Somebody else's solution as a rival, for `evo verify SOLUTION --task TASK`: python3 solution.py SOLUTION
+
+SOLUTION is a file of KernelBench (class ModelNew), a .cu file with a pybind11 module that has `forward`, as robust-kbench
+takes it, or a Solution of flashinfer-bench (JSON). Needs torch; CUDA sources also need its compiler."""
+
+import importlib.util
+import json
+import os
+import sys
+import tempfile
+
+import rival
+from rival import Refusal, Rival, serve
+
+
+def module_of(path, name):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def extension(sources):
+    from torch.utils.cpp_extension import load
+
+    return load(name="evo_solution", sources=sources, build_directory=tempfile.mkdtemp(prefix="evo-solution-"))
+
+
+def of_kernelbench(path, device):
+    import torch
+
+    module = module_of(path, "evo_solution")
+    if not hasattr(module, "ModelNew"):
+        raise Refusal(f"{os.path.basename(path)} has no class ModelNew")
+    arguments = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
+    model = module.ModelNew(*arguments)
+    return model.to(device) if isinstance(model, torch.nn.Module) else model
+
+
+def of_flashinfer_bench(path):
+    with open(path) as file:
+        solution = json.load(file)
+    spec = solution["spec"]
+    folder = tempfile.mkdtemp(prefix="evo-solution-")
+    for source in solution["sources"]:
+        place = os.path.join(folder, source["path"])
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "w") as file:
+            file.write(source["content"])
+    file, function = spec["entry_point"].split("::")
+    if spec["language"] in ("python", "triton"):
+        sys.path.insert(0, folder)
+        call = getattr(module_of(os.path.join(folder, file), "evo_solution"), function)
+    elif spec.get("binding", "") == "torch":
+        sources = [os.path.join(folder, source["path"]) for source in solution["sources"]]
+        call = getattr(extension([path for path in sources if path.endswith((".cu", ".cpp"))]), function)
+    else:
+        raise Refusal(f"a Solution in {spec['language']} with the binding {spec.get('binding')} cannot be called here")
+    return call, spec.get("destination_passing_style", False)
+
+
+def rivals_of(task):
+    import torch
+
+    path = sys.argv[1]
+    device = rival.DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+    destination = False
+    if path.endswith(".py"):
+        call = of_kernelbench(path, device)
+    elif path.endswith(".json"):
+        call, destination = of_flashinfer_bench(path)
+    else:
+        call = extension([os.path.abspath(path)]).forward
+
+    def prepare(problem):
+        return [problem, *problem.inputs.values()]
+
+    def run(problem, *inputs):
+        with torch.no_grad():
+            if not destination:
+                outputs = call(*inputs)
+                return tuple(outputs) if isinstance(outputs, (list, tuple)) else outputs
+            outputs = tuple(torch.empty(spec["dims"], dtype=rival.dtype_named(spec["dtype"]), device=device)
+                            for spec in problem.outputs)
+            call(*inputs, *outputs)
+            return outputs
+
+    return [Rival("solution", f"torch {torch.__version__}", prepare, run)]
+
+
+serve(None, rivals_of, needs_gpu=False)

@@ -1,0 +1,209 @@
+"""How torch computes evo's tasks, in the precision that a user of torch would take."""
+
+from rival import Refusal, dtype_named
+
+
+class TorchCall:
+    """prepare(problem) gives the tensors that call(*tensors) takes. It is not timed: codes are decoded there."""
+
+    def __init__(self, prepare, call, note="", attention=False):
+        self.prepare, self.call, self.note, self.attention = prepare, call, note, attention
+
+
+def decoded(inputs, name, dtype):
+    """Codes times their scales of (batch, head), less their zero points."""
+    codes, scale = inputs[name].float(), inputs[name + "_scale"]
+    if name + "_zero" in inputs:
+        codes = codes - inputs[name + "_zero"].float()[..., None, None]
+    return (codes * scale[..., None, None]).to(dtype)
+
+
+def attention(task):
+    import torch
+    import torch.nn.functional as F
+    from torch.nn.attention.bias import causal_lower_right
+
+    options, name = task["options"], task["task"]
+    causal = options.get("causal", False) or options.get("mask") == "causal"
+    scale = options.get("softmax_scale") or None
+    coded = name != "f16_sdpa"
+    dtype = dtype_named(options["dtype"] if name == "f16_sdpa" else options.get("out", "f16"))
+
+    def prepare(problem):
+        q, k, v = (
+            decoded(problem.inputs, tensor, dtype) if coded else problem.inputs[tensor] for tensor in ("q", "k", "v")
+        )
+        if options.get("v_layout") == "transposed":
+            v = v[..., : k.shape[2]].transpose(-2, -1).contiguous()
+        return q, k, v
+
+    def call(q, k, v):
+        if causal and q.shape[2] != k.shape[2]:
+            # torch's is_causal is aligned top left.
+            return F.scaled_dot_product_attention(q, k, v, causal_lower_right(q.shape[2], k.shape[2]), scale=scale)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale)
+
+    return TorchCall(prepare, call, f"{name_of(dtype)} of the decoded codes" if coded else "", attention=True)
+
+
+def engine_attention(task):
+    import torch
+    import torch.nn.functional as F
+    from torch.nn.attention.bias import causal_lower_right
+
+    options = task["options"]
+    if options["cu_seqlens"] or options["page"] or options["window"] or options["log_sum_exp"]:
+        raise Refusal("scaled_dot_product_attention has no packed or paged sequences, windows or log-sum-exp")
+    scale, heads_first = options["softmax_scale"] or None, options["layout"] == "bhsd"
+
+    def prepare(problem):
+        tensors = []
+        for name in ("q", "k", "v"):
+            codes, scales = problem.inputs[name], problem.inputs[name + "_scale"].flatten(1)
+            codes = (codes if heads_first else codes.transpose(1, 2)).float()
+            scales = scales.repeat_interleave(codes.shape[1] // scales.shape[1], dim=1)
+            values = (codes * scales[..., None, None]).to(torch.bfloat16)
+            # As the task lays them out.
+            tensors.append(values if heads_first else values.transpose(1, 2).contiguous().transpose(1, 2))
+        return tensors
+
+    def call(q, k, v):
+        gqa = q.shape[1] != k.shape[1]
+        if options["causal"] and q.shape[2] != k.shape[2]:
+            bias = causal_lower_right(q.shape[2], k.shape[2])
+            o = F.scaled_dot_product_attention(q, k, v, bias, scale=scale, enable_gqa=gqa)
+        else:
+            o = F.scaled_dot_product_attention(q, k, v, is_causal=options["causal"], scale=scale, enable_gqa=gqa)
+        return o if heads_first else o.transpose(1, 2)
+
+    return TorchCall(prepare, call, "bf16 of the decoded codes", attention=True)
+
+
+def score_product(task):
+    import torch
+
+    options = task["options"]
+    wide = options["out"] == "f32"
+
+    def prepare(problem):
+        q, k = (decoded(problem.inputs, name, torch.float32) for name in ("q", "k"))
+        if options["scaled"]:
+            q = q * q.shape[-1] ** -0.5
+        return [tensor.to(torch.float16).flatten(0, 1) for tensor in (q, k)]
+
+    def call(q, k):
+        if wide:
+            return torch.bmm(q, k.transpose(1, 2), out_dtype=torch.float32)
+        return torch.bmm(q, k.transpose(1, 2))
+
+    return TorchCall(prepare, call, "f16 of the decoded codes")
+
+
+def matrix_product(task):
+    import torch
+
+    options = task["options"]
+
+    def prepare(problem):
+        a, b = problem.inputs["a"], problem.inputs["b"]
+        return a, b.t() if options["b_layout"] == "nk" else b
+
+    def call(a, b):
+        return torch.mm(a, b) if options["out"] == "bf16" else torch.mm(a, b, out_dtype=torch.float32)
+
+    return TorchCall(prepare, call)
+
+
+def softmax(task):
+    import torch
+
+    if not task["options"]["causal"]:
+        return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: torch.softmax(x, -1))
+
+    def prepare(problem):
+        x = problem.inputs["x"]
+        rows, columns = x.shape[-2:]
+        return x, torch.ones(rows, columns, dtype=torch.bool, device=x.device).triu(columns - rows + 1)
+
+    def call(x, hidden):
+        return torch.softmax(x.masked_fill(hidden, float("-inf")), -1).masked_fill(hidden, 0.0)
+
+    return TorchCall(prepare, call, "the mask is given")
+
+
+def rms_norm(task):
+    import torch
+    import torch.nn.functional as F
+
+    options = task["options"]
+    epsilon = options["epsilon"]
+
+    def prepare(problem):
+        names = ("x", "weight", "residual_sum") if options["residual"] else ("x", "weight")
+        return [problem.inputs[name] for name in names]
+
+    def norm(x, weight):
+        y = F.rms_norm(x, x.shape[-1:], weight, epsilon)
+        if options["quant"] == "none":
+            return (y,)
+        groups = y.float().unflatten(-1, (-1, 128 if options["quant"] == "group" else y.shape[-1]))
+        scale = groups.abs().amax(-1, keepdim=True) / 448
+        scale = torch.where(scale > 0, scale, 1.0)
+        return (groups / scale).to(torch.float8_e4m3fn).flatten(-2), scale.squeeze(-1)
+
+    def call(x, weight, residual_sum=None):
+        if residual_sum is None:
+            return norm(x, weight)
+        total = residual_sum + x
+        return (total, *norm(total, weight))
+
+    return TorchCall(prepare, call)
+
+
+def quantise(task):
+    import torch
+    import torch.nn.functional as F
+
+    options = task["options"]
+    if options["any_bits"]:
+        raise Refusal("inputs of any bits hold NaN, which torch's amax spreads")
+
+    def call(x):
+        heads, elements = x.shape
+        x = x.float()
+        if options["scales"] == "tensor":
+            groups = x.reshape(1, 1, -1)
+        elif options["scales"] == "head":
+            groups = x.unsqueeze(1)
+        else:
+            groups = F.pad(x, (0, -elements % 128)).unflatten(1, (-1, 128))
+        low, high = groups.amin(-1, keepdim=True).clamp(max=0), groups.amax(-1, keepdim=True).clamp(min=0)
+        limit = torch.full_like(low, 255.0 if options["codes"] == "affine" else 448.0)
+        if options["codes"] == "affine":
+            scale = (high / limit - low / limit).clamp(min=2.0**-64)
+        else:
+            scale = (torch.maximum(high, -low) / limit).clamp(min=2.0**-64)
+        constant = low == high
+        scale = torch.where(constant, 1.0, scale)
+        if options["codes"] == "affine":
+            zero = torch.where(constant, 128.0, (-low / scale).round().clamp(0, 255))
+            y = ((groups / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+            tail = (zero.squeeze(-1).to(torch.uint8),)
+        else:
+            y = (groups / scale).clamp(-448, 448).to(torch.float8_e4m3fn).view(torch.uint8)
+            tail = ()
+        y = y.flatten(1)[:, :elements] if options["scales"] == "group" else y.reshape(heads, elements)
+        return (y, scale.squeeze(-1), *tail)
+
+    return TorchCall(lambda problem: [problem.inputs["x"]], call)
+
+
+CALLS = {
+    "f16_sdpa": attention, "fp8_sdpa": attention, "sim_fp8_sdpa": attention, "fp8_attention": engine_attention,
+    "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "softmax": softmax,
+    "rms_norm": rms_norm, "quantise": quantise,
+}
+
+
+def name_of(dtype):
+    return {"torch.float16": "f16", "torch.bfloat16": "bf16", "torch.float32": "f32"}[str(dtype)]

@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+"""Rivals: what torch.compile makes of torch's operations."""
+
+from rival import Rival, serve
+from torch_calls import CALLS
+
+
+def rivals_of(task):
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ImportError("torch finds no GPU")
+    made = CALLS[task["task"]](task)
+    # evo puts the calls into a CUDA graph itself.
+    compiled = torch.compile(made.call, mode="max-autotune-no-cudagraphs", dynamic=False)
+    return [Rival("torch.compile", f"torch {torch.__version__}", made.prepare, compiled, made.note)]
+
+
+serve(CALLS, rivals_of)

@@ -1,0 +1,187 @@
+// evo import of problems of other judges, and evo verify of somebody else's solution. Needs a python with torch: the
+// system's, where Debian's python3-torch is installed.
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+const char* const kPython = "/usr/bin/python3";
+
+bool has_torch() {
+  static const bool found = std::system("/usr/bin/python3 -c 'import torch' >/dev/null 2>&1") == 0;
+  return found;
+}
+
+ProcessOptions with_torch() {
+  ProcessOptions options;
+  options.environment = {{"EVO_PYTHON", kPython}};
+  return options;
+}
+
+/// A python that has no torch.
+ProcessOptions without_torch(const Bench& bench) {
+  std::filesystem::create_directories(bench / "none");
+  bench.write("none/torch.py", "raise ImportError('no torch here')\n");
+  ProcessOptions options;
+  options.environment = {{"EVO_PYTHON", kPython}, {"PYTHONPATH", (bench / "none").string()}};
+  return options;
+}
+
+const char* const kDefinition = R"json({
+  "name": "scaled_sum_n64", "op_type": "misc", "description": "c = A + factor B",
+  "axes": {"M": {"type": "var"}, "N": {"type": "const", "value": 64}},
+  "inputs": {"A": {"shape": ["M", "N"], "dtype": "float32"}, "M": {"shape": ["M", "N"], "dtype": "float32"},
+             "factor": {"shape": null, "dtype": "float32"}},
+  "outputs": {"C": {"shape": ["M", "N"], "dtype": "float32"}},
+  "reference": "import torch\n\ndef run(A, M, factor):\n    assert isinstance(factor, float)\n    return A + factor * M"
+})json";
+
+const char* const kSoftmax = R"python(import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, dim=1)
+
+batch_size, dim = 4096, 393216
+
+def get_inputs():
+    return [torch.rand(batch_size, dim)]
+
+def get_init_inputs():
+    return []
+)python";
+
+std::string solution(const std::string& body) {
+  return "import torch\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return " + body + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("a Definition of flashinfer-bench becomes a task without torch") {
+  const Bench bench;
+  bench.write("sum.json", kDefinition);
+  const Outcome outcome = bench.evo({"import", "sum.json"}, without_torch(bench));
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(holds(outcome.out, "templates/scaled_sum_n64: the task scaled_sum_n64, a Definition of flashinfer-bench"));
+  const auto task = nlohmann::json::parse(bench.read("templates/scaled_sum_n64/task.json"));
+  CHECK(task["shape_parameters"] == nlohmann::json{"M", "N"});
+  CHECK(task["inputs"][1]["name"] == "M_");  // M is an axis.
+  CHECK(task["inputs"][2]["dims"] == nlohmann::json{"1"});
+  CHECK(task["shapes"]["open37"]["N"] == 64);
+  CHECK(task["outputs"][0]["limits"]["rtol"] == 1e-4);
+  CHECK(holds(bench.evo({"tasks"}).out, "scaled_sum_n64"));
+  check_refused(bench.evo({"import", "sum.json"}), 2, {"is there already", "--name"});
+}
+
+TEST_CASE("what is no problem, or one that evo cannot say, is refused in one line") {
+  const Bench bench;
+  std::string text = kDefinition;
+  bench.write("four.json", text.replace(text.find("float32"), 7, "float4_e2m1"));
+  check_refused(bench.evo({"import", "four.json"}), 2, {"four.json: inputs A has dtype float4_e2m1"});
+  text = kDefinition;
+  bench.write("axis.json", text.replace(text.find("[\"M\", \"N\"]"), 10, "[\"K\", \"N\"]"));
+  check_refused(bench.evo({"import", "axis.json"}), 2, {"axis.json: it makes no task", "'K'"});
+  bench.write("list.json", R"({"axes": [], "reference": 1})");
+  check_refused(bench.evo({"import", "list.json"}), 2, {"list.json"});
+  bench.write("softmax.py", kSoftmax);
+  check_refused(bench.evo({"import", "softmax.py"}, without_torch(bench)), 2,
+                {"torch is needed to read it", "no torch here", "EVO_PYTHON"});
+}
+
+TEST_CASE("a Definition's reference judges a solution, and a machine without torch says so") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("sum.json", kDefinition);
+  REQUIRE(bench.evo({"import", "sum.json", "--name", "sums"}).code == 0);
+  const std::vector<std::string> verify = {"verify", "right.py", "--task", "sums", "--device", "vgpu"};
+  bench.write("right.py", "class ModelNew:\n    def __call__(self, a, m, factor):\n        return a + factor * m\n");
+  const Outcome right = bench.evo(verify, with_torch());
+  INFO(right.out << right.err);
+  CHECK(right.code == 0);
+  CHECK(holds(right.out, "right, worst relative error "));
+  check_refused(bench.evo(verify, without_torch(bench)), 3, {"right.py cannot be run", "no torch here"});
+}
+
+TEST_CASE("a problem of KernelBench becomes a task, and its solutions are judged on every case") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("23_Softmax.py", kSoftmax);
+  const Outcome imported = bench.evo({"import", "23_Softmax.py", "--name", "kb_softmax"}, with_torch());
+  INFO(imported.out << imported.err);
+  REQUIRE(imported.code == 0);
+  const auto task = nlohmann::json::parse(bench.read("templates/kb_softmax/task.json"));
+  CHECK(task["shapes"]["theirs"] == nlohmann::json{{"A", 4096}, {"B", 393216}});
+  CHECK(task["shapes"]["small"] == nlohmann::json{{"A", 16}, {"B", 24}});
+  CHECK(task["outputs"][0]["dims"] == nlohmann::json{"A", "B"});
+
+  const auto verified = [&](const std::string& body, int code) {
+    bench.write("solution.py", solution(body));
+    const Outcome outcome =
+        bench.evo({"verify", "solution.py", "--task", "kb_softmax", "--device", "vgpu", "--json"}, with_torch());
+    INFO(body << "\n" << outcome.out << outcome.err);
+    CHECK(outcome.code == code);
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto right = verified("torch.softmax(x, dim=1)", 0);
+  CHECK(right["right"] == true);
+  CHECK(right["cases"].get<int>() >= 5);  // Every regime.
+  CHECK(right["relative_l2"].get<double>() < 1e-6);
+  CHECK(verified("torch.softmax(x, dim=0)", 1)["wrong"].size() > 0);
+  // Zeros are within 1e-4 of small values, where a judge that looks at elements alone lets them pass.
+  const auto zeros = verified("torch.zeros_like(x)", 1);
+  CHECK(zeros["wrong"].size() == zeros["cases"].get<std::size_t>());
+  CHECK(holds(zeros["wrong"][0]["why"], "relative L2 error 1"));
+  const auto raises = verified("undefined_name", 1);
+  CHECK(holds(raises["wrong"][0]["why"], "undefined_name"));
+  CHECK(holds(verified("x[:3]", 1)["wrong"][0]["why"], "instead of"));
+}
+
+TEST_CASE("a solution is judged by a task of evo's own, too") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  write_toy_task(bench);
+  bench.write("sum.py", "class ModelNew:\n    def __call__(self, a, b):\n        return a + b\n");
+  CHECK(bench.evo({"verify", "sum.py", "--task", "toy", "--device", "vgpu"}, with_torch()).code == 0);
+  bench.write("sum.py", "class ModelNew:\n    def __call__(self, a, b):\n        return a - b\n");
+  const Outcome wrong = bench.evo({"verify", "sum.py", "--task", "toy", "--device", "vgpu"}, with_torch());
+  CHECK(wrong.code == 1);
+  CHECK(holds(wrong.out, "wrong in "));
+  check_refused(bench.evo({"verify", "none.cu", "--task", "toy"}), 2, {"'none.cu' is no file"});
+  check_refused(bench.evo({"verify", "1", "--shapes", "tiny"}), 2, {"--shapes and --option go with --task"});
+}
+
+TEST_CASE("kernels of a task whose reference is torch are searched, stored and verified, and not exported") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  write_toy_task(bench);
+  auto task = nlohmann::json::parse(bench.read("templates/toy/task.json"));
+  task["reference"] = {{"torch", true}};
+  bench.write("templates/toy/task.json", task.dump());
+  bench.write("templates/toy/reference.py", "def reference(a, b, *, mode, **_):\n    return a.double() + b.double()\n");
+  const std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1"};
+  const Outcome found = bench.evo(run, with_torch());
+  INFO(found.out << found.err);
+  REQUIRE(found.code == 0);
+  CHECK(bench.evo({"verify", "1"}, with_torch()).code == 0);
+  check_refused(bench.evo({"export", "1"}, with_torch()), 2, {"the reference of task toy is a program of torch"});
+  const Outcome missing = bench.evo(run, without_torch(bench));
+  CHECK(missing.code == 3);
+  CHECK(holds(missing.err, "toy/reference.py needs torch"));
+  // Another reference is another task, and a wrong one rejects right kernels.
+  bench.write("templates/toy/reference.py", "def reference(a, b, **_):\n    return a - b\n");
+  const Outcome wrong = bench.evo(run, with_torch());
+  CHECK(wrong.code == 1);
+  CHECK(holds(wrong.out, "3 wrong_answer"));
+  bench.write("templates/toy/reference.py", "def reference(a, b, **_):\n    return a[:2]\n");
+  const Outcome short_one = bench.evo(run, with_torch());
+  CHECK(short_one.code == 2);
+  CHECK(holds(short_one.err, "toy/reference.py: shape "));
+  CHECK(holds(short_one.err, "instead of"));
+}
