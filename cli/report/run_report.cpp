@@ -188,11 +188,11 @@ RunReport report_of(const Store& store, const RunRow& run, const Space& space) {
   report.rejections = rejections_of(outcomes);
   report.phases = phase_sums(outcomes);
   report.notes = notes_of(outcomes);
-  report.peoples_notes = store.notes_of_run(run);
-  report.exchanges = store.exchange_sums(run);
+  report.peoples_notes = store.notes_of_run(run.id);
+  report.exchanges = store.exchange_sums(run.id);
   report.questions = questions_of(report, space, outcomes);
   if (!report.milestones.empty())
-    report.rivals = best_rival_text(store.sittings(report.milestones.back().candidate), info.device);
+    report.rivals = best_rival_text(store.sittings(report.milestones.back().candidate), run.info.device);
   return report;
 }
 

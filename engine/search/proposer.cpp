@@ -51,7 +51,7 @@ class ProposedStrategy : public Strategy {
     judge(answer);
     if (answer.latency_us) valid_.insert(answer.ticket);
     const auto inner = inner_.extract(answer.ticket);
-    if (inner) strategy_->tell({inner.mapped(), answer.latency_us});
+    if (inner) strategy_->tell(answer.to(inner.mapped()));
   }
 
  private:

@@ -82,7 +82,7 @@ class ScreenedStrategy : public Strategy {
     ++answers_since_better_;
     if (answer.latency_us) note_measured(*answer.latency_us);
     if (predicted.latency && std::isfinite(*predicted.latency)) error_.observe(genome, predicted, answer.latency_us);
-    if (!settled) strategy_->tell({ticket, answer.latency_us});
+    if (!settled) strategy_->tell(answer.to(ticket));
     if (!predicted.program.empty()) answer_duplicates(programs_.at(predicted.program), answer);
     settle_screened();
   }
@@ -221,7 +221,7 @@ class ScreenedStrategy : public Strategy {
     program.answer = answer;
     for (const std::uint64_t duplicate : std::exchange(program.duplicates, {})) {
       ancestors_[duplicate] = {answer.ticket};
-      strategy_->tell({duplicate, answer.latency_us});
+      strategy_->tell(answer.to(duplicate));
     }
   }
 

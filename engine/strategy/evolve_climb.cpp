@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "engine/base/noticeable.h"
@@ -27,7 +29,7 @@ EvolveClimb::EvolveClimb(const Space& space, const Encoding& encoding, const Evo
 
 Proposal EvolveClimb::ask() {
   if (asked_++ < tuning_.founders) return founder();
-  if (ranking_.empty()) return ledger_.propose(unasked(), "random", {});
+  if (ranking_.empty() && !only_failures_differ()) return ledger_.propose(unasked(), "random", {});
   if (pool_.empty() || answers_since_fit_ >= fit_interval() || (found_better_ && answers_since_fit_ > 0)) {
     fit();
     breed();
@@ -45,8 +47,10 @@ void EvolveClimb::tell(Point point, const Answer& answer) {
   ++answers_since_fit_;
   ++answers_since_better_;
   if (!answer.latency_us) {
+    answered.cases = answer.cases;
     answered_.push_back(std::move(answered));
     failed_.push_back(index);
+    if (ranking_.empty()) note_failure(index);
     return;
   }
   answered.log_latency = std::log(*answer.latency_us);
@@ -54,6 +58,18 @@ void EvolveClimb::tell(Point point, const Answer& answer) {
   enter(ranking_, index);
   enter(rankings_[answered_[index].point.family], index);
   if (ranking_.front() == index) note_progress();
+}
+
+void EvolveClimb::note_failure(std::uint32_t index) {
+  const auto place = std::ranges::upper_bound(nearest_, answered_[index].cases, std::greater(),
+                                              [this](std::uint32_t other) { return answered_[other].cases; });
+  if (place == nearest_.begin()) found_better_ = true;
+  nearest_.insert(place, index);
+}
+
+bool EvolveClimb::only_failures_differ() const {
+  return ranking_.empty() && !nearest_.empty() &&
+         answered_[nearest_.front()].cases > answered_[nearest_.back()].cases;
 }
 
 void EvolveClimb::note_progress() {
@@ -128,10 +144,24 @@ std::size_t EvolveClimb::fit_interval() const {
          static_cast<std::size_t>(tuning_.fit_every * static_cast<double>(std::min(answered_.size(), tuning_.memory)));
 }
 
+void EvolveClimb::fit_to_failures() {
+  const std::size_t kept = std::min(nearest_.size(), tuning_.memory);
+  std::vector<float> rows;
+  std::vector<float> targets;
+  for (const std::uint32_t index : std::span(nearest_).first(kept)) {
+    const float* row = rows_.data() + index * encoding_.columns();
+    rows.insert(rows.end(), row, row + encoding_.columns());
+    targets.push_back(-static_cast<float>(answered_[index].cases));
+  }
+  forest_.fit(rows, targets, rng_);
+}
+
 void EvolveClimb::fit() {
+  if (ranking_.empty()) return fit_to_failures();
   const double best = ranked(0).log_latency;
   const auto median = static_cast<std::size_t>(static_cast<double>(ranking_.size() - 1) * tuning_.good_share);
   const double slow = ranked(median).log_latency - best;
+  const double failed = tuning_.failure * (slow > 0 ? slow : std::log(2.0));
   std::vector<float> rows;
   std::vector<float> targets;
   const auto learn = [&](std::uint32_t index, double target) {
@@ -149,7 +179,7 @@ void EvolveClimb::fit() {
   for (std::size_t i = 0; i < kept; ++i) {
     const std::size_t drawn = kept == others ? i : rng_.below(others);
     if (drawn < failed_.size()) {
-      learn(failed_[drawn], tuning_.failure * slow);
+      learn(failed_[drawn], failed);
     } else {
       const std::size_t rank = best_kept + drawn - failed_.size();
       learn(ranking_[rank], std::min(slow, ranked(rank).log_latency - best));
@@ -161,6 +191,9 @@ void EvolveClimb::fit() {
 // Every family has offspring, because each is due at times.
 void EvolveClimb::breed() {
   pool_.clear();
+  if (ranking_.empty()) {
+    for (std::size_t i = 0; i < std::min(tuning_.bred, nearest_.size()); ++i) consider_neighbours(nearest_[i]);
+  }
   for (const Ranking& ranking : rankings_) {
     for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking.size()); ++rank)
       consider_neighbours(ranking[rank]);
@@ -186,7 +219,7 @@ void EvolveClimb::consider(Point point, std::optional<std::uint32_t> parent) {
 // lead, in rotation.
 std::optional<std::uint32_t> EvolveClimb::trailing_family() {
   const std::size_t families = rankings_.size();
-  if (families < 2 || tuning_.turns == 0 || ++asked_since_trailing_ < tuning_.turns) return std::nullopt;
+  if (families < 2 || tuning_.turns == 0 || ranking_.empty() || ++asked_since_trailing_ < tuning_.turns) return std::nullopt;
   asked_since_trailing_ = 0;
   do {
     last_trailing_ = (last_trailing_ + 1) % families;
@@ -211,7 +244,7 @@ std::optional<std::size_t> EvolveClimb::most_promising_of(Admitted admitted) con
 Proposal EvolveClimb::most_promising() {
   const std::optional<std::uint32_t> family = trailing_family();
   std::optional<std::size_t> chosen;
-  if (!family && no_progress_for(tuning_.beside))
+  if (!family && !ranking_.empty() && no_progress_for(tuning_.beside))
     chosen = most_promising_of([&](const Offspring& offspring) { return offspring.parent == ranking_.front(); });
   if (!chosen)
     chosen =

@@ -17,7 +17,8 @@ namespace evo {
 /// confidence bound: the mean of the trees less a multiple of their spread. When the best has not improved for a while,
 /// neighbours of the best go first, because the forest cannot see a gene that matters only there. Latencies enter as
 /// logarithms relative to the best and are clipped at the median; failures count twice that. No constant here therefore
-/// has a unit, and the forest spends its splits on the fast half.
+/// has a unit, and the forest spends its splits on the fast half. Until there is a latency, the forest learns how many
+/// validated cases the failures have reached, and those that reached the most are bred: they break the fewest limits.
 class EvolveClimb {
  public:
   /// All references must outlive it. Founders keep away from the points of `known`.
@@ -38,6 +39,7 @@ class EvolveClimb {
     std::uint64_t ticket = 0;
     Point point;
     double log_latency = 0;  // of valid ones
+    std::size_t cases = 0;   // that a failure reached
   };
   struct Offspring {
     Point point;
@@ -50,6 +52,9 @@ class EvolveClimb {
   const Answered& ranked(std::size_t rank) const { return answered_[ranking_[rank]]; }
   void enter(Ranking& ranking, std::uint32_t index) const;
   void note_progress();
+  void note_failure(std::uint32_t index);
+  /// Whether failures differ in how far they came, while nothing is valid.
+  bool only_failures_differ() const;
 
   Point sample();
   Point unasked();
@@ -58,6 +63,7 @@ class EvolveClimb {
 
   std::size_t fit_interval() const;
   void fit();
+  void fit_to_failures();
 
   void breed();
   void consider_neighbours(std::uint32_t parent);
@@ -80,6 +86,7 @@ class EvolveClimb {
   Ranking ranking_;                 // the valid ones
   std::vector<Ranking> rankings_;   // the same, by family
   std::vector<std::uint32_t> failed_;
+  std::vector<std::uint32_t> nearest_;  // failures, those that reached the most cases first; while nothing is valid
   std::vector<Point> founders_;  // and the points that they keep away from
   std::vector<Offspring> pool_;
   std::vector<float> row_;

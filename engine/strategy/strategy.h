@@ -27,6 +27,10 @@ struct Proposal {
 struct Answer {
   std::uint64_t ticket = 0;
   std::optional<double> latency_us;
+  std::size_t cases = 0;  ///< Where it failed: the validated cases that it reached. They are always in the same order.
+
+  /// The same answer to another ticket.
+  Answer to(std::uint64_t other) const { return {other, latency_us, cases}; }
 };
 
 /// An answer to a ticket that is not in flight: the caller's bug.

@@ -38,10 +38,10 @@
 // places. Predicted latencies have the error of the cost model: the same regression learns it on the
 // sweep.
 //   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--presearch M]
-//   [--width Q] [--devices D] [--modelled FILE...] [--seeded] [--wrong EXPRESSION]
+//   [--width Q] [--devices D] [--modelled FILE...] [--seeded] [--wrong EXPRESSION...]
 // SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
 // 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape. EXPRESSION
-// over the genes: such genomes give wrong answers, which no model foresees.
+// over the genes: such genomes give wrong answers, which no model foresees, in a case of their own.
 namespace {
 
 using namespace evo;
@@ -122,7 +122,7 @@ class Landscape {
  public:
   /// `modelled`: null where no model is asked.
   Landscape(const Space& space, const Recording& recording, const cli::ModelledLatencies* modelled, int degree,
-            const Expression& wrong)
+            const std::vector<Expression>& wrong)
       : wrong_(wrong), name_(fmt::format("{}, {}", recording.name, degree == 2 ? "pairs" : "triples")), space_(space) {
     Rng ties(0);
     std::vector<Point> all;
@@ -159,7 +159,12 @@ class Landscape {
     return (*failure_)(point) > 0.5 ? kFailed : std::exp((*log_latency_)(point));
   }
   double latency_us(const Point& point) const {
-    return wrong_.evaluate_bool(space_.genome(point).genes) ? kFailed : any_latency_us(point);
+    return cases(space_.genome(point)) < wrong_.size() ? kFailed : any_latency_us(point);
+  }
+  /// Those whose answer is right, up to the first wrong one.
+  std::size_t cases(const Genome& genome) const {
+    const auto wrong = [&](const Expression& one) { return one.evaluate_bool(genome.genes); };
+    return static_cast<std::size_t>(std::ranges::find_if(wrong_, wrong) - wrong_.begin());
   }
   double latency_us(const Genome& genome) const { return latency_us(space_.point(genome)); }
 
@@ -189,7 +194,7 @@ class Landscape {
   }
 
  private:
-  Expression wrong_;
+  std::vector<Expression> wrong_;
   std::string name_;
   const Space& space_;
   std::optional<Ridge> failure_;
@@ -206,6 +211,7 @@ class LearntEvaluator : public Evaluator {
     Done& done = done_.emplace_back(ticket, Evaluation{});
     done.evaluation.verdict = latency < kFailed ? Verdict::valid : Verdict::launch_failed;
     done.evaluation.latency_us = latency;
+    done.evaluation.errors.resize(landscape_.cases(candidate.genome));
     best_us.push_back(best_us.empty() ? latency : std::min(best_us.back(), latency));
     if (latency < kFailed) valid.emplace_back(latency, candidate.genome);
   }
@@ -325,7 +331,7 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
 }
 
 int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies, const Budget& budget,
-            std::size_t runs, const std::vector<std::string>& models, bool seeded, const Expression& wrong) {
+            std::size_t runs, const std::vector<std::string>& models, bool seeded, const std::vector<Expression>& wrong) {
   const auto modelled = cli::read_modelled_latencies(models);
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");
@@ -391,7 +397,7 @@ int main(int argc, char** argv) {
   std::size_t runs = 40;
   bool seeded = false;
   std::vector<std::string> modelled;
-  std::string wrong = "false";
+  std::vector<std::string> wrong;
   app.add_option("SWEEP", sweeps)->required();
   app.add_option("--strategy", strategies);
   app.add_option("--evals", budget.evaluations);
@@ -405,7 +411,9 @@ int main(int argc, char** argv) {
   app.add_option("--wrong", wrong);
   CLI11_PARSE(app, argc, argv);
   try {
-    return compare(sweeps, split(strategies, ','), budget, runs, modelled, seeded, Expression::parse(wrong));
+    std::vector<Expression> cases;
+    for (const std::string& text : wrong) cases.push_back(Expression::parse(text));
+    return compare(sweeps, split(strategies, ','), budget, runs, modelled, seeded, cases);
   } catch (const Error& error) {
     fmt::print(stderr, "evo_bench_landscapes: {}\n", error.what());
     return 2;
