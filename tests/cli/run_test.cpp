@@ -44,7 +44,6 @@ TEST_CASE("a run ends with three elites, the improvement, the verdicts and the c
   CHECK(holds(outcome.out, "evo export " + best_of(bench) + " -o best.cu"));
   CHECK(holds(outcome.err, "run 1: toy on vgpu:h200"));
   CHECK(holds(outcome.err, "seed 1"));
-  CHECK(holds(outcome.err, "(new best)"));
   CHECK_FALSE(holds(outcome.out + outcome.err, "\x1b["));
   CHECK(bench.json({"elites"})["elites"].size() == 3);
 }
