@@ -68,8 +68,7 @@ void EvolveClimb::note_failure(std::uint32_t index) {
 }
 
 bool EvolveClimb::only_failures_differ() const {
-  return ranking_.empty() && !nearest_.empty() &&
-         answered_[nearest_.front()].cases > answered_[nearest_.back()].cases;
+  return ranking_.empty() && !nearest_.empty() && answered_[nearest_.front()].cases > answered_[nearest_.back()].cases;
 }
 
 void EvolveClimb::note_progress() {
@@ -219,7 +218,8 @@ void EvolveClimb::consider(Point point, std::optional<std::uint32_t> parent) {
 // lead, in rotation.
 std::optional<std::uint32_t> EvolveClimb::trailing_family() {
   const std::size_t families = rankings_.size();
-  if (families < 2 || tuning_.turns == 0 || ranking_.empty() || ++asked_since_trailing_ < tuning_.turns) return std::nullopt;
+  if (families < 2 || tuning_.turns == 0 || ranking_.empty() || ++asked_since_trailing_ < tuning_.turns)
+    return std::nullopt;
   asked_since_trailing_ = 0;
   do {
     last_trailing_ = (last_trailing_ + 1) % families;

@@ -87,7 +87,7 @@ class EvolveClimb {
   std::vector<Ranking> rankings_;   // the same, by family
   std::vector<std::uint32_t> failed_;
   std::vector<std::uint32_t> nearest_;  // failures, those that reached the most cases first; while nothing is valid
-  std::vector<Point> founders_;  // and the points that they keep away from
+  std::vector<Point> founders_;         // and the points that they keep away from
   std::vector<Offspring> pool_;
   std::vector<float> row_;
   std::size_t asked_ = 0;

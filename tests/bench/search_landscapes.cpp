@@ -331,7 +331,8 @@ void print_row(const std::string& name, const std::string& strategy, const Runs&
 }
 
 int compare(const std::vector<std::string>& sweeps, const std::vector<std::string>& strategies, const Budget& budget,
-            std::size_t runs, const std::vector<std::string>& models, bool seeded, const std::vector<Expression>& wrong) {
+            std::size_t runs, const std::vector<std::string>& models, bool seeded,
+            const std::vector<Expression>& wrong) {
   const auto modelled = cli::read_modelled_latencies(models);
   const SourceTree tree = cli::load_templates({});
   const Task task = cli::find_task(tree, "fp8_sdpa");

@@ -33,8 +33,13 @@ TEST_CASE("every document has the members that docs/json.md describes") {
       "time_limit_s", "status",      "started_at",    "finished_at",     "evaluated", "valid",     "best_us",
       "command_line", "evo_version", "nvrtc_version", "further_devices", "answers"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
-  CHECK(members(run) == document({"run", "self_consistent", "interrupted", "exhausted", "reached", "verdicts",
-                                  "first_valid", "best", "improvement", "elites", "rejections", "devices"}));
+  CHECK(members(run) ==
+        document({"run", "self_consistent", "interrupted", "exhausted", "reached", "verdicts", "first_valid", "best",
+                  "improvement", "elites", "rejections", "seeds", "exchanges", "devices"}));
+  CHECK(members(run["seeds"]) ==
+        Names{"taken", "origins", "evaluated", "valid", "best", "best_us", "ancestor_of_best"});
+  CHECK(members(run["exchanges"]) ==
+        Names{"model", "requests", "failed", "tokens", "cost", "candidates", "valid", "best", "best_us"});
   CHECK(members(run["run"]) == run_members);
   CHECK(members(run["best"]) == outcome_members);
   CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current",
@@ -57,16 +62,18 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(bench.json({"runs", "1"})["runs"][0]) == with_outcomes);
   CHECK(members(bench.json({"runs", "1"})["runs"][0]["outcomes"][0]) == outcome_members);
   const nlohmann::json report = bench.json({"report", "1"});
-  CHECK(members(report) == document({"run", "milestones", "families", "rejections", "phases", "notes", "questions"}));
+  CHECK(members(report) == document({"run", "milestones", "families", "rejections", "phases", "notes", "peoples_notes",
+                                     "exchanges", "lessons", "questions"}));
+  CHECK(members(report["lessons"]) == Names{"runs", "candidates", "lines", "notes"});
   CHECK(members(report["milestones"][0]) == Names{"evaluations", "seconds", "candidate", "latency_us", "op", "change"});
   CHECK(members(report["families"][0]) == Names{"family", "tried", "valid", "best_us", "genes"});
   CHECK(members(report["families"][0]["genes"][0]) == Names{"gene", "importance", "pairs", "pair_ratio", "alleles"});
   CHECK(members(report["families"][0]["genes"][0]["alleles"][0]) == Names{"allele", "tried", "valid", "best_us"});
   CHECK(members(report["phases"]) == Names{"run_s", "compile_s", "waiting_s", "validation_s", "timing_s"});
   const nlohmann::json show = bench.json({"show", a});
-  CHECK(members(show) ==
-        document({"candidate", "ticket", "recorded_at", "op", "note", "parents", "genome", "self_consistent",
-                  "elite_rank", "source_hash", "evaluation", "profiles", "programs", "files", "sittings", "run"}));
+  CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "note", "notes", "exchange", "lessons",
+                                   "parents", "genome", "self_consistent", "elite_rank", "source_hash", "evaluation",
+                                   "profiles", "programs", "files", "sittings", "run"}));
   const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
                                     "timings", "builds", "cases",      "profile",     "ran_on"};
   CHECK(members(show["evaluation"]) == evaluation_members);

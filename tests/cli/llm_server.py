@@ -120,7 +120,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         key = str(self.headers.get("Authorization")).replace("Bearer ", "")
         with lock:
             proposals = json.loads(next_answer())["proposals"]
-        wild = [{"note": "\x1b]0;owned\x07\x1b[31mred \u009b31m " + key, "genome": proposals[0]["genome"],
+        wild = [{**proposals[0], "note": "\x1b]0;owned\x07\x1b[31mred \u009b31m " + key,
                  "options": {"--evals": 1}, "exchange": 99, "files": {"toy/task.json": "{}"}},
                 {"note": "escape", "slot": {"family": "../..", "gene": "x", "allele": "../../etc/passwd", "text": "x"},
                  "genome": proposals[0]["genome"]},

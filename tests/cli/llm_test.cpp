@@ -392,7 +392,9 @@ TEST_CASE(
     INFO(why);
     CHECK(holds(prompts, why));
   }
-  for (const Json& one : proposed(bench)) {
+  const std::vector<Json> shown = proposed(bench);
+  CHECK(!shown.empty());
+  for (const Json& one : shown) {
     const std::string id = std::to_string(one["candidate"].get<int>());
     check_no_controls(bench.evo({"show", id, "--db", "run.db"}).out);
     check_no_controls(bench.evo({"show", id, "--db", "run.db", "--exchange"}).out);
