@@ -153,7 +153,8 @@ TEST_CASE("a rival on another model of device is stored, and never held against 
   CHECK(holds(bench.evo({"baseline", "--table"}).out, "## toy on NVIDIA H100"));
 }
 
-TEST_CASE("a rival that refuses, dies, hangs, writes too little or lacks its library is one line; the others go on") {
+TEST_CASE("a rival that refuses, dies, hangs, writes too little or lacks its library is one line; the others go on",
+          "[long]") {
   const Bench bench;
   prepare(bench);
   const Outcome outcome =

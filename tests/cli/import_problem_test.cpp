@@ -109,7 +109,7 @@ TEST_CASE("a Definition's reference judges a solution, and a machine without tor
   check_refused(bench.evo(verify, without_torch(bench)), 3, {"right.py cannot be run", "no torch here"});
 }
 
-TEST_CASE("a problem of KernelBench becomes a task, and its solutions are judged on every case") {
+TEST_CASE("a problem of KernelBench becomes a task, and its solutions are judged on every case", "[long]") {
   if (!has_torch()) SKIP("no torch for " << kPython);
   const Bench bench;
   bench.write("23_Softmax.py", kSoftmax);
@@ -157,7 +157,7 @@ TEST_CASE("a solution is judged by a task of evo's own, too") {
   check_refused(bench.evo({"verify", "1", "--shapes", "tiny"}), 2, {"--shapes and --option go with --task"});
 }
 
-TEST_CASE("kernels of a task whose reference is torch are searched, stored and verified, and not exported") {
+TEST_CASE("kernels of a task whose reference is torch are searched, stored and verified, and not exported", "[long]") {
   if (!has_torch()) SKIP("no torch for " << kPython);
   const Bench bench;
   write_toy_task(bench);

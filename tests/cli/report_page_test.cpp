@@ -31,7 +31,7 @@ using Json = nlohmann::json;
 /// What must not end the page's data, its title or its scripts.
 const std::string kHostile = "</script></title><!--<script><img src=x onerror=alert(1)> {{style}} \\u003c";
 
-void run_toy(const Bench& bench, const std::string& seed) {
+void record_toy_run(const Bench& bench, const std::string& seed) {
   const Outcome outcome =
       bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "26", "--seed", seed, "--quiet"});
   INFO(outcome.out << outcome.err);
@@ -48,8 +48,8 @@ void make_hostile_runs(const Bench& bench) {
   bench.write("templates/toy/task.json", task.replace(task.find(summary), summary.size(), quoted));
   std::string harmless = kHostile;  // "${" and "//%" alone mean something to a template.
   bench.write("templates/toy/plain/kernel.cu", "// " + harmless + "\n" + bench.read("templates/toy/plain/kernel.cu"));
-  run_toy(bench, "1");
-  run_toy(bench, "2");
+  record_toy_run(bench, "1");
+  record_toy_run(bench, "2");
 }
 
 Json page_document(const Bench& bench, std::vector<std::string> arguments) {
@@ -233,7 +233,7 @@ TEST_CASE("the page's lineage has the changed genes, the changed lines and the s
 TEST_CASE("of measured runs a page predicts the latencies, and has intervals and counted shares") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "1");
+  record_toy_run(bench, "1");
   pretend_measured(bench);
   const Json document = page_document(bench, {"--predict", "5"});
   CHECK(document["timing"] == "measured");
@@ -304,7 +304,7 @@ TEST_CASE("no text of the data can leave its place in the page, and the page ask
 TEST_CASE("runs of different boards, names without a kind and missing pages are refused in one line") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, "1");
+  record_toy_run(bench, "1");
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--objective", "accurate", "--quiet"})
               .code == 0);
   check_refused(bench.evo({"report", "1", "2", "-o", "a.html"}), 2, {"run 2", "objective"});

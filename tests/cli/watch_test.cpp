@@ -228,7 +228,7 @@ TEST_CASE("evo run --watch shows the run from its beginning to its end") {
   CHECK_FALSE(is_served(address.port));
 }
 
-TEST_CASE("viewers that hang, and a server that hangs, cost the search nothing") {
+TEST_CASE("viewers that hang, and a server that hangs, cost the search nothing", "[long]") {
   const Bench bench;
   write_toy_task(bench, true);
   EvoProcess run(kWatchedRun, inside(bench));

@@ -123,6 +123,35 @@ TEST_CASE("strategies are known by name") {
              ContainsSubstring("unknown strategy 'evolv'; there are evolve, random, exhaustive"));
 }
 
+TEST_CASE("evolve goes on from the failures that reached the most cases until there is a latency") {
+  // Five cases, each of which one allele of a gene gets right: one genome in several hundred gets all.
+  const auto cases = [](const Genome& genome) {
+    const auto is = [&](const char* gene, const Value& allele) { return genome.genes.at(gene) == allele; };
+    const bool right[] = {is("layout", std::string("b")), is("operand", std::string("c")), is("math", std::string("a")),
+                          is("split", number(4)), is("unroll", number(2))};
+    return static_cast<std::size_t>(std::ranges::find(right, false) - std::begin(right));
+  };
+  const Space space({kernel("k")}, {}, {});
+  const auto asks_until_right = [&](std::uint64_t seed, bool told) {
+    const auto strategy = make_strategy("evolve", space, seed);
+    for (std::size_t asks = 1; asks < 1000; ++asks) {
+      const Proposal proposal = *strategy->ask();
+      const std::size_t reached = cases(proposal.genome);
+      if (reached == 5) return asks;
+      strategy->tell({proposal.ticket, std::nullopt, told ? reached : 0});
+    }
+    return std::size_t{1000};
+  };
+  std::size_t told = 0;
+  std::size_t untold = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    told += asks_until_right(seed, true);
+    untold += asks_until_right(seed, false);
+  }
+  INFO(told << " asks with, " << untold << " without");
+  CHECK(told * 4 < untold);
+}
+
 TEST_CASE("the figures of evolve can be set by name, for ablation") {
   const Space space({kernel("k")}, {}, {});
   const Landscape landscape(1, 0);

@@ -122,7 +122,7 @@ TEST_CASE("bytes that are changed on their way are noticed") {
              ContainsSubstring("something else than frames"));
 }
 
-TEST_CASE("a host that hangs is given up after a lease") {
+TEST_CASE("a host that hangs is given up after a lease", "[long]") {
   CHECK_THAT(complaint_of_start(behind("sleep 1000 #", kShortLease)), ContainsSubstring("no sign of life for 1 s"));
   WorkerClient worker(behind("sh -c '\"$0\" \"$@\" | (stdbuf -o0 head -c 1500; sleep 1000)'", kShortLease));
   const auto answer = worker.call(source("honest " + std::string(20000, 'x')), kPatient);

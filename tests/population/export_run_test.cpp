@@ -261,7 +261,7 @@ std::string probe_of(const std::string& body) {
 
 }  // namespace
 
-TEST_CASE("the exported program rejects a launcher that accepts what it must refuse") {
+TEST_CASE("the exported program rejects a launcher that accepts what it must refuse", "[long]") {
   const std::string right = export_cuda(export_request(toy_tree(), "toy", {"narrow"}, toy_genes("right"), 90));
   const auto said = [&](const std::string& what, const std::string& with, std::string text) {
     replace(text, what, with);
@@ -473,7 +473,7 @@ TEST_CASE("the exported program quantises as the search does") {
   CHECK(lines_with(program.run().output, "probe") == expected);
 }
 
-TEST_CASE("nvcc compiles an exported launcher of every form of argument, without a warning") {
+TEST_CASE("nvcc compiles an exported launcher of every form of argument, without a warning", "[long]") {
   SourceTree tree = toy_tree();
   replace(tree["forms/rows/family.json"], R"("uint8:3")",
           R"json("uint8:3", "e4m3:root", "e5m2:0.5 * N", "e8m0:root", "uint64:N * LD", "half2:root, N",

@@ -295,7 +295,7 @@ TEST_CASE("a task's reference in torch is no part of the task's hash") {
   CHECK(load_task(tree, "softmax").hash == load_task(shipped(), "softmax").hash);
 }
 
-TEST_CASE("the binding of every shipped task is C++ for torch's stable ABI and for its classic one") {
+TEST_CASE("the binding of every shipped task is C++ for torch's stable ABI and for its classic one", "[long]") {
   const std::string task = GENERATE(from_range(task_names(shipped())));
   const int minor = GENERATE(6, 11);
   CAPTURE(task, minor);

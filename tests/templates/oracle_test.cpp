@@ -131,7 +131,7 @@ TEST_CASE("a random genome of each legal combination of engines' options is righ
   CHECK(combinations == 66);
 }
 
-TEST_CASE("random genomes of attention as engines call it agree with an independent implementation") {
+TEST_CASE("random genomes of attention as engines call it agree with an independent implementation", "[long]") {
   for (const auto& [shape, options] : kEngineCalls)
     check_genomes(Aimed("fp8_attention", hopper(), {shape}, options), "h200", shape, 2, 37);
 }
