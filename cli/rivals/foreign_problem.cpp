@@ -209,9 +209,10 @@ class DefinitionReader {
 Problem describe(const std::string& file) {
   const char* named = std::getenv("EVO_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  LineProcess process({.command = fmt::format("exec {} -c {} {}", shell_word(python),
-                                              shell_word(embedded::describe_problem), shell_word(file)),
-                       .deadline_s = kReadingSeconds});
+  LineProcess process(
+      {.command = guarded_command(fmt::format("exec {} -c {} {}", shell_word(python),
+                                              shell_word(embedded::describe_problem), shell_word(file))),
+       .deadline_s = kReadingSeconds});
   process.start();
   try {
     const std::string line = process.receive();

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/run/guarded_command.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
@@ -57,7 +58,7 @@ RivalProcess::RivalProcess(const RivalProcessOptions& options, const Message& ta
     : label_(options.command.label),
       errors_(options.errors),
       error_file_(opened(options.errors)),
-      process_({.command = options.command.command,
+      process_({.command = guarded_command(options.command.command),
                 .deadline_s = options.deadline_s,
                 .ends = options.ends,
                 .errors = error_file_.get()}),

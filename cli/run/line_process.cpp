@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <chrono>
 
-#include "cli/run/guarded_command.h"
-
 namespace evo::cli {
 namespace {
 
@@ -19,7 +17,7 @@ constexpr std::size_t kLongestLine = 1 << 20;  // bytes
 
 void LineProcess::start() {
   SocketPair sockets = make_socket_pair();
-  process_ = std::make_unique<Process>(guarded_command(options_.command), sockets.theirs.get(), options_.errors);
+  process_ = std::make_unique<Process>(options_.command, sockets.theirs.get(), options_.errors);
   socket_ = std::move(sockets.ours);
   received_.clear();
 }

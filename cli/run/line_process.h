@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "evaluator/worker/process.h"
 
@@ -21,10 +22,10 @@ struct LineTimeout : LineFailure {
 struct LineInterrupted {};
 
 struct LineProcessOptions {
-  std::string command;              ///< For /bin/sh.
-  double deadline_s = 10;           ///< For each line, written or read.
-  std::function<bool()> ends = {};  ///< Whether waiting is to end. May be empty.
-  int errors = 2;                   ///< The descriptor that its standard error goes to.
+  std::vector<std::string> command;  ///< guarded_command.h makes it.
+  double deadline_s = 10;            ///< For each line, written or read.
+  std::function<bool()> ends = {};   ///< Whether waiting is to end. May be empty.
+  int errors = 2;                    ///< The descriptor that its standard error goes to.
 };
 
 /// A process that reads lines on its standard input and writes lines on its standard output. It and its children end

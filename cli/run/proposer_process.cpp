@@ -1,17 +1,9 @@
 #include "cli/run/proposer_process.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -28,16 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLongestAnswer = 1 << 20;  // bytes
-constexpr std::size_t kLongestNote = 4096;       // bytes
-
-/// A failure of the process. It is reported, and the run continues.
-struct Trouble : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// Thrown when the search is to end while it waits for the process.
-struct Interrupted {};
+constexpr std::size_t kLongestNote = 4096;  // bytes
 
 /// A text for people. Throws when it is too long for one.
 std::string read_note(const Json& item) {
@@ -95,8 +78,8 @@ ExchangeRecord read_exchange(const Json& item) {
   exchange.failure = item.value("failure", "");
   constexpr std::int64_t kMostTokens = 1'000'000'000;
   for (const std::int64_t tokens : {exchange.prompt_tokens, exchange.answer_tokens})
-    if (tokens < 0 || tokens > kMostTokens) throw Trouble("an exchange has a wrong number of tokens");
-  if (!(exchange.cost >= 0 && std::isfinite(exchange.cost))) throw Trouble("an exchange has a wrong cost");
+    if (tokens < 0 || tokens > kMostTokens) throw LineFailure("an exchange has a wrong number of tokens");
+  if (!(exchange.cost >= 0 && std::isfinite(exchange.cost))) throw LineFailure("an exchange has a wrong cost");
   return exchange;
 }
 
@@ -104,16 +87,14 @@ ExchangeRecord read_exchange(const Json& item) {
 
 ProposerProcess::ProposerProcess(ProposerOptions options, std::string task, const Space& space,
                                  const ProposedTemplates& templates, ProposerMessages messages)
-    : options_(std::move(options)),
-      task_(std::move(task)),
+    : task_(std::move(task)),
       space_(space),
       templates_(templates),
       messages_(std::move(messages)),
-      spent_(options_.spent) {}
-
-ProposerProcess::~ProposerProcess() {
-  stop();
-}
+      spent_(options.spent),
+      process_({.command = options.evo.empty() ? guarded_command(options.command) : guarded_evo(options.evo),
+                .deadline_s = options.deadline_s,
+                .ends = std::move(options.ends)}) {}
 
 void ProposerProcess::observe(const Proposal& proposal, const Evaluation& evaluation) {
   messages_.observe(proposal, evaluation);
@@ -124,11 +105,11 @@ std::optional<Proposed> ProposerProcess::next() {
     try {
       const std::vector<Proposed> answer = ask();
       waiting_.assign(answer.begin(), answer.end());
-    } catch (const Interrupted&) {
-      stop();
+    } catch (const LineInterrupted&) {
+      process_.stop();
       interrupted_ = true;
     } catch (const std::exception& error) {
-      stop();
+      process_.stop();
       ++failures_;
       write_to_stderr(fmt::format("proposer: {}; {}\n", error.what(),
                                   failures_ < kMaxFailures ? "it is started again" : "the run continues without it"));
@@ -186,7 +167,7 @@ std::map<std::int64_t, std::int64_t> ProposerProcess::keep_exchanges_of(const Js
       if (keep_exchange_) kept[item.at("id").get<std::int64_t>()] = keep_exchange_(exchange);
     }
   } catch (const Json::exception& error) {
-    throw Trouble(fmt::format("an exchange cannot be read: {}", error.what()));
+    throw LineFailure(fmt::format("an exchange cannot be read: {}", error.what()));
   }
   return kept;
 }
@@ -195,7 +176,7 @@ std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
   require_shallow_json(line, "its answer");
   const Json answer = Json::parse(line, nullptr, false);
   if (!answer.is_object() || !answer.contains("proposals") || !answer["proposals"].is_array())
-    throw Trouble("its answer is not {\"proposals\": [...]}");
+    throw LineFailure("its answer is not {\"proposals\": [...]}");
   const std::map<std::int64_t, std::int64_t> exchanges = keep_exchanges_of(answer);
   std::vector<Proposed> proposals;
   for (const Json& item : answer["proposals"]) {
@@ -213,69 +194,12 @@ std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
 }
 
 std::vector<Proposed> ProposerProcess::ask() {
-  if (!process_) start();
-  send(messages_.question(spent_));
-  return read_proposals(receive());
-}
-
-void ProposerProcess::start() {
-  SocketPair sockets = make_socket_pair();
-  process_ =
-      std::make_unique<Process>(options_.evo.empty() ? guarded_command(options_.command) : guarded_evo(options_.evo),
-                                sockets.theirs.get(), STDERR_FILENO);
-  socket_ = std::move(sockets.ours);
-  received_.clear();
-  send(messages_.greeting());
-}
-
-void ProposerProcess::stop() noexcept {
-  if (process_) ::kill(-process_->pid(), SIGKILL);  // with the shell's children
-  process_.reset();
-  socket_.reset();
-}
-
-void ProposerProcess::wait_a_little(short events) const {
-  if (options_.ends && options_.ends()) throw Interrupted();
-  pollfd ready{socket_.get(), events, 0};
-  ::poll(&ready, 1, 100);
-}
-
-void ProposerProcess::send(const std::string& line) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.deadline_s);
-  for (std::size_t sent = 0; sent < line.size();) {
-    const ssize_t written = ::send(socket_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (written > 0) {
-      sent += static_cast<std::size_t>(written);
-    } else if (errno != EAGAIN && errno != EINTR) {
-      throw Trouble("it has ended");
-    } else if (std::chrono::steady_clock::now() >= until) {
-      throw Trouble(fmt::format("it did not read for {} s", options_.deadline_s));
-    } else {
-      wait_a_little(POLLOUT);
-    }
+  if (!process_.running()) {
+    process_.start();
+    process_.send(messages_.greeting());
   }
-}
-
-std::string ProposerProcess::receive() {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.deadline_s);
-  while (true) {
-    if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
-      std::string line = received_.substr(0, end);
-      received_.erase(0, end + 1);
-      return line;
-    }
-    if (received_.size() > kLongestAnswer) throw Trouble("its answer is longer than a mebibyte");
-    if (std::chrono::steady_clock::now() >= until)
-      throw Trouble(fmt::format("no answer within {} s", options_.deadline_s));
-    wait_a_little(POLLIN);
-    char buffer[1 << 14];
-    const ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-    if (count > 0) {
-      received_.append(buffer, static_cast<std::size_t>(count));
-    } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-      throw Trouble("it has ended");
-    }
-  }
+  process_.send(messages_.question(spent_));
+  return read_proposals(process_.receive());
 }
 
 }  // namespace evo::cli

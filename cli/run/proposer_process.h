@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/run/line_process.h"
 #include "cli/run/proposer_messages.h"
 #include "engine/search/proposer.h"
-#include "evaluator/worker/process.h"
 #include "population/store/records.h"
 
 namespace evo::cli {
@@ -32,7 +32,6 @@ class ProposerProcess : public Proposer {
   /// `space` and `templates` must outlive it.
   ProposerProcess(ProposerOptions options, std::string task, const Space& space, const ProposedTemplates& templates,
                   ProposerMessages messages);
-  ~ProposerProcess() override;
 
   /// Keeps an exchange with a language model, and gives its number. Without it none is kept.
   void keep_exchanges(std::function<std::int64_t(const ExchangeRecord&)> keep) { keep_exchange_ = std::move(keep); }
@@ -47,12 +46,6 @@ class ProposerProcess : public Proposer {
   static constexpr int kMaxFailures = 3;
 
  private:
-  void start();
-  void stop() noexcept;
-  void send(const std::string& line);
-  /// Waits until the socket is ready for `events`, at most a tenth of a second.
-  void wait_a_little(short events) const;
-  std::string receive();
   std::vector<Proposed> ask();
   std::vector<Proposed> read_proposals(const std::string& line);
   /// Throws when it cannot be read.
@@ -60,16 +53,13 @@ class ProposerProcess : public Proposer {
   /// The numbers of an answer's exchanges, by those that the process gave them.
   std::map<std::int64_t, std::int64_t> keep_exchanges_of(const nlohmann::ordered_json& answer);
 
-  ProposerOptions options_;
   std::string task_;
   const Space& space_;
   const ProposedTemplates& templates_;
   ProposerMessages messages_;
   ExchangeSums spent_;
   std::function<std::int64_t(const ExchangeRecord&)> keep_exchange_;
-  std::unique_ptr<Process> process_;
-  UniqueFd socket_;
-  std::string received_;
+  LineProcess process_;
   std::deque<Proposed> waiting_;
   int failures_ = 0;
   bool done_ = false;  // it has said that it will propose nothing more
