@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
@@ -104,7 +105,11 @@ Limits limits_from_floor(double relative_l2, double cosine, double factor) {
 
 Limits following(const Limits& limits, const EmulationError& error) {
   Limits here = limits;
-  if (limits.emulated_l2.times > 0) here.relative_l2 = limits.emulated_l2.of(error.relative_l2);
+  if (limits.emulated_l2.times > 0) {
+    here.relative_l2 = limits.emulated_l2.of(error.relative_l2);
+    const double sine = std::min(1.0, here.relative_l2);  // of the largest angle that such an error makes
+    here.cosine = std::min(limits.cosine, std::sqrt(1 - sine * sine));
+  }
   if (limits.emulated_row.times > 0) here.row_l2 = limits.emulated_row.of(error.row_l2);
   return here;
 }

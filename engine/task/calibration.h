@@ -44,7 +44,8 @@ struct EmulationError {
   double row_l2 = 0;  ///< Of the worst row.
 };
 
-/// The limits of a case in which the emulation errs so: those that follow the emulation become numbers.
+/// The limits of a case in which the emulation errs so: those that follow the emulation become numbers. A cosine is
+/// asked for only as far as an error within the relative limit always has it.
 Limits following(const Limits& limits, const EmulationError& error);
 
 /// `times` the error that the limits allow: relative errors grow by it, angles too. max_abs stays, and what follows

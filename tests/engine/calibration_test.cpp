@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
 
 using namespace evo;
 using Catch::Matchers::WithinAbs;
@@ -20,6 +21,9 @@ TEST_CASE("limits that follow the emulation are a multiple of its error, and are
   CHECK_THAT(here.relative_l2, WithinAbs(0.023, 1e-12));
   CHECK_THAT(here.row_l2, WithinAbs(0.055, 1e-12));
   CHECK(here.cosine == 0.998);
+  // An emulation that errs by 0.12 has a cosine of 0.993 at most: no kernel is asked for more.
+  const Limits rough = following(limits, {.relative_l2 = 0.12, .row_l2 = 0.25});
+  CHECK_THAT(rough.cosine, WithinAbs(std::sqrt(1 - 0.133 * 0.133), 1e-12));
   const Limits wider = widened(here, 2);
   CHECK(wider.relative_l2 == here.relative_l2);
   CHECK(wider.row_l2 == here.row_l2);
