@@ -59,8 +59,8 @@ std::string effect_line(const FamilyReport& family, const GeneWorth& gene) {
 std::string note_line(const NotedCandidate& note) {
   const std::string became =
       note.latency_us ? fmt::format("{} us", microseconds(*note.latency_us)) : std::string(name_of(note.verdict));
-  return fmt::format("{} of candidate {} ({}): {}", note.by_person ? "a person" : "a proposer", note.candidate, became,
-                     note.note);
+  return fmt::format("candidate {} ({}), noted by a {}: {}", note.candidate, became,
+                     note.by_person ? "person" : "proposer", note.note);
 }
 
 std::string lesson(std::string text) {
@@ -132,7 +132,8 @@ std::vector<std::string> lesson_lines(const Lessons& lessons, const Genome& geno
     for (const GeneWorth& gene : family.genes) {
       const AlleleWorth* best = best_allele(gene);
       const auto own = genome.genes.find(gene.gene);
-      if (best == nullptr || own == genome.genes.end() || own->second == best->allele || lines.size() == kEffects)
+      if (best == nullptr || gene.importance <= 0 || own == genome.genes.end() || own->second == best->allele ||
+          lines.size() == kEffects)
         continue;
       const auto worth = std::ranges::find(gene.alleles, own->second, &AlleleWorth::allele);
       if (worth == gene.alleles.end() || !worth->best_us || *worth->best_us < kClearlySlower * *best->best_us) continue;
