@@ -188,8 +188,10 @@ int report(const ReportRequest& request) {
   if (!request.output.empty()) return write_page(store, request);
   if (request.choice.runs.size() > 1)
     throw usage_error("several runs are shown together on a page: name it with -o report.html");
-  const RunReport found = report_of(store, chosen_runs(store, request.choice).front());
-  const Lessons lessons = lessons_of(store, found.run.info, found.run.id, space_of_run(store, found.run));
+  const RunRow run = find_run(store, chosen_runs(store, request.choice).front());
+  const Space space = space_of_run(store, run);
+  const RunReport found = report_of(store, run, space);
+  const Lessons lessons = lessons_of(store, run.info, run.id, space);
   fmt::print("{}", request.json ? report_document(found, lessons) : report_text(found, lessons, terminal_of(stdout)));
   return kDone;
 }

@@ -173,11 +173,6 @@ Space space_of_run(const Store& store, const RunRow& run) {
   return make_space(files, task, known_to_space(info.device, info.target), info.target, info.family);
 }
 
-RunReport report_of(const Store& store, RunId id) {
-  const RunRow run = find_run(store, id);
-  return report_of(store, run, space_of_run(store, run));
-}
-
 RunReport report_of(const Store& store, const RunRow& run, const Space& space) {
   RunReport report;
   report.run = run;

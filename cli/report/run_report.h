@@ -73,9 +73,7 @@ PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes);
 /// The space that a run searched, of its stored files. Throws usage_error when it was imported without them.
 Space space_of_run(const Store& store, const RunRow& run);
 
-/// Throws usage_error when there is no such run, or it was imported without its task's files.
-RunReport report_of(const Store& store, RunId run);
-/// The same where the run's space is there already.
+/// `space`: the one that the run searched.
 RunReport report_of(const Store& store, const RunRow& run, const Space& space);
 
 }  // namespace evo::cli

@@ -93,7 +93,8 @@ std::string bound_family(const Genome& genome, std::string_view text) {
   return family.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// The slots' alleles by gene: the genome's, or, where a gene is inactive, its first.
+/// Whether a file of the genome's family goes into a patch of it: of a slot's alleles only the genome's does, or, where
+/// the gene is inactive, the first.
 bool stays_in_patch(const Genome& genome, const SourceTree& tree, const std::string& folder, const std::string& path) {
   const std::string within = path.substr(folder.size());
   const std::size_t cut = within.find('/');
