@@ -35,9 +35,9 @@ std::vector<Case> cheapest_cases(const Restored& rejected) {
 }
 
 /// The first finding but for that of the instructions being spent.
-std::vector<std::string> first_finding(SanitisedProgram& program, const Plan& plan, const CaseRecipe& recipe) {
+std::vector<std::string> first_finding(SanitisedProgram& program, const Case& one) {
   program.limit_instructions(kWarpInstructions, kLaunchInstructions);
-  const auto answer = program.run(plan, recipe);
+  const auto answer = program.run(one);
   const auto* failure = std::get_if<Failure>(&answer);
   const bool spent = failure != nullptr && failure->verdict == Verdict::timed_out;
   for (const PlacedFinding& found : program.findings())
@@ -62,7 +62,7 @@ std::vector<std::string> look(const Restored& rejected, const DeviceInfo& device
     const Plan& plan = program.plans.at(one.shape.name);
     if (auto wrong = wrong_arguments(binary, plan, rejected.family); !wrong.empty()) return wrong;
     SanitisedProgram sanitised(device, program, binary);
-    if (auto found = first_finding(sanitised, plan, one.recipe); !found.empty()) return found;
+    if (auto found = first_finding(sanitised, one); !found.empty()) return found;
   }
   return {};
 }

@@ -40,7 +40,7 @@ std::optional<DeviceInfo> virtual_device_for(const DeviceRecord& record) {
 
 SanitisedProgram::SanitisedProgram(const DeviceInfo& device, const Program& program, Binary binary)
     : program_(program), gpu_(sanitising(device)), server_(*gpu_) {
-  const auto loaded = server_.load({kModule, std::move(binary)});
+  const auto loaded = server_.load({kModule, std::move(binary), program.plans});
   if (const auto* failed = std::get_if<protocol::Failed>(&loaded)) not_loaded_ = failed->failure;
 }
 
@@ -49,9 +49,9 @@ void SanitisedProgram::limit_instructions(std::uint64_t of_a_warp, std::uint64_t
   gpu_->limit_launches(of_a_launch);
 }
 
-std::variant<protocol::Ran, Failure> SanitisedProgram::run(const Plan& plan, const CaseRecipe& recipe) {
+std::variant<protocol::Ran, Failure> SanitisedProgram::run(const Case& one) {
   if (not_loaded_) return *not_loaded_;
-  protocol::Reply reply = server_.run({kModule, plan, recipe, 1});
+  protocol::Reply reply = server_.run({kModule, one.shape.name, one.recipe, 1});
   if (auto* failed = std::get_if<protocol::Failed>(&reply)) return translated(std::move(failed->failure), program_);
   return std::move(std::get<protocol::Ran>(reply));
 }

@@ -10,7 +10,7 @@
 #include "engine/task/candidate.h"
 #include "engine/task/evaluation.h"
 #include "evaluator/device/device.h"
-#include "evaluator/device/inputs.h"
+#include "evaluator/pipeline/cases.h"
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "evaluator/worker/device_server.h"
@@ -43,8 +43,9 @@ class SanitisedProgram {
   /// found until then stays.
   void limit_instructions(std::uint64_t of_a_warp, std::uint64_t of_a_launch);
 
-  /// Runs one case. What the device refuses, and what ends a launch, is a Failure whose reason names the templates.
-  std::variant<protocol::Ran, Failure> run(const Plan& plan, const CaseRecipe& recipe);
+  /// Runs one case, for whose shape the program has a plan. What the device refuses, and what ends a launch, is a
+  /// Failure whose reason names the templates.
+  std::variant<protocol::Ran, Failure> run(const Case& one);
 
   /// Of all cases until now; those whose cause is known in short come first.
   std::vector<PlacedFinding> findings() const;

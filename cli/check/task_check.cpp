@@ -137,7 +137,8 @@ class Checker {
       const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(request_.device, usable_cores());
       if (request_.shapes.empty()) gpu->limit_instructions(kMostOfReferenceWarp);
       DeviceServer server(*gpu);
-      const auto reply = run(server, binary, plan, reference_recipe(task_, shape.one.recipe));
+      const auto reply =
+          run(server, binary, program.plans, shape.one.shape.name, reference_recipe(task_, shape.one.recipe));
       if (const auto* failure = std::get_if<Failure>(&reply)) return fail(program.lines.translated(failure->reason));
       Expected expected = expected_outputs(plan, std::get<protocol::Ran>(reply).outputs);
       if (const std::string bad = why_not_finite(plan, expected); !bad.empty()) return fail(bad);
@@ -156,11 +157,12 @@ class Checker {
     return known->second;
   }
 
-  static std::variant<protocol::Ran, Failure> run(DeviceServer& server, const Binary& binary, const Plan& plan,
+  static std::variant<protocol::Ran, Failure> run(DeviceServer& server, const Binary& binary,
+                                                  const std::map<std::string, Plan>& plans, const std::string& shape,
                                                   const CaseRecipe& recipe) {
-    protocol::Reply loaded = server.load({1, binary});
+    protocol::Reply loaded = server.load({1, binary, plans});
     if (auto* failed = std::get_if<protocol::Failed>(&loaded)) return std::move(failed->failure);
-    protocol::Reply ran = server.run({1, plan, recipe, 1});
+    protocol::Reply ran = server.run({1, shape, recipe, 1});
     if (auto* failed = std::get_if<protocol::Failed>(&ran)) return std::move(failed->failure);
     return std::move(std::get<protocol::Ran>(ran));
   }
@@ -234,7 +236,7 @@ class Checker {
     SanitisedProgram sanitised(request_.device, program, binary);
     // A shape that was asked for may be as much work as it likes.
     if (request_.shapes.empty()) sanitised.limit_instructions(kMostOfWarp, kMostOfLaunch);
-    auto answer = sanitised.run(plan, shape.one.recipe);
+    auto answer = sanitised.run(shape.one);
     result.findings = sanitised.findings();
     for (PlacedFinding& found : result.findings) {
       found.finding.text = request_.placed(found.finding.text);

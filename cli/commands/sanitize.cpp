@@ -135,9 +135,8 @@ void sanitize_claim(const SanitizedSubject& subject, const SanitizeRequest& requ
       throw usage_error(fmt::format("{} does not compile for {}: {}", claim.origin, device.arch, failure->reason));
     SanitisedProgram sanitised(device, program, std::move(std::get<Binary>(compiled)));
     for (const Case& one : cases) {
-      const auto plan = program.plans.find(one.shape.name);
-      if (plan == program.plans.end()) continue;  // Another program's shape.
-      const auto answer = sanitised.run(plan->second, one.recipe);
+      if (!program.plans.contains(one.shape.name)) continue;  // Another program's shape.
+      const auto answer = sanitised.run(one);
       result.ran.push_back(fmt::format("{} {}", claim.task.name, one.shape.name));
       // What the device refuses is none of the sanitiser's findings.
       const auto* failure = std::get_if<Failure>(&answer);

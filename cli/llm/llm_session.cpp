@@ -38,7 +38,7 @@ class LlmSession {
       : options_(options),
         client_(options, llm_key(options)),
         budget_(options),
-        thread_([this](std::stop_token stop) { work(stop); }) {}
+        thread_([this](const std::stop_token& stop) { work(stop); }) {}
   ~LlmSession() {
     thread_.request_stop();
     wake_.notify_all();
@@ -65,7 +65,7 @@ class LlmSession {
     if (busy_ || ended_ || Clock::now() < not_before_) {
       for (const Json& refusal : question["refused"]) keep_refusal(refusal);
     } else {
-      begin(std::move(question));
+      begin(question);
     }
     if (ended_ && !busy_) line["done"] = true;
     return line;
@@ -86,7 +86,7 @@ class LlmSession {
     if (refused_.size() > kKept) refused_.erase(refused_.begin());
   }
 
-  void begin(Json question) {
+  void begin(const Json& question) {
     prompt_ = prompt_for(task_, question, trouble_, prompt_bytes(options_));
     answer_tokens_ = budget_.next_answer(estimated_tokens(whole_text(prompt_)));
     if (answer_tokens_ == 0) {

@@ -79,7 +79,7 @@ CostModelPredictor::Pending CostModelPredictor::start(const Genome& genome) {
     if (!number) throw usage_error("the candidate has no plan for the shape " + shape.name);
     const Program& program = pending.candidate.programs[*number];
     pending.programs.push_back(*number);
-    pending.results.push_back(pool_.model(program, program.plans.at(shape.name), modelled_case(task_, target_, shape)));
+    pending.results.push_back(pool_.model(program, shape.name, modelled_case(task_, target_, shape)));
   }
   return pending;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/text/format.h"
 #include "cli/text/streams.h"
@@ -26,7 +27,7 @@ std::string fitted(std::string line, std::size_t columns) {
 
 }  // namespace
 
-ProgressReport::ProgressReport(Settings settings) : settings_(settings), started_(Clock::now()) {}
+ProgressReport::ProgressReport(Settings settings) : settings_(std::move(settings)), started_(Clock::now()) {}
 
 double ProgressReport::elapsed_s() const {
   return std::chrono::duration<double>(Clock::now() - started_).count();

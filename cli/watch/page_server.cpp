@@ -137,7 +137,7 @@ void PageServer::Inside::answer(const httplib::Request& request, httplib::Respon
   if (cut == std::string_view::npos) return response.set_redirect("/" + token + "/", 301);
   const std::string_view wanted = path.substr(cut + 1);
   if (wanted == "events") return follow(response);
-  if (wanted != "" && wanted != "data") return refuse(response, 404, "There is nothing here.");
+  if (!wanted.empty() && wanted != "data") return refuse(response, 404, "There is nothing here.");
   const auto shown = right_page();
   if (!shown) return refuse(response, 503, "There is no page yet.");
   if (wanted == "data")

@@ -38,6 +38,9 @@ std::byte poison_byte(unsigned variant) {
 
 BufferSet::BufferSet(Device& device, const std::vector<PlanTensor>& tensors)
     : device_(device), tensors_(tensors), guard_(guard_bytes_for(device.info())) {
+  std::vector<std::byte> guard(guard_);
+  write_guard(guard);
+  guard_digest_ = digest_of(guard, digest_key());
   for (const PlanTensor& tensor : tensors_) {
     tensor_memory_.emplace_back(device_, std::max<std::uint64_t>(tensor.bytes, 1) + 2 * guard_, tensor.name);
     addresses_.tensors.push_back(tensor.bytes > 0 ? tensor_memory_.back().address() + guard_ : 0);
@@ -45,6 +48,11 @@ BufferSet::BufferSet(Device& device, const std::vector<PlanTensor>& tensors)
 }
 
 std::optional<Failure> BufferSet::attach_workspaces(const std::vector<Workspace>& workspaces) {
+  // The virtual GPU knows what was never written: there, memory is never used twice.
+  if (guard_ > 0 && std::ranges::equal(workspaces, workspaces_, {}, &Workspace::bytes, &Workspace::bytes)) {
+    workspaces_ = workspaces;
+    return std::nullopt;
+  }
   workspace_memory_.clear();
   addresses_.workspaces.clear();
   workspaces_ = workspaces;
@@ -73,16 +81,17 @@ void BufferSet::prepare_workspaces(unsigned poison_variant) {
 
 void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant) {
   if (guard_ == 0) {
-    // The virtual GPU knows what was never written; filling scratch memory would hide it, so it is made anew.
+    // Filling scratch memory would hide what was never written.
     if (auto failure = attach_workspaces(std::vector<Workspace>(workspaces_))) throw machine_error(failure->reason);
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (!tensors_[i].output || tensors_[i].bytes == 0) continue;
     device_.fill(addresses_.tensors[i], poison_byte(poison_variant), tensors_[i].bytes);
-    write_guards(addresses_.tensors[i], tensors_[i].bytes);
   }
   gap_poison_ = poison_byte(poison_variant);
   replace_inputs(inputs);
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (tensors_[i].output && tensors_[i].bytes > 0) write_guards(addresses_.tensors[i], tensors_[i].bytes);
   prepare_workspaces(poison_variant);
 }
 
@@ -107,12 +116,39 @@ void BufferSet::forget_outputs() {
   }
 }
 
+/// Copies of the guard before an input, which has just been placed: an upload takes ten times as long.
 void BufferSet::write_guards(DeviceAddress address, std::uint64_t bytes) {
   if (guard_ == 0) return;
-  std::vector<std::byte> guard(guard_);
-  write_guard(guard);
-  device_.upload(address - guard_, guard);
-  device_.upload(address + bytes, guard);
+  for (const DeviceAddress to : {address - guard_, address + bytes}) {
+    if (const auto placed = placed_guard()) {
+      device_.copy(to, *placed, guard_);
+    } else {
+      std::vector<std::byte> guard(guard_);
+      write_guard(guard);
+      device_.upload(to, guard);
+    }
+  }
+}
+
+std::optional<DeviceAddress> BufferSet::placed_guard() const {
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (tensors_[i].drawn() && !tensors_[i].output && tensors_[i].bytes > 0) return tensor_memory_[i].address();
+  return std::nullopt;
+}
+
+/// Those of outputs and workspaces. An input's are part of its digest.
+bool BufferSet::guards_are_whole() const {
+  if (guard_ == 0) return true;
+  std::vector<DeviceRange> guards;
+  const auto add = [&](DeviceAddress address, std::uint64_t bytes) {
+    guards.push_back({address - guard_, guard_});
+    guards.push_back({address + bytes, guard_});
+  };
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (tensors_[i].output && tensors_[i].bytes > 0) add(addresses_.tensors[i], tensors_[i].bytes);
+  for (std::size_t i = 0; i < workspaces_.size(); ++i) add(addresses_.workspaces[i], workspaces_[i].bytes);
+  const std::vector<std::uint64_t> digests = device_.digests(guards);
+  return std::ranges::all_of(digests, [this](std::uint64_t digest) { return digest == guard_digest_; });
 }
 
 std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
@@ -124,16 +160,19 @@ std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
     numbers.push_back(i);
   }
   const std::optional<std::size_t> changed = inputs.first_changed(read_only);
+  const bool whole = guards_are_whole();
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].bytes == 0) continue;
     if (tensors_[i].output) {
-      if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
+      if (!whole) {
+        if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
+      }
       if (auto failure = damage_of_gaps(i)) return failure;
     } else if (changed && numbers[*changed] == i) {
       return damage_of_input(i, inputs.content(*changed));
     }
   }
-  for (std::size_t i = 0; i < workspaces_.size(); ++i) {
+  for (std::size_t i = 0; i < workspaces_.size() && !whole; ++i) {
     const Workspace& workspace = workspaces_[i];
     if (auto failure = damage_of_guards(workspace.name, addresses_.workspaces[i], workspace.bytes)) return failure;
   }
@@ -213,6 +252,7 @@ std::vector<std::uint64_t> BufferSet::output_digests() {
 std::size_t BufferSet::bytes() const {
   std::size_t total = 0;
   for (const PlanTensor& tensor : tensors_) total += tensor.bytes + 2 * guard_;
+  for (const Workspace& workspace : workspaces_) total += workspace.bytes + 2 * guard_;
   return total;
 }
 

@@ -26,8 +26,8 @@ class BufferSet {
   /// Throws machine_error when the memory for the tensors is exhausted.
   BufferSet(Device& device, const std::vector<PlanTensor>& tensors);
 
-  /// Allocates the workspaces of a plan for these tensors, in place of an earlier plan's. A failure when they do not
-  /// fit.
+  /// Allocates the workspaces of a plan for these tensors, in place of an earlier plan's; workspaces of the same sizes
+  /// are kept. A failure when they do not fit.
   std::optional<Failure> attach_workspaces(const std::vector<Workspace>& workspaces);
 
   /// Places the inputs, poisons the outputs, writes the guards, poisons or zeroes the workspaces.
@@ -58,13 +58,16 @@ class BufferSet {
  private:
   void read_output(std::size_t number, std::span<std::byte> content);
   void write_guards(DeviceAddress address, std::uint64_t bytes);
+  std::optional<DeviceAddress> placed_guard() const;
+  bool guards_are_whole() const;
   std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
   std::optional<Failure> damage_of_gaps(std::size_t number);
   Failure damage_of_input(std::size_t number, const std::vector<std::byte>& content);
 
   Device& device_;
   std::vector<PlanTensor> tensors_;
-  std::size_t guard_ = 0;
+  std::size_t guard_ = 0;  ///< Bytes of one.
+  std::uint64_t guard_digest_ = 0;
   std::byte gap_poison_{0xff};
   std::vector<DeviceMemory> tensor_memory_;
   std::vector<Workspace> workspaces_;

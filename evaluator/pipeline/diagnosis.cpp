@@ -311,8 +311,8 @@ struct Diagnostician::Impl {
         binaries[program.source_hash] = std::move(compiled.binary);
       }
       protocol::Done done;
-      if (auto failure =
-              ask(device, protocol::Load{i + 1, binaries.at(program.source_hash)}, options.run_deadline_s, 0, done))
+      if (auto failure = ask(device, protocol::Load{i + 1, binaries.at(program.source_hash), program.plans},
+                             options.run_deadline_s, 0, done))
         return translated(*std::move(failure), program);
     }
     return std::nullopt;
@@ -323,7 +323,8 @@ struct Diagnostician::Impl {
     const Plan& plan = candidate.programs[number].plans.at(one.shape.name);
     protocol::Ran ran;
     const std::uint64_t bytes = protocol::output_bytes(plan);
-    if (auto failure = ask(device, protocol::Run{number + 1, plan, one.recipe, 1}, options.run_deadline_s, bytes, ran))
+    if (auto failure =
+            ask(device, protocol::Run{number + 1, one.shape.name, one.recipe, 1}, options.run_deadline_s, bytes, ran))
       return translated(*std::move(failure), candidate.programs[number]);
     if (ran.outputs.size() != bytes) return Failure{Verdict::harness_failed, "an answer of the wrong size"};
     outputs = std::move(ran.outputs);

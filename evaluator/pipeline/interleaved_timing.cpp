@@ -104,7 +104,7 @@ class InterleavedRun {
     const auto program = program_for(candidate, timed.shape.name);
     if (!program) throw machine_error("a candidate has no program for shape " + timed.shape.name);
     const Plan& plan = candidate.programs[*program].plans.at(timed.shape.name);
-    protocol::Time request{first_module(number) + *program, plan, {}, request_};
+    protocol::Time request{first_module(number) + *program, timed.shape.name, {}, request_};
     for (const std::size_t one : rotation_of(timed, plan)) request.rotation.push_back(plan_.cases[one].recipe);
     request.answered = false;  // The outputs were compared when the candidates were validated.
     auto timed_reply = ask<protocol::Timed>(number, std::move(request));
@@ -114,9 +114,9 @@ class InterleavedRun {
   }
 
   void load(std::size_t number) {
-    const std::vector<Binary>& binaries = candidates_[number].binaries;
+    const auto& [candidate, binaries] = candidates_[number];
     for (std::size_t i = 0; i < binaries.size() && !timings_.failures[number]; ++i) {
-      ask<protocol::Done>(number, protocol::Load{first_module(number) + i, binaries[i]});
+      ask<protocol::Done>(number, protocol::Load{first_module(number) + i, binaries[i], candidate->programs[i].plans});
     }
   }
 

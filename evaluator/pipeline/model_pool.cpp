@@ -28,10 +28,9 @@ class ModelPool::Pair {
     if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
     Binary& binary = std::get<Binary>(built);
     Build build = binary.build;
-    auto loaded =
-        ask<protocol::Done>(device_, protocol::Load{kModule, std::move(binary)}, options_.run_deadline_s, "loading");
+    job.load.binary = std::move(binary);
+    auto loaded = ask<protocol::Done>(device_, std::move(job.load), options_.run_deadline_s, "loading");
     if (auto* failure = std::get_if<Failure>(&loaded)) return std::move(*failure);
-    job.model.module = kModule;
     auto profiled = ask<protocol::Profiled>(device_, std::move(job.model), options_.run_deadline_s, "modelling");
     if (auto* failure = std::get_if<Failure>(&profiled)) return std::move(*failure);
     std::vector<LaunchProfile>& launches = std::get<protocol::Profiled>(profiled).launches;
@@ -76,8 +75,11 @@ ModelPool::~ModelPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::future<ModelPool::Result> ModelPool::model(const Program& program, const Plan& plan, CaseRecipe recipe) {
-  Job job{protocol::compile_request(program, options_.device.arch), {kModule, plan, std::move(recipe)}, {}};
+std::future<ModelPool::Result> ModelPool::model(const Program& program, const std::string& shape, CaseRecipe recipe) {
+  Job job{protocol::compile_request(program, options_.device.arch),
+          {kModule, {}, {{shape, program.plans.at(shape)}}},
+          {kModule, shape, std::move(recipe)},
+          {}};
   std::future<Result> result = job.result.get_future();
   jobs_.push(std::move(job));
   return result;

@@ -37,12 +37,13 @@ class ModelPool {
   ModelPool(const ModelPool&) = delete;
   ModelPool& operator=(const ModelPool&) = delete;
 
-  /// `plan`: one of the program's; `recipe`: its inputs. The future throws when the machine has failed.
-  std::future<Result> model(const Program& program, const Plan& plan, CaseRecipe recipe);
+  /// `shape`: of one of the program's plans; `recipe`: its inputs. The future throws when the machine has failed.
+  std::future<Result> model(const Program& program, const std::string& shape, CaseRecipe recipe);
 
  private:
   struct Job {
     protocol::Compile compile;
+    protocol::Load load;  ///< Without the binary.
     protocol::ReadCounters model;
     std::promise<Result> result;
   };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/task/mutant.h"
+#include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/output_comparison.h"
 
@@ -50,7 +51,7 @@ double NoiseFloor::floor(const Case& one, const Expected& exact) {
 }
 
 const std::vector<EmulationError>& NoiseFloor::errors(const Case& one, const Expected& exact) {
-  const std::string key = protocol::fingerprint(one.recipe);
+  const std::string key = fingerprint(one.recipe);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   Case like_it = one;
   like_it.recipe.perturbed = !has_emulation_;

@@ -14,6 +14,7 @@
 #include "engine/task/candidate.h"
 #include "engine/task/plan_resolution.h"
 #include "evaluator/base/recently_used.h"
+#include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/pipeline/torch_reference.h"
 
 namespace evo {
@@ -78,7 +79,7 @@ class OracleRun {
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
     const auto ran = ask<protocol::Ran>(
-        device_, protocol::Run{reference.module, plan, reference_recipe(options_.task, one.recipe), 1},
+        device_, protocol::Run{reference.module, one.shape.name, reference_recipe(options_.task, one.recipe), 1},
         kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
         fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
     if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
@@ -136,8 +137,8 @@ class OracleRun {
 
   void reload() {
     for (std::size_t i = 0; i < references_.size(); ++i) {
-      const auto answer =
-          device_.ask<protocol::Done>(protocol::Load{references_[i].module, binaries_[i]}, options_.run_deadline_s);
+      const auto answer = device_.ask<protocol::Done>(
+          protocol::Load{references_[i].module, binaries_[i], references_[i].program.plans}, options_.run_deadline_s);
       if (const auto* failure = std::get_if<Failure>(&answer))
         blame_task("it does not load: " + references_[i].program.lines.translated(failure->reason));
       if (const auto* lost = std::get_if<Lost>(&answer)) throw machine_error("loading the reference: " + lost->reason);
@@ -252,7 +253,7 @@ ExtraOracles::ExtraOracles(const PipelineOptions& options, const CasePlan& plan,
 ExtraOracles::~ExtraOracles() = default;
 
 std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
-  std::string key = protocol::fingerprint(one.recipe);
+  std::string key = fingerprint(one.recipe);
   if (const auto* known = impl_->known.find(key)) return *known;
   if (!impl_->run) {
     impl_->run.emplace(impl_->options, impl_->plan, impl_->stop);

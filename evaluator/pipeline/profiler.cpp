@@ -61,10 +61,10 @@ Profiler::Result Profiler::profile(const Candidate& candidate, const std::vector
     const Program& program = candidate.programs[*number];
     protocol::Done loaded;
     const std::uint64_t module = *number + 1;
-    if (auto failure = ask(device_, protocol::Load{module, binaries[*number]}, run_deadline_s_, loaded))
-      return translated(*std::move(failure), program);
+    const protocol::Load load{module, binaries[*number], program.plans};
+    if (auto failure = ask(device_, load, run_deadline_s_, loaded)) return translated(*std::move(failure), program);
     protocol::Profiled profiled;
-    const protocol::ReadCounters request{module, program.plans.at(shape.name), profiled_case(options_, shape)};
+    const protocol::ReadCounters request{module, shape.name, profiled_case(options_, shape)};
     if (auto failure = ask(device_, request, run_deadline_s_, profiled))
       return translated(*std::move(failure), program);
     profiles.push_back({shape.name, kind_named(options_.device.kind).modelled, std::move(profiled.launches)});

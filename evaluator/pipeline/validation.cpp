@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -103,7 +104,7 @@ class Trial {
  private:
   std::optional<Failure> load(const std::vector<Binary>& binaries) {
     for (std::size_t i = 0; i < binaries.size(); ++i) {
-      send(protocol::Load{first_module_ + i, binaries[i]}, 0);
+      send(protocol::Load{first_module_ + i, binaries[i], candidate_.programs[i].plans}, 0);
       if (auto failure = expect<protocol::Done>(setup_.options.run_deadline_s).failure)
         return translated(*std::move(failure), candidate_.programs[i]);
     }
@@ -111,31 +112,42 @@ class Trial {
   }
 
   std::optional<Failure> validate() {
-    std::vector<std::size_t> order = {setup_.plan.smoke};
-    for (std::size_t i = 0; i < setup_.plan.cases.size(); ++i) {
-      if (i != setup_.plan.smoke) order.push_back(i);
-    }
+    // The smoke case goes alone: most of what is wrong ends there.
+    if (auto failure = run_all({{&setup_.plan.cases[setup_.plan.smoke], setup_.plan.smoke}})) return failure;
+    std::vector<Step> steps;
+    for (std::size_t i = 0; i < setup_.plan.cases.size(); ++i)
+      if (i != setup_.plan.smoke) steps.push_back({&setup_.plan.cases[i], i});
     // Where runs may differ, each of them is checked against the oracle instead.
-    if (!setup_.options.task.deterministic)
-      for (const std::size_t number : setup_.plan.repeated) order.insert(order.end(), kRepeats - 1, number);
+    if (!setup_.options.task.deterministic) {
+      for (const std::size_t number : setup_.plan.repeated)
+        steps.insert(steps.end(), kRepeats - 1, {&setup_.plan.cases[number], number});
+    }
+    return run_all(steps);
+  }
+
+  /// A case to run.
+  struct Step {
+    const Case* one = nullptr;
+    std::optional<std::size_t> number;  ///< In the plan; empty: a seed beyond its grid.
+  };
+
+  /// While the answer to one case is compared, the next ones run. They are judged in their order.
+  std::optional<Failure> run_all(const std::vector<Step>& steps) {
     std::size_t sent = 0;
     std::deque<Comparing> comparing;
-    for (std::size_t done = 0; done < order.size(); ++done) {
-      // The smoke case goes alone: most of what is wrong ends there.
-      const std::size_t ahead = done == 0 ? 1 : std::min(order.size(), done + kInFlight);
-      while (sent < ahead) {
-        if (auto failure = send_case(order[sent++])) return failure;
+    for (std::size_t done = 0; done < steps.size(); ++done) {
+      while (sent < std::min(steps.size(), done + kInFlight)) {
+        if (auto failure = send_step(steps[sent++])) return failure;
       }
       auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
-      const Case& one = setup_.plan.cases[order[done]];
       if (ran.failure) {
         if (auto earlier = judge(comparing, 0)) return earlier;
-        return at(one, std::move(*ran.failure));
+        return at(*steps[done].one, std::move(*ran.failure));
       }
       const std::uint64_t bytes = ran.reply.outputs.size();
-      comparing.push_back(start_comparing(order[done], std::move(ran.reply)));
-      const bool waits = done == 0 || done + 1 == order.size();
-      if (auto failure = judge(comparing, waits ? 0 : compared_at_once(bytes))) return failure;
+      comparing.push_back(start_comparing(steps[done], std::move(ran.reply)));
+      const bool last = done + 1 == steps.size();
+      if (auto failure = judge(comparing, last ? 0 : compared_at_once(bytes))) return failure;
     }
     return std::nullopt;
   }
@@ -150,12 +162,12 @@ class Trial {
 
   /// A case that has run, and its comparison, which goes on in another thread. It is waited for in any case.
   struct Comparing {
-    std::size_t number = 0;
+    Step step;
     std::optional<Failure> unrepeatable;
     std::future<Comparison> comparison;
 
-    Comparing(std::size_t of, std::optional<Failure> difference, std::future<Comparison> result)
-        : number(of), unrepeatable(std::move(difference)), comparison(std::move(result)) {}
+    Comparing(const Step& of, std::optional<Failure> difference, std::future<Comparison> result)
+        : step(of), unrepeatable(std::move(difference)), comparison(std::move(result)) {}
     Comparing(Comparing&&) = default;
     Comparing& operator=(Comparing&&) = delete;
     ~Comparing() {
@@ -163,12 +175,14 @@ class Trial {
     }
   };
 
-  Comparing start_comparing(std::size_t number, protocol::Ran ran) {
-    const auto task =
-        std::make_shared<std::packaged_task<Comparison()>>([this, number, outputs = std::move(ran.outputs)] {
-          return compare(setup_.plan.cases[number], setup_.oracles.get(number), outputs);
+  /// The oracles of further seeds are asked for here: one thread uses them.
+  Comparing start_comparing(const Step& step, protocol::Ran ran) {
+    std::shared_ptr<const Expected> further = step.number ? nullptr : setup_.extra.get(*step.one);
+    const auto task = std::make_shared<std::packaged_task<Comparison()>>(
+        [this, step, further = std::move(further), outputs = std::move(ran.outputs)] {
+          return compare(*step.one, step.number ? setup_.oracles.get(*step.number) : further, outputs);
         });
-    Comparing started(number, std::move(ran.unrepeatable), task->get_future());
+    Comparing started(step, std::move(ran.unrepeatable), task->get_future());
     shared_pool().post([task] { (*task)(); });
     return started;
   }
@@ -180,11 +194,14 @@ class Trial {
       if (!compared && comparing.size() <= most) break;
       Comparing first = std::move(comparing.front());
       comparing.pop_front();
-      const Case& one = setup_.plan.cases[first.number];
-      const OutputCheck check = judge(one, first.comparison.get());
-      if (check.failure) return check.failure;
-      if (check.closeness > kClose) close_.push_back({first.number, check.closeness, check.further_draws});
-      if (first.unrepeatable) return at(one, std::move(*first.unrepeatable));
+      const auto& [one, number] = first.step;
+      OutputCheck check = judge(*one, first.comparison.get(), !number);
+      if (check.failure) {
+        if (!number) check.failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
+        return check.failure;
+      }
+      if (number && check.closeness > kClose) close_.push_back({*number, check.closeness, check.further_draws});
+      if (first.unrepeatable) return at(*one, std::move(*first.unrepeatable));
     }
     return std::nullopt;
   }
@@ -209,34 +226,30 @@ class Trial {
   /// How far one draw of a case lies below its limit is partly luck. Where the worst draws came close to a limit, and
   /// wherever an ill-conditioned draw was set aside, other seeds are checked too.
   std::optional<Failure> confirm() {
-    std::ranges::stable_sort(close_, std::ranges::greater(), &Close::closeness);
-    std::vector<std::pair<std::string, std::string>> confirmed;  // shape and regime
-    std::optional<Failure> failure;
-    for (const Close& close : close_) {
-      const Case& one = setup_.plan.cases[close.number];
-      const std::pair key(one.shape.name, one.regime.name);
-      if (confirmed.size() >= kConfirmedCases && close.closeness <= 1) break;
-      if (std::ranges::find(confirmed, key) != confirmed.end()) continue;
-      confirmed.push_back(key);
-      const int seeds =
-          close.further_draws > 0 ? close.further_draws : more_seeds(protocol::output_bytes(plan_of(one)));
-      for (const Case& more : more_cases(setup_.options.task, setup_.options.target, one, setup_.options.salt, seeds)) {
-        if ((failure = confirm(more))) break;
-      }
-      if (failure) break;
-    }
-    if (failure) return failure;
+    const std::vector<Case> cases = further_cases();
+    std::vector<Step> steps;
+    for (const Case& one : cases) steps.push_back({&one, std::nullopt});
+    if (auto failure = run_all(steps)) return failure;
     if (auto wrong = pooled_.why_wrong()) return Failure{Verdict::wrong_answer, std::move(*wrong)};
     return std::nullopt;
   }
 
-  std::optional<Failure> confirm(const Case& one) {
-    if (auto failure = send_case(one, 1)) return failure;
-    auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
-    if (ran.failure) return at(one, std::move(*ran.failure));
-    auto failure = judge(one, compare(one, setup_.extra.get(one), ran.reply.outputs), true).failure;
-    if (failure) failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
-    return failure;
+  std::vector<Case> further_cases() {
+    std::ranges::stable_sort(close_, std::ranges::greater(), &Close::closeness);
+    std::vector<std::pair<std::string, std::string>> confirmed;  // shape and regime
+    std::vector<Case> cases;
+    for (const Close& close : close_) {
+      const Case& one = setup_.plan.cases[close.number];
+      std::pair key(one.shape.name, one.regime.name);
+      if (confirmed.size() >= kConfirmedCases && close.closeness <= 1) break;
+      if (std::ranges::find(confirmed, key) != confirmed.end()) continue;
+      confirmed.push_back(std::move(key));
+      const int seeds =
+          close.further_draws > 0 ? close.further_draws : more_seeds(protocol::output_bytes(plan_of(one)));
+      std::ranges::move(more_cases(setup_.options.task, setup_.options.target, one, setup_.options.salt, seeds),
+                        std::back_inserter(cases));
+    }
+    return cases;
   }
 
   std::optional<Failure> measure() {
@@ -257,7 +270,7 @@ class Trial {
     const auto program = program_for(candidate_, timed.shape.name);
     if (!program) return missing_program(timed.shape.name);
     const Plan& plan = candidate_.programs[*program].plans.at(timed.shape.name);
-    protocol::Time request{first_module_ + *program, plan, {}, timing_request(cold)};
+    protocol::Time request{first_module_ + *program, timed.shape.name, {}, timing_request(cold)};
     const std::span<const std::size_t> rotation = rotation_of(timed, plan);
     for (const std::size_t number : rotation) request.rotation.push_back(setup_.plan.cases[number].recipe);
     if (timed.afterwards) request.afterwards = setup_.plan.cases[*timed.afterwards].recipe;
@@ -406,9 +419,10 @@ class Trial {
     payloads_.push_back(payload);
   }
 
-  std::optional<Failure> send_case(std::size_t number) {
-    const bool repeated = setup_.options.task.deterministic && std::ranges::binary_search(setup_.plan.repeated, number);
-    return send_case(setup_.plan.cases[number], repeated ? kRepeats : 1);
+  std::optional<Failure> send_step(const Step& step) {
+    const bool repeated = step.number && setup_.options.task.deterministic &&
+                          std::ranges::binary_search(setup_.plan.repeated, *step.number);
+    return send_case(*step.one, repeated ? kRepeats : 1);
   }
 
   enum class Watch : std::uint8_t { none, sanitiser };
@@ -416,7 +430,7 @@ class Trial {
     const auto program = program_for(candidate_, one.shape.name);
     if (!program) return missing_program(one.shape.name);
     const Plan& plan = candidate_.programs[*program].plans.at(one.shape.name);
-    send(protocol::Run{first_module_ + *program, plan, one.recipe, repeats, watch == Watch::sanitiser},
+    send(protocol::Run{first_module_ + *program, one.shape.name, one.recipe, repeats, watch == Watch::sanitiser},
          protocol::output_bytes(plan));
     return std::nullopt;
   }

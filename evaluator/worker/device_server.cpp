@@ -12,6 +12,7 @@
 #include "evaluator/device/constants.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/device/recipe_fingerprint.h"
 
 namespace evo {
 namespace {
@@ -58,10 +59,13 @@ Failure unrepeatable(const Plan& plan, std::size_t offset) {
 DeviceServer::DeviceServer(Device& device)
     : device_(device), inputs_(input_bytes_kept(device.info())), idle_budget_(idle_bytes(device.info())) {}
 
-const Module& DeviceServer::module(std::uint64_t number) const {
-  const auto found = modules_.find(number);
-  if (found == modules_.end()) throw machine_error(fmt::format("module {} is not loaded", number));
-  return *found->second;
+DeviceServer::Call DeviceServer::call(std::uint64_t module, const std::string& shape) const {
+  const auto found = loaded_.find(module);
+  if (found == loaded_.end()) throw machine_error(fmt::format("module {} is not loaded", module));
+  const auto plan = found->second.plans.find(shape);
+  if (plan == found->second.plans.end())
+    throw machine_error(fmt::format("module {} has no plan for shape {}", module, shape));
+  return {*found->second.module, plan->second};
 }
 
 protocol::Reply DeviceServer::load(const protocol::Load& request) {
@@ -69,13 +73,13 @@ protocol::Reply DeviceServer::load(const protocol::Load& request) {
   std::unique_ptr<Module> module = device_.load(request.binary, failure);
   if (failure) return failed(std::move(*failure));
   if (!module) throw machine_error("the device gave neither a module nor a reason");
-  modules_[request.module] = std::move(module);
+  loaded_[request.module] = {std::move(module), request.plans};
   forget_answers(request.module);
   return protocol::Done{};
 }
 
 protocol::Reply DeviceServer::unload(const protocol::Unload& request) {
-  modules_.erase(request.module);
+  loaded_.erase(request.module);
   forget_answers(request.module);
   return protocol::Done{};
 }
@@ -85,7 +89,7 @@ void DeviceServer::forget_answers(std::uint64_t module) {
 }
 
 std::shared_ptr<const PristineInputs> DeviceServer::inputs_of(const CaseRecipe& recipe) {
-  std::string key = protocol::fingerprint(recipe);
+  std::string key = fingerprint(recipe);
   if (const auto* found = inputs_.find(key)) return *found;
   const std::size_t bytes = input_bytes(recipe);
   inputs_.make_room(bytes);  // before more of the device's memory is asked for
@@ -114,7 +118,6 @@ std::unique_ptr<BufferSet> DeviceServer::acquire(const Plan& plan) {
 }
 
 void DeviceServer::release(std::unique_ptr<BufferSet> set) {
-  set->attach_workspaces({});
   set->forget_outputs();
   if (idle_bytes_ + set->bytes() > idle_budget_) {
     idle_sets_.clear();
@@ -125,18 +128,18 @@ void DeviceServer::release(std::unique_ptr<BufferSet> set) {
 }
 
 protocol::Reply DeviceServer::run(const protocol::Run& request) {
-  const Module& code = module(request.module);
+  const auto [code, plan] = call(request.module, request.shape);
   const auto inputs = inputs_of(request.recipe);
-  std::unique_ptr<BufferSet> set = acquire(request.plan);
-  if (auto failure = set->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
+  std::unique_ptr<BufferSet> set = acquire(plan);
+  if (auto failure = set->attach_workspaces(plan.workspaces)) return failed(std::move(*failure));
 
   protocol::Ran ran;
-  ran.outputs.reserve(protocol::output_bytes(request.plan));
+  ran.outputs.reserve(protocol::output_bytes(plan));
   Digests digests;
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
     set->prepare(*inputs, repeat);
-    auto failure = request.sanitised ? device_.run_sanitised(code, request.plan, set->addresses())
-                                     : device_.run(code, request.plan, set->addresses());
+    auto failure = request.sanitised ? device_.run_sanitised(code, plan, set->addresses())
+                                     : device_.run(code, plan, set->addresses());
     if (failure) return failed(std::move(*failure));
     if (auto damage = set->damage(*inputs)) return failed(std::move(*damage));
     if (repeat == 0) {
@@ -146,11 +149,11 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
       std::vector<std::byte> outputs;
       set->read_outputs(outputs);
       const auto [a, b] = std::ranges::mismatch(outputs, ran.outputs);
-      ran.unrepeatable = unrepeatable(request.plan, static_cast<std::size_t>(a - outputs.begin()));
+      ran.unrepeatable = unrepeatable(plan, static_cast<std::size_t>(a - outputs.begin()));
       break;
     }
   }
-  answers_[{request.module, protocol::fingerprint(request.recipe)}] = std::move(digests);
+  answers_[{request.module, fingerprint(request.recipe)}] = std::move(digests);
   release(std::move(set));
   return ran;
 }
@@ -159,7 +162,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
 bool DeviceServer::as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set,
                              std::vector<std::byte>& outputs) {
   Digests digests = set.output_digests();
-  Digests& known = answers_[{module, protocol::fingerprint(recipe)}];
+  Digests& known = answers_[{module, fingerprint(recipe)}];
   if (digests == known) return true;
   known = std::move(digests);
   set.read_outputs(outputs);
@@ -167,29 +170,29 @@ bool DeviceServer::as_before(std::uint64_t module, const CaseRecipe& recipe, Buf
 }
 
 protocol::Reply DeviceServer::time(const protocol::Time& request) {
-  const Module& code = module(request.module);
+  const auto [code, plan] = call(request.module, request.shape);
   std::vector<std::unique_ptr<BufferSet>> sets;
   std::vector<std::shared_ptr<const PristineInputs>> inputs;
   std::vector<Buffers> rotation;
   for (const CaseRecipe& recipe : request.rotation) {
     inputs.push_back(inputs_of(recipe));
-    sets.push_back(acquire(request.plan));
-    if (auto failure = sets.back()->attach_workspaces(request.plan.workspaces)) return failed(std::move(*failure));
+    sets.push_back(acquire(plan));
+    if (auto failure = sets.back()->attach_workspaces(plan.workspaces)) return failed(std::move(*failure));
     sets.back()->prepare(*inputs.back(), 0);
     rotation.push_back(sets.back()->addresses());
   }
-  if (constants_hold_inputs(request.plan) && rotation.size() > 1)
+  if (constants_hold_inputs(plan) && rotation.size() > 1)
     throw machine_error("a plan whose variables hold inputs is timed on one set of them");
   std::optional<Failure> failure;
   protocol::Timed timed;
-  timed.timing = device_.time(code, request.plan, rotation, request.timing, failure);
+  timed.timing = device_.time(code, plan, rotation, request.timing, failure);
   if (failure) return failed(std::move(*failure));
-  const bool in_place = std::ranges::any_of(request.plan.tensors, &PlanTensor::is_changed_in_place);
+  const bool in_place = std::ranges::any_of(plan.tensors, &PlanTensor::is_changed_in_place);
   for (std::size_t i = 0; i < sets.size(); ++i) {
     // What is computed in place has been computed from its own results: one more call, from the drawn values.
     if (in_place) {
       sets[i]->replace_inputs(*inputs[i]);
-      if (auto later = device_.run(code, request.plan, rotation[i])) return failed(std::move(*later));
+      if (auto later = device_.run(code, plan, rotation[i])) return failed(std::move(*later));
     }
     if (auto damage = sets[i]->damage(*inputs[i])) return failed(std::move(*damage));
     if (request.answered)
@@ -199,7 +202,7 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
     const auto others = inputs_of(*request.afterwards);
     for (std::size_t i = 1; i < sets.size(); ++i) sets[i]->forget_outputs();  // One may be the answer.
     sets.front()->replace_inputs(*others);
-    if (auto later = device_.run(code, request.plan, rotation.front())) return failed(std::move(*later));
+    if (auto later = device_.run(code, plan, rotation.front())) return failed(std::move(*later));
     if (auto damage = sets.front()->damage(*others)) return failed(std::move(*damage));
     timed.as_before.push_back(as_before(request.module, *request.afterwards, *sets.front(), timed.outputs));
   }
@@ -208,44 +211,43 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
 }
 
 protocol::Reply DeviceServer::read_counters(const protocol::ReadCounters& request) {
+  const Call asked = call(request.module, request.shape);
   std::optional<Failure> failure;
   protocol::Profiled profiled;
   if (kind_named(device_.info().kind).modelled) {
-    profiled.launches = model(request, failure);
+    profiled.launches = model(asked, request.recipe, failure);
     if (failure) return failed(std::move(*failure));
     return profiled;
   }
-  std::unique_ptr<BufferSet> set = acquire(request.plan);
-  failure = set->attach_workspaces(request.plan.workspaces);
+  std::unique_ptr<BufferSet> set = acquire(asked.plan);
+  failure = set->attach_workspaces(asked.plan.workspaces);
   if (failure) return failed(std::move(*failure));
   set->prepare(*inputs_of(request.recipe), 0);
-  profiled.launches = device_.profile(module(request.module), request.plan, set->addresses(), failure);
+  profiled.launches = device_.profile(asked.module, asked.plan, set->addresses(), failure);
   if (failure) return failed(std::move(*failure));
   release(std::move(set));
   return profiled;
 }
 
-std::vector<LaunchProfile> DeviceServer::model(const protocol::ReadCounters& request, std::optional<Failure>& failure) {
-  BufferSet& set = modelled_set(request);
-  failure = set.attach_workspaces(request.plan.workspaces);
+/// A cost model looks at addresses: repeated numbers serve it as well as drawn ones.
+std::vector<LaunchProfile> DeviceServer::model(const Call& call, CaseRecipe recipe, std::optional<Failure>& failure) {
+  recipe.repeating = true;
+  BufferSet& set = modelled_set(call.plan, recipe);
+  failure = set.attach_workspaces(call.plan.workspaces);
   if (failure) return {};
   set.prepare_workspaces(0);
-  return device_.profile(module(request.module), request.plan, set.addresses(), failure);
+  return device_.profile(call.module, call.plan, set.addresses(), failure);
 }
 
-/// A cost model looks at addresses: repeated numbers serve it as well as drawn ones.
-BufferSet& DeviceServer::modelled_set(const protocol::ReadCounters& request) {
-  CaseRecipe recipe = request.recipe;
-  recipe.repeating = true;
-  std::string name = protocol::fingerprint(recipe);
-  const bool known =
-      modelled_set_ && modelled_case_ == name && same_layout(modelled_set_->tensors(), request.plan.tensors);
+BufferSet& DeviceServer::modelled_set(const Plan& plan, const CaseRecipe& recipe) {
+  std::string name = fingerprint(recipe);
+  const bool known = modelled_set_ && modelled_case_ == name && same_layout(modelled_set_->tensors(), plan.tensors);
   if (!known) {
     if (modelled_set_) release(std::move(modelled_set_));
-    modelled_set_ = acquire(request.plan);
+    modelled_set_ = acquire(plan);
     modelled_case_ = std::move(name);
     modelled_set_->prepare(*inputs_of(recipe), 0);
-  } else if (std::ranges::any_of(request.plan.tensors, &PlanTensor::is_changed_in_place)) {
+  } else if (std::ranges::any_of(plan.tensors, &PlanTensor::is_changed_in_place)) {
     modelled_set_->replace_inputs(*inputs_of(recipe));
   }
   return *modelled_set_;

@@ -23,7 +23,7 @@ class DeviceServer {
   /// Makes a case's inputs ready on the device, so that the request that uses them does not wait for it.
   void draw(const CaseRecipe& recipe) { inputs_of(recipe); }
 
-  /// Throw machine_error for failures of the machine and for modules that were never loaded.
+  /// Throw machine_error for failures of the machine, and for modules and shapes that were never loaded.
   protocol::Reply load(const protocol::Load& request);
   protocol::Reply unload(const protocol::Unload& request);
   protocol::Reply run(const protocol::Run& request);
@@ -33,17 +33,28 @@ class DeviceServer {
  private:
   using Digests = std::vector<std::uint64_t>;
 
-  const Module& module(std::uint64_t number) const;
+  /// A program, and what it can be asked for.
+  struct Loaded {
+    std::unique_ptr<Module> module;
+    std::map<std::string, Plan> plans;  ///< By shape name.
+  };
+  /// One of its plans.
+  struct Call {
+    const Module& module;
+    const Plan& plan;
+  };
+
+  Call call(std::uint64_t module, const std::string& shape) const;
   void forget_answers(std::uint64_t module);
   std::shared_ptr<const PristineInputs> inputs_of(const CaseRecipe& recipe);
   bool as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set, std::vector<std::byte>& outputs);
   std::unique_ptr<BufferSet> acquire(const Plan& plan);
   void release(std::unique_ptr<BufferSet> set);
-  std::vector<LaunchProfile> model(const protocol::ReadCounters& request, std::optional<Failure>& failure);
-  BufferSet& modelled_set(const protocol::ReadCounters& request);
+  std::vector<LaunchProfile> model(const Call& call, CaseRecipe recipe, std::optional<Failure>& failure);
+  BufferSet& modelled_set(const Plan& plan, const CaseRecipe& recipe);
 
   Device& device_;
-  std::map<std::uint64_t, std::unique_ptr<Module>> modules_;
+  std::map<std::uint64_t, Loaded> loaded_;  ///< By the parent's number.
   /// The answers given so far, by module and case. An answer that comes again is not sent again.
   std::map<std::pair<std::uint64_t, std::string>, Digests> answers_;
   /// By case. Every run gets a copy, always at the same addresses: a kernel that remembers an answer by the address of

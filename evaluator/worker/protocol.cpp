@@ -263,8 +263,7 @@ Constant read_constant(const json& from, const Plan& plan) {
   return constant;
 }
 
-Plan read_plan(const json& object) {
-  const json& from = field(object, "plan");
+Plan read_plan(const json& from) {
   Plan plan;
   for (const json& tensor : array(from, "tensors")) {
     plan.tensors.push_back(read_plan_tensor(tensor));
@@ -277,6 +276,20 @@ Plan read_plan(const json& object) {
   for (const json& constant : array(from, "constants")) plan.constants.push_back(read_constant(constant, plan));
   for (const json& launch : array(from, "launches")) plan.launches.push_back(read_launch(launch));
   return plan;
+}
+
+json write(const std::map<std::string, Plan>& plans) {
+  json by_shape = json::object();
+  for (const auto& [shape, plan] : plans) by_shape[shape] = write(plan);
+  return by_shape;
+}
+
+std::map<std::string, Plan> read_plans(const json& object) {
+  const json& from = field(object, "plans");
+  if (!from.is_object()) throw ProtocolError("field plans is no map");
+  std::map<std::string, Plan> plans;
+  for (const auto& [shape, plan] : from.items()) plans[shape] = read_plan(plan);
+  return plans;
 }
 
 // ---- Inputs
@@ -567,11 +580,13 @@ struct RequestWriter {
             {"kernels", request.kernels},
             {"variables", request.variables}};
   }
-  json operator()(const Load& request) const { return {{"module", request.module}, {"binary", write(request.binary)}}; }
+  json operator()(const Load& request) const {
+    return {{"module", request.module}, {"binary", write(request.binary)}, {"plans", write(request.plans)}};
+  }
   json operator()(const Unload& request) const { return {{"module", request.module}}; }
   json operator()(const Run& request) const {
     return {{"module", request.module},
-            {"plan", write(request.plan)},
+            {"shape", request.shape},
             {"recipe", write(request.recipe)},
             {"repeats", request.repeats},
             {"sanitised", request.sanitised}};
@@ -579,12 +594,12 @@ struct RequestWriter {
   json operator()(const Time& request) const {
     json rotation = json::array();
     for (const CaseRecipe& recipe : request.rotation) rotation.push_back(write(recipe));
-    return {{"module", request.module},     {"plan", write(request.plan)},
+    return {{"module", request.module},     {"shape", request.shape},
             {"rotation", rotation},         {"timing", write(request.timing)},
             {"answered", request.answered}, {"afterwards", request.afterwards ? write(*request.afterwards) : json()}};
   }
   json operator()(const ReadCounters& request) const {
-    return {{"module", request.module}, {"plan", write(request.plan)}, {"recipe", write(request.recipe)}};
+    return {{"module", request.module}, {"shape", request.shape}, {"recipe", write(request.recipe)}};
   }
 };
 
@@ -603,21 +618,22 @@ Request read_request(std::string_view kind, const json& from) {
     }
     return request;
   }
-  if (kind == "load") return Load{integer<std::uint64_t>(from, "module"), read_binary(from)};
+  if (kind == "load") return Load{integer<std::uint64_t>(from, "module"), read_binary(from), read_plans(from)};
   if (kind == "unload") return Unload{integer<std::uint64_t>(from, "module")};
   if (kind == "run") {
-    return Run{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe")),
+    return Run{integer<std::uint64_t>(from, "module"), text(from, "shape"), read_recipe(field(from, "recipe")),
                integer<std::uint32_t>(from, "repeats"), boolean(from, "sanitised")};
   }
   if (kind == "time") {
-    Time request{integer<std::uint64_t>(from, "module"), read_plan(from), {}, read_timing_request(from)};
+    Time request{integer<std::uint64_t>(from, "module"), text(from, "shape"), {}, read_timing_request(from)};
     if (const json& other = field(from, "afterwards"); !other.is_null()) request.afterwards = read_recipe(other);
     request.answered = boolean(from, "answered");
     for (const json& recipe : array(from, "rotation")) request.rotation.push_back(read_recipe(recipe));
     return request;
   }
   if (kind == "counters")
-    return ReadCounters{integer<std::uint64_t>(from, "module"), read_plan(from), read_recipe(field(from, "recipe"))};
+    return ReadCounters{integer<std::uint64_t>(from, "module"), text(from, "shape"),
+                        read_recipe(field(from, "recipe"))};
   throw ProtocolError(fmt::format("unknown request {}", kind));
 }
 
@@ -765,12 +781,6 @@ FrameSizes decode_header(std::span<const std::uint8_t, kHeaderBytes> bytes, std:
     throw ProtocolError(fmt::format("a frame of {} + {} bytes is too large", sizes.control, sizes.payload));
   }
   return sizes;
-}
-
-std::string fingerprint(const CaseRecipe& recipe) {
-  std::string print;
-  json::to_cbor(write(recipe), print);
-  return print;
 }
 
 std::uint64_t output_bytes(const Plan& plan) {

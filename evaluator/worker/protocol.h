@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -38,10 +39,12 @@ struct Compile {
 /// What compiles a program.
 Compile compile_request(const Program& program, const std::string& arch);
 
-/// Loads code under a number that the parent chooses.
+/// Loads a program under a number that the parent chooses. Later requests name its plans by their shapes: a plan is
+/// some kilobytes, and a candidate runs on hundreds of cases.
 struct Load {
   std::uint64_t module = 0;
   Binary binary;
+  std::map<std::string, Plan> plans;  ///< By shape name.
 };
 
 struct Unload {
@@ -51,7 +54,7 @@ struct Unload {
 /// Runs a plan on the inputs of one case. Outputs are poisoned before; guards and inputs are checked afterwards.
 struct Run {
   std::uint64_t module = 0;
-  Plan plan;
+  std::string shape;
   CaseRecipe recipe;
   std::uint32_t repeats = 1;  ///< Each with another poison. The outputs must agree bitwise.
   bool sanitised = false;     ///< By Device::run_sanitised.
@@ -60,7 +63,7 @@ struct Run {
 /// Times a plan; each recipe of `rotation` fills one set of buffers.
 struct Time {
   std::uint64_t module = 0;
-  Plan plan;
+  std::string shape;
   std::vector<CaseRecipe> rotation;
   TimingRequest timing;
   /// A case of the same shape. After timing its inputs replace those of the first set, and the plan runs once more.
@@ -72,7 +75,7 @@ struct Time {
 /// Reads the counters of a plan's launches (Device::profile). Nothing is checked. Answered by Profiled.
 struct ReadCounters {
   std::uint64_t module = 0;
-  Plan plan;
+  std::string shape;
   CaseRecipe recipe;
 };
 
@@ -143,9 +146,6 @@ struct FrameSizes {
 std::array<std::uint8_t, kHeaderBytes> encode_header(const FrameSizes& sizes);
 /// Throws ProtocolError for a wrong magic, or a size above kMaxControlBytes or `max_payload`.
 FrameSizes decode_header(std::span<const std::uint8_t, kHeaderBytes> bytes, std::uint64_t max_payload);
-
-/// Equal recipes, and no others, have equal fingerprints.
-std::string fingerprint(const CaseRecipe& recipe);
 
 /// The bytes of all outputs of a plan.
 std::uint64_t output_bytes(const Plan& plan);

@@ -51,7 +51,7 @@ TEST_CASE("compile pool and model pool reuse each other's binaries") {
   const Program crashing = toy_candidate(options, "compile_crash").programs.front();
   {
     ModelPool models(options, 1);
-    models.model(program, program.plans.at("tiny"), {}).wait();
+    models.model(program, "tiny", {}).wait();
   }
   const auto compiled = options.binaries->find(protocol::compile_request(program, options.device.arch));
   REQUIRE(compiled);
@@ -70,6 +70,6 @@ TEST_CASE("compile pool and model pool reuse each other's binaries") {
   pool.compile({program.source, options.device.arch, 64}).wait();
   CHECK(options.binaries->find({program.source, options.device.arch, 64}));
   ModelPool models(options, 1);
-  const ModelPool::Result asked = models.model(crashing, crashing.plans.at("tiny"), {}).get();
+  const ModelPool::Result asked = models.model(crashing, "tiny", {}).get();
   CHECK(std::get<Failure>(asked).reason.starts_with("modelling: "));
 }

@@ -1,6 +1,7 @@
 #include "evaluator/worker/device_server.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <cstring>
 #include <variant>
 
@@ -41,7 +42,7 @@ Plan numbers_plan() {
 }
 
 protocol::Timed timed(DeviceServer& server, bool answered) {
-  protocol::Time request{1, numbers_plan(), {CaseRecipe{}}, {}};
+  protocol::Time request{1, "any", {CaseRecipe{}}, {}};
   request.answered = answered;
   return std::get<protocol::Timed>(server.time(request));
 }
@@ -52,7 +53,7 @@ TEST_CASE("timing returns only outputs that differ from every earlier answer, an
   Binary binary;
   binary.arch = "sm_90";
   binary.ptx = kNumbers;
-  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, binary})));
+  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, binary, {{"any", numbers_plan()}}})));
 
   const protocol::Timed unasked = timed(server, false);
   CHECK(unasked.timing.median_us > 0);
@@ -120,7 +121,7 @@ Binary constants_binary() {
 TEST_CASE("variables of the program hold the inputs of each case, in timed, sanitised and modelled calls too") {
   const auto device = vgpu::make_device("h200");
   DeviceServer server(*device);
-  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, constants_binary()})));
+  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, constants_binary(), {{"any", constants_plan()}}})));
   for (const std::uint64_t stream : {1, 2}) {
     const CaseRecipe recipe = constants_case(stream);
     std::vector<std::byte> want = generate_inputs(recipe)[0];
@@ -130,26 +131,27 @@ TEST_CASE("variables of the program hold the inputs of each case, in timed, sani
       value *= 3;
       std::memcpy(want.data() + at, &value, sizeof value);
     }
-    const auto ran = std::get<protocol::Ran>(server.run({1, constants_plan(), recipe, 2, stream == 2}));
+    const auto ran = std::get<protocol::Ran>(server.run({1, "any", recipe, 2, stream == 2}));
     CHECK(ran.outputs == want);
     CHECK_FALSE(ran.unrepeatable);
-    protocol::Time request{1, constants_plan(), {recipe}, {}};
+    protocol::Time request{1, "any", {recipe}, {}};
     request.afterwards = constants_case(stream + 10);
     const auto timed = std::get<protocol::Timed>(server.time(request));
     CHECK(timed.as_before == std::vector<bool>{true, false});
-    CHECK(duration_us(std::get<protocol::Profiled>(server.read_counters({1, constants_plan(), recipe})).launches) > 0);
+    CHECK(duration_us(std::get<protocol::Profiled>(server.read_counters({1, "any", recipe})).launches) > 0);
   }
-  CHECK_THROWS_AS(server.time({1, constants_plan(), {constants_case(1), constants_case(2)}, {}}), Error);
+  CHECK_THROWS_AS(server.time({1, "any", {constants_case(1), constants_case(2)}, {}}), Error);
+  CHECK_THROWS_WITH(server.run({1, "other", constants_case(1)}), "module 1 has no plan for shape other");
 }
 
 TEST_CASE("a variable that is missing or of another size is named") {
   const auto device = vgpu::make_device("h200");
   DeviceServer server(*device);
-  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, constants_binary()})));
   const auto reason = [&](const Constant& constant) {
     Plan plan = constants_plan();
     plan.constants = {constant};
-    return std::get<protocol::Failed>(server.run({1, plan, constants_case(1), 1})).failure.reason;
+    REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, constants_binary(), {{"any", plan}}})));
+    return std::get<protocol::Failed>(server.run({1, "any", constants_case(1), 1})).failure.reason;
   };
   CHECK(reason({"tabs", Argument::of_int(1)}) == "the program has no variable tabs");
   CHECK(reason({"factor", {Argument::Kind::tensor, 0}}) == "variable factor has 4 bytes, in has 128");

@@ -11,6 +11,7 @@
 
 #include "engine/base/hash.h"
 #include "evaluator/base/random.h"
+#include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/numbers/float_formats.h"
 #include "toy_task.h"
 
@@ -289,6 +290,47 @@ TEST_CASE("the affine 8-bit code has zero at 128, also for a tensor of zeros") {
   CHECK(std::all_of(zeros[0].begin(), zeros[0].begin() + 2048, [](std::byte b) { return b == std::byte{128}; }));
   const auto largest = generate_inputs(quantised(DType::u8, Distribution::max_magnitude, 3));
   for (const std::byte code : largest[0]) CHECK((code == std::byte{255} || code == std::byte{0}));
+}
+
+TEST_CASE("recipes have the same fingerprint when they are equal, and only then") {
+  CaseRecipe recipe = plain(Distribution::normal, 2);
+  recipe.inputs.push_back(recipe.inputs[0]);
+  InputRecipe& input = recipe.inputs[0];
+  input.numbers = {std::int64_t{1}, 2.0};
+  input.dims = {20, 100, 50};
+  CHECK(fingerprint(recipe) == fingerprint(CaseRecipe(recipe)));
+
+  std::set<std::string> prints = {fingerprint(recipe)};
+  const auto differs = [&](auto change) {
+    CaseRecipe other = recipe;
+    change(other, other.inputs[0]);
+    CHECK(prints.insert(fingerprint(other)).second);
+  };
+  differs([](CaseRecipe& one, InputRecipe&) { one.seed = 1; });
+  differs([](CaseRecipe& one, InputRecipe&) { one.repeating = true; });
+  differs([](CaseRecipe& one, InputRecipe&) { one.perturbed = true; });
+  differs([](CaseRecipe& one, InputRecipe&) { one.inputs.pop_back(); });
+  differs([](CaseRecipe& one, InputRecipe&) { std::swap(one.inputs[0], one.inputs[1]); });
+  differs([](CaseRecipe&, InputRecipe& first) { first.name = "y"; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.dtype = DType::f16; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.elements = 5000; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.row = 25; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.matrix = 2500; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.group = 50; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.distribution = Distribution::uniform; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.gain = 1; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.stream = 1; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.scale = 1; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.zero_point = 1; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.is_computed = true; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.draw = DrawKind::file; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.numbers[0] = std::uint64_t{1}; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.numbers.pop_back(); });
+  differs([](CaseRecipe&, InputRecipe& first) { first.content = "file"; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.dims = {100, 20, 50}; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.scale_dims = {20, 100, 50}; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.strides = {20, 100, 50}; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.widened = DType::f32; });
 }
 
 TEST_CASE("salt, seed, shape, regime and tensor each change the numbers") {

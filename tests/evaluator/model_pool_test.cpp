@@ -21,7 +21,7 @@ std::future<ModelPool::Result> start(ModelPool& pool, const PipelineOptions& opt
   const Candidate candidate = toy_candidate(options, source);
   const CasePlan plan = plan_cases(options.task, options.target, "cuda", 1);
   const Program& program = candidate.programs.front();
-  return pool.model(program, program.plans.at("tiny"), plan.cases[plan.smoke].recipe);
+  return pool.model(program, "tiny", plan.cases[plan.smoke].recipe);
 }
 
 }  // namespace

@@ -3,53 +3,15 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <vector>
 
 #include "evaluator/device/digest.h"
 #include "evaluator/device/guards.h"
+#include "memory_only_device.h"
 
 using namespace evo;
 
 namespace {
-
-/// A device with memory only; it counts uploads.
-class MemoryOnly final : public Device {
- public:
-  const DeviceInfo& info() const override { return info_; }
-  DeviceAddress allocate(std::size_t bytes, const std::string&) override {
-    memory.push_back(std::make_unique<std::vector<std::byte>>(bytes));
-    return reinterpret_cast<DeviceAddress>(memory.back()->data());
-  }
-  void free(DeviceAddress) override {}
-  void upload(DeviceAddress to, std::span<const std::byte> from) override {
-    ++uploads;
-    std::memcpy(reinterpret_cast<void*>(to), from.data(), from.size());
-  }
-  void download(std::span<std::byte> to, DeviceAddress from) override {
-    std::memcpy(to.data(), reinterpret_cast<const void*>(from), to.size());
-  }
-  void fill(DeviceAddress, std::byte, std::size_t) override {}
-  void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
-    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  }
-  std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
-    return digest_of({reinterpret_cast<const std::byte*>(from), bytes}, digest_key());
-  }
-  std::unique_ptr<Module> load(const Binary&, std::optional<Failure>&) override { return nullptr; }
-  std::optional<Failure> run(const Module&, const Plan&, const Buffers&) override { return std::nullopt; }
-  Timing time(const Module&, const Plan&, std::span<const Buffers>, const TimingRequest&,
-              std::optional<Failure>&) override {
-    return {};
-  }
-
-  std::vector<std::unique_ptr<std::vector<std::byte>>> memory;
-  int uploads = 0;
-
- private:
-  DeviceInfo info_;
-};
 
 CaseRecipe hundred_floats() {
   InputRecipe input;

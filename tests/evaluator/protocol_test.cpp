@@ -80,7 +80,10 @@ TEST_CASE("every request arrives as it was sent") {
   CHECK(std::get<Compile>(compile.request).max_registers == 128);
   CHECK(std::get<Compile>(compile.request).kernels == std::vector<std::string>{"scale", "reduce<float, 256>"});
 
-  const auto load = std::get<Load>(round_trip(Load{5, sample_binary()}).request);
+  // A plan and a recipe have many fields: what is encoded again must be the same bytes.
+  const Frame loading = encode(RequestMessage{1, Load{5, sample_binary(), {{"long", sample_plan()}, {"none", {}}}}});
+  CHECK(encode(decode_request(loading)).control == loading.control);
+  const auto load = std::get<Load>(decode_request(loading).request);
   CHECK(load.module == 5);
   CHECK(load.binary.cubin == sample_binary().cubin);
   CHECK(load.binary.ptx == sample_binary().ptx);
@@ -89,17 +92,18 @@ TEST_CASE("every request arrives as it was sent") {
   CHECK(load.binary.build.variables == sample_binary().build.variables);
   CHECK(load.binary.build.compile_ms == 175.5);
 
-  // A plan and a recipe have many fields: what is encoded again must be the same bytes.
-  const Frame run = encode(RequestMessage{1, Run{5, sample_plan(), sample_recipe(), 3}});
+  const Frame run = encode(RequestMessage{1, Run{5, "long", sample_recipe(), 3}});
   CHECK(encode(decode_request(run)).control == run.control);
-  const Frame time = encode(RequestMessage{
-      1, Time{5, sample_plan(), {sample_recipe()}, {true, 5, 50, 0.25, 0.003, 0.02}, sample_recipe(), false}});
+  const Frame time = encode(
+      RequestMessage{1, Time{5, "long", {sample_recipe()}, {true, 5, 50, 0.25, 0.003, 0.02}, sample_recipe(), false}});
   CHECK(encode(decode_request(time)).control == time.control);
   CHECK(std::get<Time>(decode_request(time).request).afterwards);
-  const Frame counters = encode(RequestMessage{1, ReadCounters{5, sample_plan(), sample_recipe()}});
+  const Frame counters = encode(RequestMessage{1, ReadCounters{5, "long", sample_recipe()}});
   CHECK(encode(decode_request(counters)).control == counters.control);
   CHECK(std::get<ReadCounters>(decode_request(counters).request).module == 5);
-  const auto plan = std::get<Run>(decode_request(run).request).plan;
+  CHECK(std::get<Run>(decode_request(run).request).shape == "long");
+  REQUIRE(load.plans.size() == 2);
+  const Plan& plan = load.plans.at("long");
   CHECK(plan.launches[0].grid == Dim3{4, 8, 2});
   CHECK(plan.launches[0].arguments[2].fields == Argument::of_int(-7).fields);
   CHECK(plan.tensor_maps[0].swizzle_bytes == 128);
@@ -153,27 +157,30 @@ TEST_CASE("a failure with the verdict valid is refused") {
 }
 
 TEST_CASE("a request that would make the worker read or divide out of range is refused") {
-  const json good = parsed(encode(RequestMessage{1, Run{5, sample_plan(), sample_recipe(), 1}}));
-  CHECK_NOTHROW(decode_request(frame_of(good)));
-  const auto refuses = [&](const char* pointer, const json& value) {
+  const json run = parsed(encode(RequestMessage{1, Run{5, "long", sample_recipe(), 1}}));
+  const json load = parsed(encode(RequestMessage{1, Load{5, sample_binary(), {{"long", sample_plan()}}}}));
+  const auto refuses = [](const json& good, const char* pointer, const json& value) {
+    CHECK_NOTHROW(decode_request(frame_of(good)));
     json bad = good;
     bad[json::json_pointer(pointer)] = value;
     INFO(pointer);
     CHECK_THROWS_AS(decode_request(frame_of(bad)), ProtocolError);
   };
-  refuses("/body/recipe/inputs/0/scale", 9);
-  refuses("/body/recipe/inputs/0/group", 0);
-  refuses("/body/recipe/inputs/0/scale_dims/0", 64);  // 64 groups for one scale.
-  refuses("/body/recipe/inputs/0/row", 7);
-  refuses("/body/recipe/inputs/0/elements", -4096);
-  refuses("/body/recipe/inputs/0/dtype", 99);
-  refuses("/body/recipe/inputs/0/distribution", 99);
-  refuses("/body/plan/tensors/0/bytes", 1.5);
-  refuses("/body/plan/launches/0/grid", json::array({1, 2}));
-  refuses("/body/plan/launches/0/grid/0", std::uint64_t{1} << 40);
-  refuses("/body/plan/launches/0/arguments/0/kind", 4);
-  refuses("/body/repeats", "three");
-  refuses("/body/sanitised", 1);
+  refuses(run, "/body/recipe/inputs/0/scale", 9);
+  refuses(run, "/body/recipe/inputs/0/group", 0);
+  refuses(run, "/body/recipe/inputs/0/scale_dims/0", 64);  // 64 groups for one scale.
+  refuses(run, "/body/recipe/inputs/0/row", 7);
+  refuses(run, "/body/recipe/inputs/0/elements", -4096);
+  refuses(run, "/body/recipe/inputs/0/dtype", 99);
+  refuses(run, "/body/recipe/inputs/0/distribution", 99);
+  refuses(load, "/body/plans/long/tensors/0/bytes", 1.5);
+  refuses(load, "/body/plans/long/launches/0/grid", json::array({1, 2}));
+  refuses(load, "/body/plans/long/launches/0/grid/0", std::uint64_t{1} << 40);
+  refuses(load, "/body/plans/long/launches/0/arguments/0/kind", 4);
+  refuses(load, "/body/plans", json::array());
+  refuses(run, "/body/shape", 3);
+  refuses(run, "/body/repeats", "three");
+  refuses(run, "/body/sanitised", 1);
 }
 
 TEST_CASE("a frame's header is checked before its body is read") {
@@ -187,7 +194,7 @@ TEST_CASE("a frame's header is checked before its body is read") {
 }
 
 TEST_CASE("a damaged message is refused or decodes to a well-formed message") {
-  const Frame good = encode(RequestMessage{1, Time{5, sample_plan(), {sample_recipe()}, {}}});
+  const Frame good = encode(RequestMessage{1, Time{5, "long", {sample_recipe()}, {}}});
   Rng rng(7);
   int refused = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -215,7 +222,7 @@ TEST_CASE("names of kernels that are none are refused") {
     compile["body"]["kernels"] = json::array({wrong});
     CHECK_THROWS_AS(decode_request(frame_of(compile)), ProtocolError);
   }
-  json load = parsed(encode(RequestMessage{1, Load{5, sample_binary()}}));
+  json load = parsed(encode(RequestMessage{1, Load{5, sample_binary(), {}}}));
   for (const json& wrong : {json("a b"), json(""), json(3)}) {
     load["body"]["binary"]["kernels"] = {{"scale", wrong}};
     CHECK_THROWS_AS(decode_request(frame_of(load)), ProtocolError);

@@ -106,7 +106,7 @@ TEST_CASE("a worker that does not get a request's inputs ready is killed, and th
 
 TEST_CASE("a device worker draws the inputs of a request before it begins with it") {
   WorkerClient worker({{EVO_TEST_WORKER, "real", "device", "vgpu:h200"}, kDeadline, nullptr});
-  protocol::Run unloaded{99, {}, {}, 1};
+  protocol::Run unloaded{99, "any", {}, 1};
   CHECK(std::get<protocol::Broken>(worker.ask<protocol::Ran>(unloaded, kDeadline)).message ==
         "module 99 is not loaded");
   InputRecipe input;

@@ -23,11 +23,11 @@ std::optional<std::vector<vgpu::Finding>> findings_of(const Aimed& aimed, const 
   const auto device = vgpu::make_device("h200");
   device->sanitise();
   DeviceServer server(*device);
-  const auto loaded = server.load({1, std::get<Binary>(std::move(compiled))});
+  const auto loaded = server.load({1, std::get<Binary>(std::move(compiled)), program.plans});
   REQUIRE(std::holds_alternative<protocol::Done>(loaded));
   const CasePlan cases = plan_cases(aimed.task(), aimed.target(), "vgpu", 1);
   const Case& one = cases.cases.at(cases.timed.front().rotation.front());
-  const auto reply = server.run({1, program.plans.at(one.shape.name), one.recipe, 1});
+  const auto reply = server.run({1, one.shape.name, one.recipe, 1});
   if (const auto* failed = std::get_if<protocol::Failed>(&reply); failed && device->findings().empty()) {
     REQUIRE(failed->failure.verdict == Verdict::launch_failed);
     return std::nullopt;
