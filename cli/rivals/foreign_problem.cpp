@@ -79,7 +79,7 @@ void finish(ForeignProblem& problem, const Problem& task, const std::string& ref
   problem.files.emplace(problem.task + "/task.json", laid_out(task) + "\n");
   problem.files.emplace(problem.task + "/reference.py", reference);
   for (const Problem& input : task["inputs"]) {
-    if (is_float(input["dtype"].get<std::string>())) continue;
+    if (is_float(input["dtype"].get<std::string>()) || input.contains("draw")) continue;
     problem.remarks +=
         fmt::format("input {} holds whole numbers: say in task.json how they are drawn (docs/templates.md)\n",
                     input["name"].get<std::string>());
@@ -204,7 +204,7 @@ class DefinitionReader {
   std::set<std::string> scalars_;
 };
 
-// ---- Problems of KernelBench
+// ---- Problems of KernelBench and robust-kbench
 
 Problem describe(const std::string& file) {
   const char* named = std::getenv("EVO_PYTHON");
@@ -238,35 +238,25 @@ Problem tensors_of(const Problem& described, const char* which) {
       dims.push_back(found == parameters.end() ? std::to_string(size.get<std::int64_t>()) : found->second);
     }
     list.push_back({{"name", tensor["name"]}, {"dtype", tensor["dtype"]}, {"dims", dims}});
+    if (tensor.contains("draw")) list.back()["draw"] = tensor["draw"];
   }
   return list;
 }
 
-std::string kernel_bench_reference(const Problem& described, const std::string& stem, const std::string& text) {
-  std::string arguments, call;
-  for (const Problem& input : described["inputs"]) {
-    arguments += input["name"].get<std::string>() + ", ";
-    call += fmt::format("{}{}", call.empty() ? "" : ", ", input["name"].get<std::string>());
-  }
-  return fmt::format(
-      "# The problem {} of KernelBench; evo calls reference(), below.\n{}\n\n"
-      "_model = None\n\n\n"
-      "def reference({}**_):\n"
-      "    global _model\n"
-      "    if _model is None:\n"
-      "        _model = Model(*(get_init_inputs() if \"get_init_inputs\" in globals() else []))\n"
-      "    # In double precision: what a kernel of the problem's precision errs by is then its own error.\n"
-      "    return _model(*(one.double() if one.is_floating_point() else one for one in ({},)))\n",
-      stem, text, arguments, call);
+/// All problems of robust-kbench are called func_forward.py: their folders have names.
+std::string name_of_problem(const std::string& file) {
+  const std::string stem = fs::path(file).stem().string();
+  return stem == "func_forward" ? fs::absolute(file).parent_path().filename().string() : stem;
 }
 
-ForeignProblem read_kernel_bench(const std::string& file, const std::string& name) {
+ForeignProblem read_python_problem(const std::string& file, const std::string& name) {
   const Problem described = describe(file);
-  const std::string stem = fs::path(file).stem().string();
+  const std::string judge = described["kind"].get<std::string>();
+  const std::string own = name_of_problem(file);
   ForeignProblem problem;
-  problem.task = task_name_of(name.empty() ? stem : name);
-  problem.kind = "a problem of KernelBench";
-  Problem task = {{"summary", fmt::format("{} of KernelBench", stem)}, {"shape_parameters", Problem::array()}};
+  problem.task = task_name_of(name.empty() ? own : name);
+  problem.kind = "a problem of " + judge;
+  Problem task = {{"summary", fmt::format("{} of {}", own, judge)}, {"shape_parameters", Problem::array()}};
   Problem theirs;
   for (const auto& [parameter, size] : described["parameters"].items()) {
     task["shape_parameters"].push_back(parameter);
@@ -289,7 +279,10 @@ ForeignProblem read_kernel_bench(const std::string& file, const std::string& nam
   task["reference"] = {{"torch", true}};
   if (!flexible)
     problem.remarks += "its outputs do not follow the sizes of its inputs: the task has the problem's own size alone\n";
-  finish(problem, task, kernel_bench_reference(described, stem, read_file(file, kLongestProblem)), file);
+  finish(problem, task,
+         fmt::format("# The problem {} of {}; evo calls reference(), below.\n{}{}", own, judge,
+                     read_file(file, kLongestProblem), described["reference"].get<std::string>()),
+         file);
   return problem;
 }
 
@@ -306,7 +299,7 @@ bool is_foreign_problem(const std::string& file) {
 
 ForeignProblem read_foreign_problem(const std::string& file, const std::string& name) {
   const std::string text = read_file(file, kLongestProblem);
-  if (file.ends_with(".py")) return read_kernel_bench(file, name);
+  if (file.ends_with(".py")) return read_python_problem(file, name);
   require_shallow_json(text, file);
   const Problem definition = Problem::parse(text, nullptr, false);
   try {
