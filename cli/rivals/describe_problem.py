@@ -25,7 +25,7 @@ except ImportError as error:
 
 NAMES = {"torch.float32": "f32", "torch.float16": "f16", "torch.bfloat16": "bf16", "torch.float64": "f64",
          "torch.int64": "s64", "torch.int32": "s32", "torch.int16": "s16", "torch.int8": "s8", "torch.uint8": "u8",
-         "torch.bool": "boolean"}
+         "torch.bool": "bool"}
 FACTORIES = ("rand", "randn", "randint", "zeros", "ones", "empty", "full", "randperm", "arange", "linspace")
 
 

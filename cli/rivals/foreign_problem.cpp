@@ -93,7 +93,7 @@ std::string dtype_of_definition(const std::string& dtype, const std::string& whe
   static const std::map<std::string, std::string> kNames = {
       {"float32", "f32"},      {"float16", "f16"}, {"bfloat16", "bf16"}, {"float8_e4m3fn", "e4m3"},
       {"float8_e5m2", "e5m2"}, {"int64", "s64"},   {"int32", "s32"},     {"int16", "s16"},
-      {"int8", "s8"},          {"bool", "boolean"}};
+      {"int8", "s8"},          {"uint8", "u8"},    {"bool", "bool"}};
   const auto found = kNames.find(dtype);
   if (found == kNames.end())
     refuse(file, fmt::format("{} has dtype {}, which a torch reference does not give", where, dtype));
@@ -134,16 +134,17 @@ class DefinitionReader {
   void read_axes() {
     for (const auto& [name, axis] : member(definition_, "axes", "it", file_).items()) {
       parameters_.push_back(name);
+      taken_.insert(name);
       if (axis.value("type", "") == "const")
         constant_[name] = member(axis, "value", "axis " + name, file_).get<std::int64_t>();
     }
     if (parameters_.empty()) refuse(file_, "it has no axes");
   }
 
-  /// A tensor that is called as an axis is has another name in the task: `A` for a_.
-  std::string task_name(const std::string& name) {
-    const bool taken = std::ranges::find(parameters_, name) != parameters_.end();
-    return renamed_[name] = taken ? name + "_" : name;
+  /// A name for the task: not that of an axis, nor, for an output that stands in the place of an input, that input's.
+  std::string free_name(std::string name) {
+    while (!taken_.insert(name).second) name += "_";
+    return name;
   }
 
   Problem tensors(const char* which) {
@@ -160,7 +161,9 @@ class DefinitionReader {
         for (const Problem& axis : shape) dims.push_back(axis.get<std::string>());
       }
       const std::string dtype = member(tensor, "dtype", where, file_).get<std::string>();
-      list.push_back({{"name", task_name(name)}, {"dtype", dtype_of_definition(dtype, where, file_)}, {"dims", dims}});
+      const std::string here = free_name(name);
+      if (std::string_view(which) == "inputs") inputs_[name] = here;
+      list.push_back({{"name", here}, {"dtype", dtype_of_definition(dtype, where, file_)}, {"dims", dims}});
     }
     return list;
   }
@@ -183,7 +186,7 @@ class DefinitionReader {
   std::string reference(const std::string& own) const {
     std::string arguments, call;
     for (const auto& [name, tensor] : definition_["inputs"].items()) {
-      const std::string& here = renamed_.at(name);
+      const std::string& here = inputs_.at(name);
       arguments += here + ", ";
       call += fmt::format("{}{}", call.empty() ? "" : ", ", scalars_.contains(name) ? here + ".item()" : here);
     }
@@ -200,7 +203,8 @@ class DefinitionReader {
   const std::string& file_;
   std::vector<std::string> parameters_;
   std::map<std::string, std::int64_t> constant_;
-  std::map<std::string, std::string> renamed_;
+  std::map<std::string, std::string> inputs_;  ///< Their names in the task.
+  std::set<std::string> taken_;
   std::set<std::string> scalars_;
 };
 
@@ -294,7 +298,7 @@ bool is_foreign_problem(const std::string& file) {
   if (!file.ends_with(".json") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLongestProblem)
     return false;
   const Problem json = Problem::parse(read_file(file, kLongestProblem), nullptr, false);
-  return json.is_object() && json.contains("axes") && json.contains("reference");
+  return json.is_object() && json.contains("axes") && json.contains("inputs");
 }
 
 ForeignProblem read_foreign_problem(const std::string& file, const std::string& name) {

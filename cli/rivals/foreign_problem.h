@@ -14,7 +14,7 @@ struct ForeignProblem {
   std::string remarks;  ///< Lines for people: what they should look at.
 };
 
-/// Whether `evo import` takes the file for a problem: a .py file, or JSON with axes and a reference.
+/// Whether `evo import` takes the file for a problem: a .py file, or JSON with axes and inputs.
 bool is_foreign_problem(const std::string& file);
 
 /// Reads a Definition of flashinfer-bench (JSON), or a problem of KernelBench or robust-kbench (Python, whose inputs

@@ -125,6 +125,25 @@ TEST_CASE("a Definition of flashinfer-bench becomes a task without torch") {
   check_refused(bench.evo({"import", "sum.json"}), 2, {"is there already", "--name"});
 }
 
+TEST_CASE("a Definition's output in the place of an input has another name, and its bytes and booleans are tensors") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("add.json", R"json({
+  "name": "add_in_place", "axes": {"N": {"type": "const", "value": 16}},
+  "inputs": {"x": {"shape": ["N"], "dtype": "uint8"}, "keep": {"shape": ["N"], "dtype": "bool"}},
+  "outputs": {"x": {"shape": ["N"], "dtype": "uint8"}},
+  "reference": "import torch\n\ndef run(x, keep):\n    return {'x': torch.where(keep, x, x + 1)}"
+})json");
+  REQUIRE(bench.evo({"import", "add.json"}).code == 0);
+  CHECK(nlohmann::json::parse(bench.read("templates/add_in_place/task.json"))["outputs"][0]["name"] == "x_");
+  const auto verified = [&](const std::string& value) {
+    bench.write("add.py", "import torch\n\ndef forward(x, keep):\n    return " + value + "\n");
+    return bench.evo({"verify", "add.py", "--task", "add_in_place", "--device", "vgpu"}, with_torch()).code;
+  };
+  CHECK(verified("x + (~keep).to(torch.uint8)") == 0);
+  CHECK(verified("x + keep.to(torch.uint8)") == 1);
+}
+
 TEST_CASE("what is no problem, or one that evo cannot say, is refused in one line") {
   const Bench bench;
   std::string text = kDefinition;
@@ -133,8 +152,11 @@ TEST_CASE("what is no problem, or one that evo cannot say, is refused in one lin
   text = kDefinition;
   bench.write("axis.json", text.replace(text.find("[\"M\", \"N\"]"), 10, "[\"K\", \"N\"]"));
   check_refused(bench.evo({"import", "axis.json"}), 2, {"axis.json: it makes no task", "'K'"});
-  bench.write("list.json", R"({"axes": [], "reference": 1})");
+  bench.write("list.json", R"({"axes": [], "inputs": 1, "reference": 1})");
   check_refused(bench.evo({"import", "list.json"}), 2, {"list.json"});
+  text = kDefinition;
+  bench.write("open.json", text.replace(text.find("\"reference\""), 11, "\"text\""));
+  check_refused(bench.evo({"import", "open.json"}), 2, {"open.json: it has no reference"});
   bench.write("softmax.py", kSoftmax);
   check_refused(bench.evo({"import", "softmax.py"}, without_torch(bench)), 2,
                 {"torch is needed to read it", "no torch here", "EVO_PYTHON"});
