@@ -43,7 +43,7 @@ def dtype_named(name):
     import torch
 
     names = {
-        "boolean": "bool", "u8": "uint8", "s8": "int8", "u16": "uint16", "s16": "int16", "u32": "uint32",
+        "bool": "bool", "u8": "uint8", "s8": "int8", "u16": "uint16", "s16": "int16", "u32": "uint32",
         "s32": "int32", "u64": "uint64", "s64": "int64", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
         "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
     }

@@ -1,7 +1,9 @@
-"""Somebody else's solution as a rival, for `evo verify SOLUTION --task TASK`: python3 solution.py SOLUTION
+"""Somebody else's solution as a rival, for `evo verify SOLUTION --task TASK`: python3 solution.py SOLUTION [REFERENCE]
 
 SOLUTION is a file of KernelBench (class ModelNew), a .cu file with a pybind11 module that has `forward`, as robust-kbench
-takes it, or a Solution of flashinfer-bench (JSON). Needs torch; CUDA sources also need its compiler."""
+takes it, or a .py file with that function, or a Solution of flashinfer-bench (JSON). REFERENCE is the task's reference.py:
+that of a problem tells the Model's parameters, and how robust-kbench calls `forward`. Needs torch; CUDA sources also need its
+compiler."""
 
 import importlib.util
 import json
@@ -27,15 +29,41 @@ def extension(sources):
     return load(name="evo_solution", sources=sources, build_directory=tempfile.mkdtemp(prefix="evo-solution-"))
 
 
-def of_kernelbench(path, device):
+def problem_of(reference):
+    """The problem that evo import made the task of; None for another task."""
+    with open(reference) as file:
+        text = file.read()
+    return module_of(reference, "evo_reference") if "\ndef new_model(kind, tensors):\n" in text else None
+
+
+def with_model(problem, kind, **more):
+    """A call of a Model of this class, which gets the task's inputs that are its parameters."""
+
+    def call(*inputs):
+        tensors = dict(zip([*problem.INPUTS, *problem.PARAMETERS], inputs))
+        return problem.new_model(kind, tensors)(*(tensors[name] for name in problem.INPUTS), **more)
+
+    return call
+
+
+def of_python(path, device, problem):
     import torch
 
     module = module_of(path, "evo_solution")
     if not hasattr(module, "ModelNew"):
-        raise Refusal(f"{os.path.basename(path)} has no class ModelNew")
+        if hasattr(module, "forward"):
+            return of_forward(module.forward, problem)
+        raise Refusal(f"{os.path.basename(path)} has neither class ModelNew nor forward()")
+    if problem:
+        return with_model(problem, module.ModelNew)
     arguments = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
     model = module.ModelNew(*arguments)
     return model.to(device) if isinstance(model, torch.nn.Module) else model
+
+
+def of_forward(forward, problem):
+    """As robust-kbench calls it: by its Model, with what that passes on."""
+    return with_model(problem, problem.Model, fn=forward) if hasattr(problem, "forward_fn") else forward
 
 
 def of_flashinfer_bench(path):
@@ -65,24 +93,25 @@ def rivals_of(task):
 
     path = sys.argv[1]
     device = rival.DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+    problem = problem_of(sys.argv[2]) if len(sys.argv) > 2 else None
     destination = False
     if path.endswith(".py"):
-        call = of_kernelbench(path, device)
+        call = of_python(path, device, problem)
     elif path.endswith(".json"):
         call, destination = of_flashinfer_bench(path)
     else:
-        call = extension([os.path.abspath(path)]).forward
+        call = of_forward(extension([os.path.abspath(path)]).forward, problem)
 
-    def prepare(problem):
-        return [problem, *problem.inputs.values()]
+    def prepare(given):
+        return [given, *given.inputs.values()]
 
-    def run(problem, *inputs):
+    def run(given, *inputs):
         with torch.no_grad():
             if not destination:
                 outputs = call(*inputs)
                 return tuple(outputs) if isinstance(outputs, (list, tuple)) else outputs
             outputs = tuple(torch.empty(spec["dims"], dtype=rival.dtype_named(spec["dtype"]), device=device)
-                            for spec in problem.outputs)
+                            for spec in given.outputs)
             call(*inputs, *outputs)
             return outputs
 

@@ -71,7 +71,8 @@ void add_import(CLI::App& app, Invocation& invocation) {
       "import", "Make a task of a judge's problem, or read results of evo export --format into the database");
   command
       ->add_option("FILE", request->file,
-                   "A problem of KernelBench (.py) or a Definition of flashinfer-bench (docs/import.md); or what evo "
+                   "A problem of KernelBench or robust-kbench (.py) or a Definition of flashinfer-bench "
+                   "(docs/import.md); or what evo "
                    "export wrote: " +
                        readable_formats() + "; .gz is decompressed")
       ->required()

@@ -12,6 +12,7 @@
 
 #include "cli/check/launcher_check.h"
 #include "cli/commands/commands.h"
+#include "cli/rivals/foreign_kernel.h"
 #include "cli/rivals/solution_check.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
@@ -43,7 +44,7 @@ struct VerifyRequest {
   std::string database = kDefaultDatabase;
   std::string templates;
   std::string task;
-  std::vector<std::string> shapes, options;
+  std::vector<std::string> shapes, options, launches;
   bool kernels_only = false;
   bool json = false;
 };
@@ -285,6 +286,37 @@ std::string solution_document(const SolutionCheck& found, const SolutionRequest&
   return json_text(json);
 }
 
+std::string foreign_kernel_text(const Evaluation& found, const SolutionRequest& request, const Terminal& terminal) {
+  const std::string origin =
+      fmt::format("{}: {} on {}, as a candidate\n", request.solution, request.task.name, request.device.id);
+  if (found.verdict != Verdict::valid)
+    return origin + fmt::format("{}: {}: {}\n", styled(terminal, Style::bad, "wrong"), name_of(found.verdict),
+                                one_line(found.reason));
+  std::string text = origin + fmt::format("{}, worst relative error {}\n", styled(terminal, Style::good, "right"),
+                                          error_figure(found.worst_relative_l2));
+  for (const Timing& timing : found.timings)
+    text += fmt::format("  {} {}: {} us {}\n", timing.shape, timing.cold ? "cold" : "warm",
+                        microseconds(timing.median_us), timing_word(timing.modelled));
+  return text;
+}
+
+std::string foreign_kernel_document(const Evaluation& found, const SolutionRequest& request) {
+  Json json = json_document("verify");
+  json["origin"] = request.solution;
+  json["task"] = request.task.name;
+  json["right"] = found.verdict == Verdict::valid;
+  json["found"] = evaluation_json(found);
+  return json_text(json);
+}
+
+int verify_foreign_kernel(const VerifyRequest& request, const SolutionRequest& solution) {
+  const Evaluation found = evaluate_foreign_kernel({solution.solution, request.launches}, solution.tree, solution.task,
+                                                   solution.target, solution.device);
+  fmt::print("{}", request.json ? foreign_kernel_document(found, solution)
+                                : foreign_kernel_text(found, solution, terminal_of(stdout)));
+  return found.verdict == Verdict::valid ? kDone : kNothingValid;
+}
+
 int verify_solution(const VerifyRequest& request) {
   SolutionRequest solution;
   solution.solution = request.subject;
@@ -296,6 +328,7 @@ int verify_solution(const VerifyRequest& request) {
   solution.device = find_device(request.device.empty() ? "auto" : request.device);
   solution.target = make_target(solution.task, solution.device.kind, parse_shapes(solution.task, request.shapes),
                                 parse_options(solution.task, request.options));
+  if (!request.launches.empty()) return verify_foreign_kernel(request, solution);
   const SolutionCheck found = check_solution(solution);
   fmt::print("{}",
              request.json ? solution_document(found, solution) : solution_text(found, solution, terminal_of(stdout)));
@@ -304,8 +337,8 @@ int verify_solution(const VerifyRequest& request) {
 
 int verify(const VerifyRequest& request) {
   if (!request.task.empty()) return verify_solution(request);
-  if (!request.shapes.empty() || !request.options.empty())
-    throw usage_error("--shapes and --option go with --task: a candidate and an exported file say theirs");
+  if (!request.shapes.empty() || !request.options.empty() || !request.launches.empty())
+    throw usage_error("--shapes, --option and --launch go with --task: a candidate and an exported file say theirs");
   std::vector<Claim> claims;
   std::optional<SourceTree> templates;
   if (is_candidate_id(request.subject)) {
@@ -386,6 +419,12 @@ void add_verify(CLI::App& app, Invocation& invocation) {
   command->add_option("--option", request->options, "With --task: an option of the task; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
+  command
+      ->add_option("--launch", request->launches,
+                   "With --task: the file's kernels alone are judged, as candidates are, launched as C++ writes it: "
+                   "'rows<<<B, 256>>>(x, y, N)'; may be repeated (docs/import.md)")
+      ->allow_extra_args(false)
+      ->type_name("LAUNCH");
   command->add_flag("--kernels-only", request->kernels_only,
                     "Do not build and run the C++ launcher of an exported file");
   add_database_option(*command, request->database);

@@ -79,7 +79,7 @@ void finish(ForeignProblem& problem, const Problem& task, const std::string& ref
   problem.files.emplace(problem.task + "/task.json", laid_out(task) + "\n");
   problem.files.emplace(problem.task + "/reference.py", reference);
   for (const Problem& input : task["inputs"]) {
-    if (is_float(input["dtype"].get<std::string>())) continue;
+    if (is_float(input["dtype"].get<std::string>()) || input.contains("draw")) continue;
     problem.remarks +=
         fmt::format("input {} holds whole numbers: say in task.json how they are drawn (docs/templates.md)\n",
                     input["name"].get<std::string>());
@@ -93,7 +93,7 @@ std::string dtype_of_definition(const std::string& dtype, const std::string& whe
   static const std::map<std::string, std::string> kNames = {
       {"float32", "f32"},      {"float16", "f16"}, {"bfloat16", "bf16"}, {"float8_e4m3fn", "e4m3"},
       {"float8_e5m2", "e5m2"}, {"int64", "s64"},   {"int32", "s32"},     {"int16", "s16"},
-      {"int8", "s8"},          {"bool", "boolean"}};
+      {"int8", "s8"},          {"uint8", "u8"},    {"bool", "bool"}};
   const auto found = kNames.find(dtype);
   if (found == kNames.end())
     refuse(file, fmt::format("{} has dtype {}, which a torch reference does not give", where, dtype));
@@ -134,16 +134,17 @@ class DefinitionReader {
   void read_axes() {
     for (const auto& [name, axis] : member(definition_, "axes", "it", file_).items()) {
       parameters_.push_back(name);
+      taken_.insert(name);
       if (axis.value("type", "") == "const")
         constant_[name] = member(axis, "value", "axis " + name, file_).get<std::int64_t>();
     }
     if (parameters_.empty()) refuse(file_, "it has no axes");
   }
 
-  /// A tensor that is called as an axis is has another name in the task: `A` for a_.
-  std::string task_name(const std::string& name) {
-    const bool taken = std::ranges::find(parameters_, name) != parameters_.end();
-    return renamed_[name] = taken ? name + "_" : name;
+  /// A name for the task: not that of an axis, nor, for an output that stands in the place of an input, that input's.
+  std::string free_name(std::string name) {
+    while (!taken_.insert(name).second) name += "_";
+    return name;
   }
 
   Problem tensors(const char* which) {
@@ -160,7 +161,9 @@ class DefinitionReader {
         for (const Problem& axis : shape) dims.push_back(axis.get<std::string>());
       }
       const std::string dtype = member(tensor, "dtype", where, file_).get<std::string>();
-      list.push_back({{"name", task_name(name)}, {"dtype", dtype_of_definition(dtype, where, file_)}, {"dims", dims}});
+      const std::string here = free_name(name);
+      if (std::string_view(which) == "inputs") inputs_[name] = here;
+      list.push_back({{"name", here}, {"dtype", dtype_of_definition(dtype, where, file_)}, {"dims", dims}});
     }
     return list;
   }
@@ -183,7 +186,7 @@ class DefinitionReader {
   std::string reference(const std::string& own) const {
     std::string arguments, call;
     for (const auto& [name, tensor] : definition_["inputs"].items()) {
-      const std::string& here = renamed_.at(name);
+      const std::string& here = inputs_.at(name);
       arguments += here + ", ";
       call += fmt::format("{}{}", call.empty() ? "" : ", ", scalars_.contains(name) ? here + ".item()" : here);
     }
@@ -200,11 +203,12 @@ class DefinitionReader {
   const std::string& file_;
   std::vector<std::string> parameters_;
   std::map<std::string, std::int64_t> constant_;
-  std::map<std::string, std::string> renamed_;
+  std::map<std::string, std::string> inputs_;  ///< Their names in the task.
+  std::set<std::string> taken_;
   std::set<std::string> scalars_;
 };
 
-// ---- Problems of KernelBench
+// ---- Problems of KernelBench and robust-kbench
 
 Problem describe(const std::string& file) {
   const char* named = std::getenv("EVO_PYTHON");
@@ -238,35 +242,25 @@ Problem tensors_of(const Problem& described, const char* which) {
       dims.push_back(found == parameters.end() ? std::to_string(size.get<std::int64_t>()) : found->second);
     }
     list.push_back({{"name", tensor["name"]}, {"dtype", tensor["dtype"]}, {"dims", dims}});
+    if (tensor.contains("draw")) list.back()["draw"] = tensor["draw"];
   }
   return list;
 }
 
-std::string kernel_bench_reference(const Problem& described, const std::string& stem, const std::string& text) {
-  std::string arguments, call;
-  for (const Problem& input : described["inputs"]) {
-    arguments += input["name"].get<std::string>() + ", ";
-    call += fmt::format("{}{}", call.empty() ? "" : ", ", input["name"].get<std::string>());
-  }
-  return fmt::format(
-      "# The problem {} of KernelBench; evo calls reference(), below.\n{}\n\n"
-      "_model = None\n\n\n"
-      "def reference({}**_):\n"
-      "    global _model\n"
-      "    if _model is None:\n"
-      "        _model = Model(*(get_init_inputs() if \"get_init_inputs\" in globals() else []))\n"
-      "    # In double precision: what a kernel of the problem's precision errs by is then its own error.\n"
-      "    return _model(*(one.double() if one.is_floating_point() else one for one in ({},)))\n",
-      stem, text, arguments, call);
+/// All problems of robust-kbench are called func_forward.py: their folders have names.
+std::string name_of_problem(const std::string& file) {
+  const std::string stem = fs::path(file).stem().string();
+  return stem == "func_forward" ? fs::absolute(file).parent_path().filename().string() : stem;
 }
 
-ForeignProblem read_kernel_bench(const std::string& file, const std::string& name) {
+ForeignProblem read_python_problem(const std::string& file, const std::string& name) {
   const Problem described = describe(file);
-  const std::string stem = fs::path(file).stem().string();
+  const std::string judge = described["kind"].get<std::string>();
+  const std::string own = name_of_problem(file);
   ForeignProblem problem;
-  problem.task = task_name_of(name.empty() ? stem : name);
-  problem.kind = "a problem of KernelBench";
-  Problem task = {{"summary", fmt::format("{} of KernelBench", stem)}, {"shape_parameters", Problem::array()}};
+  problem.task = task_name_of(name.empty() ? own : name);
+  problem.kind = "a problem of " + judge;
+  Problem task = {{"summary", fmt::format("{} of {}", own, judge)}, {"shape_parameters", Problem::array()}};
   Problem theirs;
   for (const auto& [parameter, size] : described["parameters"].items()) {
     task["shape_parameters"].push_back(parameter);
@@ -289,7 +283,10 @@ ForeignProblem read_kernel_bench(const std::string& file, const std::string& nam
   task["reference"] = {{"torch", true}};
   if (!flexible)
     problem.remarks += "its outputs do not follow the sizes of its inputs: the task has the problem's own size alone\n";
-  finish(problem, task, kernel_bench_reference(described, stem, read_file(file, kLongestProblem)), file);
+  finish(problem, task,
+         fmt::format("# The problem {} of {}; evo calls reference(), below.\n{}{}", own, judge,
+                     read_file(file, kLongestProblem), described["reference"].get<std::string>()),
+         file);
   return problem;
 }
 
@@ -301,12 +298,12 @@ bool is_foreign_problem(const std::string& file) {
   if (!file.ends_with(".json") || !fs::is_regular_file(file, error) || fs::file_size(file, error) > kLongestProblem)
     return false;
   const Problem json = Problem::parse(read_file(file, kLongestProblem), nullptr, false);
-  return json.is_object() && json.contains("axes") && json.contains("reference");
+  return json.is_object() && json.contains("axes") && json.contains("inputs");
 }
 
 ForeignProblem read_foreign_problem(const std::string& file, const std::string& name) {
   const std::string text = read_file(file, kLongestProblem);
-  if (file.ends_with(".py")) return read_kernel_bench(file, name);
+  if (file.ends_with(".py")) return read_python_problem(file, name);
   require_shallow_json(text, file);
   const Problem definition = Problem::parse(text, nullptr, false);
   try {

@@ -9,17 +9,17 @@ namespace evo::cli {
 /// A problem of others as a task of evo.
 struct ForeignProblem {
   std::string task;     ///< Its name.
-  std::string kind;     ///< "a Definition of flashinfer-bench", "a problem of KernelBench"
+  std::string kind;     ///< "a Definition of flashinfer-bench", "a problem of robust-kbench"
   SourceTree files;     ///< TASK/task.json and TASK/reference.py
   std::string remarks;  ///< Lines for people: what they should look at.
 };
 
-/// Whether `evo import` takes the file for a problem: a .py file, or JSON with axes and a reference.
+/// Whether `evo import` takes the file for a problem: a .py file, or JSON with axes and inputs.
 bool is_foreign_problem(const std::string& file);
 
-/// Reads a Definition of flashinfer-bench (JSON), or a problem of KernelBench (Python, whose inputs torch describes).
-/// `name`: the task's; empty: from the problem. Throws usage_error for what is neither, and for what evo cannot say;
-/// machine_error where torch is needed and missing.
+/// Reads a Definition of flashinfer-bench (JSON), or a problem of KernelBench or robust-kbench (Python, whose inputs
+/// torch describes). `name`: the task's; empty: from the problem. Throws usage_error for what is neither, and for what
+/// evo cannot say; machine_error where torch is needed and missing.
 ForeignProblem read_foreign_problem(const std::string& file, const std::string& name);
 
 }  // namespace evo::cli

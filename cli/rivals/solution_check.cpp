@@ -11,6 +11,7 @@
 #include "cli/rivals/case_files.h"
 #include "cli/rivals/rival_commands.h"
 #include "cli/rivals/rival_process.h"
+#include "cli/text/files.h"
 #include "cli/text/shell_words.h"
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
@@ -19,13 +20,22 @@
 namespace evo::cli {
 namespace {
 
-std::string solution_command(const std::string& solution, const CaseFolder& folder) {
+/// The task's reference.py, where it has one, as a file in the folder.
+std::string reference_argument(const SolutionRequest& request, const CaseFolder& folder) {
+  const auto found = request.tree.find(request.task.name + "/reference.py");
+  if (found == request.tree.end()) return {};
+  write_file(folder / "reference.py", found->second);
+  return " " + shell_word((folder / "reference.py").string());
+}
+
+std::string solution_command(const SolutionRequest& request, const CaseFolder& folder) {
   const char* named = std::getenv("EVO_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
   // What it builds goes with the folder.
-  return fmt::format("TMPDIR={} exec {} {} {}", shell_word((folder / "").string()), shell_word(python),
+  return fmt::format("TMPDIR={} exec {} {} {}{}", shell_word((folder / "").string()), shell_word(python),
                      shell_word((rivals_folder() / "solution.py").string()),
-                     shell_word(std::filesystem::absolute(solution).string()));
+                     shell_word(std::filesystem::absolute(request.solution).string()),
+                     reference_argument(request, folder));
 }
 
 class SolutionRun {
@@ -33,9 +43,8 @@ class SolutionRun {
   explicit SolutionRun(const SolutionRequest& request)
       : request_(request),
         answers_(options_of(request)),
-        process_(
-            {{"solution", solution_command(request.solution, folder_)}, request.deadline_s, {}, folder_ / "errors"},
-            task_message(request.task, request.target.options, shapes_of(answers_.cases()), request.device)) {}
+        process_({{"solution", solution_command(request, folder_)}, request.deadline_s, {}, folder_ / "errors"},
+                 task_message(request.task, request.target.options, shapes_of(answers_.cases()), request.device)) {}
 
   SolutionCheck run() {
     process_.begin();

@@ -57,6 +57,51 @@ def get_init_inputs():
     return []
 )python";
 
+const char* const kNormedLinear = R"python(import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.linear = nn.Linear(inputs, outputs)
+        self.gain = nn.Parameter(torch.ones(outputs))
+
+    def forward(self, x):
+        return self.gain * torch.tanh(self.linear(x))
+
+def get_inputs():
+    return [torch.rand(128, 24)]
+
+def get_init_inputs():
+    return [24, 40]
+)python";
+
+/// A problem of robust-kbench: forward() gets what its Model passes on, a number among it.
+const char* const kRobust = R"python(import torch
+import torch.nn as nn
+
+def forward_fn(x, weight, eps):
+    """Scales rows to a mean square of 1.
+
+    Args:
+        x: input"""
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight
+
+class Model(nn.Module):
+    def __init__(self, features, eps=1e-2):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(features))
+        self.eps = eps
+
+    def forward(self, x, fn=forward_fn):
+        return fn(x, self.weight, self.eps)
+
+def get_inputs(rows=8, features=8):
+    return [torch.randn(rows, features)]
+
+input_names = ["x"]
+)python";
+
 std::string solution(const std::string& body) {
   return "import torch\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return " + body + "\n";
 }
@@ -80,6 +125,25 @@ TEST_CASE("a Definition of flashinfer-bench becomes a task without torch") {
   check_refused(bench.evo({"import", "sum.json"}), 2, {"is there already", "--name"});
 }
 
+TEST_CASE("a Definition's output in the place of an input has another name, and its bytes and booleans are tensors") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("add.json", R"json({
+  "name": "add_in_place", "axes": {"N": {"type": "const", "value": 16}},
+  "inputs": {"x": {"shape": ["N"], "dtype": "uint8"}, "keep": {"shape": ["N"], "dtype": "bool"}},
+  "outputs": {"x": {"shape": ["N"], "dtype": "uint8"}},
+  "reference": "import torch\n\ndef run(x, keep):\n    return {'x': torch.where(keep, x, x + 1)}"
+})json");
+  REQUIRE(bench.evo({"import", "add.json"}).code == 0);
+  CHECK(nlohmann::json::parse(bench.read("templates/add_in_place/task.json"))["outputs"][0]["name"] == "x_");
+  const auto verified = [&](const std::string& value) {
+    bench.write("add.py", "import torch\n\ndef forward(x, keep):\n    return " + value + "\n");
+    return bench.evo({"verify", "add.py", "--task", "add_in_place", "--device", "vgpu"}, with_torch()).code;
+  };
+  CHECK(verified("x + (~keep).to(torch.uint8)") == 0);
+  CHECK(verified("x + keep.to(torch.uint8)") == 1);
+}
+
 TEST_CASE("what is no problem, or one that evo cannot say, is refused in one line") {
   const Bench bench;
   std::string text = kDefinition;
@@ -88,8 +152,11 @@ TEST_CASE("what is no problem, or one that evo cannot say, is refused in one lin
   text = kDefinition;
   bench.write("axis.json", text.replace(text.find("[\"M\", \"N\"]"), 10, "[\"K\", \"N\"]"));
   check_refused(bench.evo({"import", "axis.json"}), 2, {"axis.json: it makes no task", "'K'"});
-  bench.write("list.json", R"({"axes": [], "reference": 1})");
+  bench.write("list.json", R"({"axes": [], "inputs": 1, "reference": 1})");
   check_refused(bench.evo({"import", "list.json"}), 2, {"list.json"});
+  text = kDefinition;
+  bench.write("open.json", text.replace(text.find("\"reference\""), 11, "\"text\""));
+  check_refused(bench.evo({"import", "open.json"}), 2, {"open.json: it has no reference"});
   bench.write("softmax.py", kSoftmax);
   check_refused(bench.evo({"import", "softmax.py"}, without_torch(bench)), 2,
                 {"torch is needed to read it", "no torch here", "EVO_PYTHON"});
@@ -143,6 +210,73 @@ TEST_CASE("a problem of KernelBench becomes a task, and its solutions are judged
   CHECK(holds(verified("x[:3]", 1)["wrong"][0]["why"], "instead of"));
 }
 
+TEST_CASE("parameters of a Model are inputs of the task, and a solution's Model gets them", "[long]") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("9_Linear.py", kNormedLinear);
+  REQUIRE(bench.evo({"import", "9_Linear.py", "--name", "linear"}, with_torch()).code == 0);
+  const auto task = nlohmann::json::parse(bench.read("templates/linear/task.json"));
+  std::vector<std::string> names;
+  for (const auto& input : task["inputs"]) names.push_back(input["name"]);
+  CHECK(names == std::vector<std::string>{"x", "gain", "linear_weight", "linear_bias"});
+  CHECK(task["inputs"][2]["dims"] == nlohmann::json{"40", "B"});
+  CHECK(holds(task["inputs"][2]["draw"].get<std::string>(), "normal(0, 0.204"));
+  // The rows may be any number, the columns are those of the weights.
+  CHECK(task["shapes"]["small"] == nlohmann::json{{"A", 16}, {"B", 24}});
+
+  const auto verified = [&](const std::string& layers, const std::string& forward, int code) {
+    bench.write("solution.py",
+                "import torch\nimport torch.nn as nn\n\nclass ModelNew(nn.Module):\n"
+                "    def __init__(self, inputs, outputs):\n        super().__init__()\n" +
+                    layers + "    def forward(self, x):\n        return " + forward + "\n");
+    const Outcome outcome =
+        bench.evo({"verify", "solution.py", "--task", "linear", "--device", "vgpu", "--json"}, with_torch());
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.code == code);
+    return nlohmann::json::parse(outcome.out);
+  };
+  const std::string gain = "        self.gain = nn.Parameter(torch.ones(outputs))\n";
+  const std::string linear = "        self.linear = nn.Linear(inputs, outputs)\n";
+  const std::string apart =  // Other names in the same order.
+      "        self.g = nn.Parameter(torch.ones(outputs))\n"
+      "        self.w = nn.Parameter(torch.randn(outputs, inputs))\n        self.b = "
+      "nn.Parameter(torch.randn(outputs))\n";
+  CHECK(verified(linear + gain, "self.gain * torch.tanh(self.linear(x))", 0)["right"] == true);
+  CHECK(verified(apart, "self.g * torch.tanh(x @ self.w.T + self.b)", 0)["right"] == true);
+  const auto without_bias = verified(apart, "self.g * torch.tanh(x @ self.w.T)", 1);
+  CHECK(holds(without_bias["wrong"][0]["why"], "relative L2 error"));
+  // A gain of ones is what the judge's own Model has.
+  CHECK(verified(apart, "torch.tanh(x @ self.w.T + self.b)", 1)["wrong"].size() > 0);
+  const auto others = verified(gain, "self.gain * x[:, :1]", 1);
+  CHECK(holds(others["wrong"][0]["why"], "ModelNew has the parameters ['gain'], and not those of Model"));
+}
+
+TEST_CASE("a problem of robust-kbench becomes a task, and its forward() is called as its Model does", "[long]") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("rmsnorm/func_forward.py", kRobust);
+  check_refused(bench.evo({"import", "rmsnorm/func_forward.py"}, with_torch()), 2,
+                {"no config_forward.json beside it"});
+  bench.write("rmsnorm/config_forward.json",
+              R"({"single_input_configs": [{"rows": 100}], "single_init_configs": [{"eps": 0.5}],
+                  "single_shared_configs": [{"features": 64}]})");
+  const Outcome imported = bench.evo({"import", "rmsnorm/func_forward.py"}, with_torch());
+  INFO(imported.out << imported.err);
+  REQUIRE(imported.code == 0);
+  CHECK(holds(imported.out, "templates/rmsnorm: the task rmsnorm, a problem of robust-kbench"));
+  const auto task = nlohmann::json::parse(bench.read("templates/rmsnorm/task.json"));
+  CHECK(task["shapes"]["theirs"] == nlohmann::json{{"A", 100}, {"B", 64}});
+  CHECK(task["shapes"]["small"] == nlohmann::json{{"A", 16}, {"B", 64}});
+  const auto verified = [&](const std::string& body) {
+    bench.write("forward.py", "import torch\n\ndef forward(x, weight, eps):\n    return " + body + "\n");
+    return bench.evo({"verify", "forward.py", "--task", "rmsnorm", "--device", "vgpu"}, with_torch());
+  };
+  CHECK(verified("x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * weight").code == 0);
+  const Outcome wrong = verified("x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight");
+  CHECK(wrong.code == 1);
+  CHECK(holds(wrong.out, "relative L2 error"));
+}
+
 TEST_CASE("a solution is judged by a task of evo's own, too") {
   if (!has_torch()) SKIP("no torch for " << kPython);
   const Bench bench;
@@ -154,7 +288,7 @@ TEST_CASE("a solution is judged by a task of evo's own, too") {
   CHECK(wrong.code == 1);
   CHECK(holds(wrong.out, "wrong in "));
   check_refused(bench.evo({"verify", "none.cu", "--task", "toy"}), 2, {"'none.cu' is no file"});
-  check_refused(bench.evo({"verify", "1", "--shapes", "tiny"}), 2, {"--shapes and --option go with --task"});
+  check_refused(bench.evo({"verify", "1", "--shapes", "tiny"}), 2, {"--shapes, --option and --launch go with --task"});
 }
 
 TEST_CASE("kernels of a task whose reference is torch are searched, stored and verified, and not exported", "[long]") {
