@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <vector>
 
@@ -183,7 +184,18 @@ class DefinitionReader {
                     {"vgpu", {{"timed", {names.front()}}, {"validated", few}}}};
   }
 
+  /// The function that it calls: run, or the last one of a reference that has none of this name.
+  std::string function_of(const std::string& code) const {
+    static const std::regex kFunction(R"((^|\n)def (\w+)\s*\()");
+    std::string last;
+    for (std::sregex_iterator at(code.begin(), code.end(), kFunction); at != std::sregex_iterator(); ++at)
+      if (last != "run") last = (*at)[2];
+    if (last.empty()) refuse(file_, "its reference has no function run");
+    return last;
+  }
+
   std::string reference(const std::string& own) const {
+    const auto code = member(definition_, "reference", "it", file_).get<std::string>();
     std::string arguments, call;
     for (const auto& [name, tensor] : definition_["inputs"].items()) {
       const std::string& here = inputs_.at(name);
@@ -194,9 +206,9 @@ class DefinitionReader {
     for (const auto& [name, tensor] : definition_["outputs"].items()) outputs += fmt::format("\"{}\", ", name);
     return fmt::format(
         "\"\"\"The reference of the Definition {} of flashinfer-bench.\"\"\"\n\n{}\n\n\n"
-        "def reference({}**_):\n    outputs = run({})\n"
+        "def reference({}**_):\n    outputs = {}({})\n"
         "    return tuple(outputs[name] for name in ({})) if isinstance(outputs, dict) else outputs\n",
-        own, member(definition_, "reference", "it", file_).get<std::string>(), arguments, call, outputs);
+        own, code, arguments, function_of(code), call, outputs);
   }
 
   const Problem& definition_;

@@ -132,7 +132,7 @@ TEST_CASE("a Definition's output in the place of an input has another name, and 
   "name": "add_in_place", "axes": {"N": {"type": "const", "value": 16}},
   "inputs": {"x": {"shape": ["N"], "dtype": "uint8"}, "keep": {"shape": ["N"], "dtype": "bool"}},
   "outputs": {"x": {"shape": ["N"], "dtype": "uint8"}},
-  "reference": "import torch\n\ndef run(x, keep):\n    return {'x': torch.where(keep, x, x + 1)}"
+  "reference": "import torch\n\ndef helper():\n    pass\n\ndef _add_reference(x, keep):\n    return {'x': torch.where(keep, x, x + 1)}"
 })json");
   REQUIRE(bench.evo({"import", "add.json"}).code == 0);
   CHECK(nlohmann::json::parse(bench.read("templates/add_in_place/task.json"))["outputs"][0]["name"] == "x_");
@@ -157,6 +157,9 @@ TEST_CASE("what is no problem, or one that evo cannot say, is refused in one lin
   text = kDefinition;
   bench.write("open.json", text.replace(text.find("\"reference\""), 11, "\"text\""));
   check_refused(bench.evo({"import", "open.json"}), 2, {"open.json: it has no reference"});
+  text = kDefinition;
+  bench.write("empty.json", text.replace(text.find("def run"), 7, "lambda "));
+  check_refused(bench.evo({"import", "empty.json"}), 2, {"empty.json: its reference has no function run"});
   bench.write("softmax.py", kSoftmax);
   check_refused(bench.evo({"import", "softmax.py"}, without_torch(bench)), 2,
                 {"torch is needed to read it", "no torch here", "EVO_PYTHON"});
