@@ -15,8 +15,6 @@ namespace {
 constexpr std::size_t kEnough = 16;
 /// Observations that a forest learns from at most, the latest ones, so that its cost does not grow with the run.
 constexpr std::size_t kMemory = 512;
-/// The ratio that a failure counts as, in medians.
-constexpr double kFailure = 2;
 /// Spreads between the trees that are subtracted from the predicted ratio.
 constexpr double kCredit = 0.5;
 
@@ -32,12 +30,10 @@ std::vector<float> PredictionError::row_of(const Genome& genome, std::span<const
   return row;
 }
 
-void PredictionError::observe(const Genome& genome, const PredictedLatency& predicted,
-                              std::optional<double> measured_us) {
+void PredictionError::observe(const Genome& genome, const PredictedLatency& predicted, double measured_us) {
   const std::vector<float> row = row_of(genome, predicted.traits);
   rows_.insert(rows_.end(), row.begin(), row.end());
-  ratios_.push_back(measured_us ? std::optional(*measured_us / *predicted.latency) : std::nullopt);
-  if (measured_us) ++measured_;
+  ratios_.push_back(measured_us / *predicted.latency);
   if (ratios_.size() > kMemory) {
     rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(encoding_.columns()));
     ratios_.pop_front();
@@ -47,16 +43,11 @@ void PredictionError::observe(const Genome& genome, const PredictedLatency& pred
 }
 
 void PredictionError::learn() {
-  std::vector<double> known;
-  for (const auto& ratio : ratios_) {
-    if (ratio) known.push_back(*ratio);
-  }
-  if (!known.empty()) median_ = upper_median(std::move(known));
+  median_ = upper_median(std::vector<double>(ratios_.begin(), ratios_.end()));
   if (ratios_.size() >= kEnough) {
     const std::vector<float> rows(rows_.begin(), rows_.end());
     std::vector<float> targets;
-    for (const auto& ratio : ratios_)
-      targets.push_back(static_cast<float>(std::log(ratio.value_or(kFailure * median_))));
+    for (const double ratio : ratios_) targets.push_back(static_cast<float>(std::log(ratio)));
     Rng rng(observed_);
     forest_.fit(rows, targets, rng);
   }

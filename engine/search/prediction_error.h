@@ -21,16 +21,14 @@ class PredictionError {
   explicit PredictionError(const Space& space, std::size_t traits = 0);
 
   /// Whether any genome was measured.
-  bool knows_any() const { return measured_ > 0; }
-  /// `predicted` has a finite latency. `measured_us`: empty where the genome failed although a latency was predicted,
-  /// for example by a wrong answer.
-  void observe(const Genome& genome, const PredictedLatency& predicted, std::optional<double> measured_us);
+  bool knows_any() const { return observed_ > 0; }
+  /// `predicted` has a finite latency.
+  void observe(const Genome& genome, const PredictedLatency& predicted, double measured_us);
   /// The latency to expect when the genome is measured. Empty or infinite where the prediction is.
   std::optional<double> expected_us(const Genome& genome, const PredictedLatency& predicted);
   /// The ratio measured/predicted to expect of a genome. Until there are enough measurements this is their median. Then
   /// a forest predicts it from the genes and the predictor's traits; half of the spread between its trees is
-  /// subtracted, which favours genomes that it knows little about. A failure counts as twice the median. 1 without any
-  /// measurement.
+  /// subtracted, which favours genomes that it knows little about. 1 without any measurement.
   double ratio(const Genome& genome, std::span<const float> traits = {});
 
  private:
@@ -41,9 +39,8 @@ class PredictionError {
   const std::size_t traits_;
   const Encoding encoding_;
   Forest forest_;
-  std::deque<float> rows_;                    // of the latest observations, encoding_.columns() numbers each
-  std::deque<std::optional<double>> ratios_;  // measured/predicted; empty: failed
-  std::size_t measured_ = 0;
+  std::deque<float> rows_;     // of the latest observations, encoding_.columns() numbers each
+  std::deque<double> ratios_;  // measured/predicted
   double median_ = 1;
   std::uint64_t observed_ = 0;
   bool learnt_ = true;  // whether the forest is fitted to all observations

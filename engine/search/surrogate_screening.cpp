@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <unordered_map>
 #include <utility>
 
 #include "engine/base/median.h"
 #include "engine/base/noticeable.h"
+#include "engine/search/chance_valid.h"
 #include "engine/search/prediction_error.h"
 #include "engine/search/presearch.h"
 
@@ -20,17 +23,34 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// A genome that is expected to be slower than the best by less than this part may be faster: the errors of the cost
 /// model differ by as much between neighbours.
 constexpr double kMargin = 0.03;
+/// A genome with a smaller chance to be valid is told to the strategy as a failure.
+constexpr double kLikely = 0.5;
+/// Standard deviation of log(measured/expected) that is assumed where chances are weighed against latencies.
+constexpr double kDoubt = 0.1;
 /// Best genomes of a pre-search among which those that the strategy has not proposed are chosen.
 constexpr std::size_t kPresearchedAmong = 32;
 
-/// Predicts expected latencies: a predictor corrected by its errors so far.
+/// By how much log(latency) is expected to fall below that of `best_us`, in units of kDoubt; 0 where it never does. The
+/// less is expected, the more it gains, whatever the best is.
+double expected_gain(double best_us, double expected_us) {
+  if (std::isinf(expected_us)) return 0;
+  const double z = std::log(best_us / expected_us) / kDoubt;
+  const double gain = z * std::erfc(-z / std::numbers::sqrt2) / 2 +
+                      std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return std::max(gain, std::numeric_limits<double>::min());
+}
+
+/// Predicts expected latencies: a predictor corrected by its errors so far. Genomes that are likely to fail are slower.
 class Corrected : public LatencyPredictor {
  public:
-  Corrected(LatencyPredictor& predictor, PredictionError& error) : predictor_(predictor), error_(error) {}
+  Corrected(LatencyPredictor& predictor, PredictionError& error, ChanceValid& chance)
+      : predictor_(predictor), error_(error), chance_(chance) {}
   std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
     std::vector<PredictedLatency> predicted = predictor_.predict(genomes);
-    for (std::size_t i = 0; i < predicted.size(); ++i)
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
       predicted[i].latency = error_.expected_us(genomes[i], predicted[i]);
+      if (predicted[i].latency) *predicted[i].latency /= std::sqrt(chance_.of(genomes[i]));
+    }
     return predicted;
   }
   std::size_t traits() const override { return predictor_.traits(); }
@@ -38,6 +58,7 @@ class Corrected : public LatencyPredictor {
  private:
   LatencyPredictor& predictor_;
   PredictionError& error_;
+  ChanceValid& chance_;
 };
 
 /// Two counts of tickets: ours of the proposals that are measured, and the strategy's of all that it made.
@@ -49,12 +70,14 @@ class ScreenedStrategy : public Strategy {
         space_(space),
         predictor_(predictor),
         error_(space, predictor.traits()),
+        chance_(space),
         together_(std::max<std::size_t>(1, options.together)),
         among_(together_ * std::max<std::size_t>(1, options.among)),
         presearching_(std::move(options.presearching)) {}
 
   std::optional<Proposal> ask() override {
     if (chosen_.empty() && stuck()) choose_presearched();
+    if (chosen_.empty() && chance_.all_failed()) choose_unscreened();
     if (chosen_.empty()) choose();
     if (chosen_.empty()) return std::nullopt;
     Entry entry = std::move(chosen_.front());
@@ -67,7 +90,7 @@ class ScreenedStrategy : public Strategy {
     if (!entry) {
       std::optional<Proposal> fresh = strategy_->offer(genome, op, {});
       if (!fresh) return std::nullopt;
-      entry = Entry{std::move(*fresh), {}, {}};
+      entry = Entry{std::move(*fresh), {}};
     }
     Proposal proposal = asked(std::move(*entry));
     proposal.op = std::move(op);
@@ -81,7 +104,9 @@ class ScreenedStrategy : public Strategy {
     const auto& [ticket, settled, genome, predicted] = found.mapped();
     ++answers_since_better_;
     if (answer.latency_us) note_measured(*answer.latency_us);
-    if (predicted.latency && std::isfinite(*predicted.latency)) error_.observe(genome, predicted, answer.latency_us);
+    chance_.observe(genome, answer);
+    if (answer.latency_us && predicted.latency && std::isfinite(*predicted.latency))
+      error_.observe(genome, predicted, *answer.latency_us);
     if (!settled) strategy_->tell(answer.to(ticket));
     if (!predicted.program.empty()) answer_duplicates(programs_.at(predicted.program), answer);
     settle_screened();
@@ -91,7 +116,8 @@ class ScreenedStrategy : public Strategy {
   struct Entry {
     Proposal proposal;
     PredictedLatency predicted;
-    std::optional<double> expected_us;
+    std::optional<double> expected_us = {};
+    double chance = 1;     // to be valid
     bool settled = false;  // the strategy has its answer
   };
   struct InFlight {
@@ -143,30 +169,54 @@ class ScreenedStrategy : public Strategy {
   /// Chooses among the best of a pre-search that the strategy has not proposed.
   void choose_presearched() {
     answers_since_better_ = 0;
-    Corrected expected(predictor_, error_);
+    Corrected expected(predictor_, error_, chance_);
     const Presearch presearch{.genomes = presearching_.genomes, .climbs = 1, .kept = kPresearchedAmong};
     std::vector<Entry> batch;
     for (const Seed& seed :
          run_presearch(space_, presearching_.by, presearching_.seed + next_ticket_, expected, presearch)) {
       if (batch.size() == together_) break;
       std::optional<Proposal> proposal = strategy_->offer(seed.genome, "rehearsed", {});
-      if (proposal) batch.push_back({std::move(*proposal), {}, {}});
+      if (proposal) batch.push_back({std::move(*proposal), {}});
     }
     if (predict(batch)) choose_from(std::move(batch));
   }
 
   /// Chooses among new proposals and those that still compete.
   void choose() {
-    std::vector<Entry> fresh;
-    while (fresh.size() < among_) {
-      std::optional<Proposal> proposal = strategy_->ask();
-      if (!proposal) break;
-      fresh.push_back({std::move(*proposal), {}, {}});
-    }
+    std::vector<Entry> fresh = ask_for(among_);
     if (!predict(fresh)) return;
     std::vector<Entry> batch = std::exchange(standing_, {});
     std::ranges::move(fresh, std::back_inserter(batch));
     choose_from(std::move(batch));
+  }
+
+  /// While everything fails latencies decide nothing: a genome that is right may be slow. All proposals are measured
+  /// but those that are predicted to fail.
+  void choose_unscreened() {
+    std::vector<Entry> duplicates;
+    for (std::size_t asked = 0; asked < among_ && chosen_.size() < together_;) {
+      std::vector<Entry> fresh = ask_for(together_ - chosen_.size());
+      asked += fresh.size();
+      if (fresh.empty() || !predict(fresh)) break;
+      for (Entry& entry : fresh) {
+        expect(entry);
+        if (entry.expected_us && std::isinf(*entry.expected_us))
+          screen_out(std::move(entry));
+        else
+          choose_new(std::move(entry), duplicates);
+      }
+    }
+    settle_duplicates(std::move(duplicates));
+  }
+
+  std::vector<Entry> ask_for(std::size_t count) {
+    std::vector<Entry> entries;
+    while (entries.size() < count) {
+      std::optional<Proposal> proposal = strategy_->ask();
+      if (!proposal) break;
+      entries.push_back({std::move(*proposal), {}});
+    }
+    return entries;
   }
 
   /// False when the predictor was interrupted.
@@ -182,27 +232,35 @@ class ScreenedStrategy : public Strategy {
   void choose_from(std::vector<Entry> batch) {
     for (Entry& entry : batch) expect(entry);
     const double middle = median_of(batch);
-    std::ranges::stable_sort(batch, {}, [&](const Entry& entry) { return entry.expected_us.value_or(middle); });
+    const double best_us = std::isinf(best_us_) ? least_of(batch) : best_us_;
+    std::ranges::stable_sort(batch, std::greater(), [&](const Entry& entry) {
+      return entry.chance * expected_gain(best_us, entry.expected_us.value_or(middle));
+    });
     std::vector<Entry> duplicates;
     for (Entry& entry : batch) {
-      if (programs_.contains(entry.predicted.program)) {
-        duplicates.push_back(std::move(entry));
-      } else if (chosen_.size() < together_) {
-        note_program(entry);
-        chosen_.push_back(std::move(entry));
-      } else {
+      if (chosen_.size() < together_ || programs_.contains(entry.predicted.program))
+        choose_new(std::move(entry), duplicates);
+      else
         screened_.push_back(std::move(entry));
-      }
     }
     settle_duplicates(std::move(duplicates));
     settle_screened();
+  }
+
+  void choose_new(Entry entry, std::vector<Entry>& duplicates) {
+    if (programs_.contains(entry.predicted.program)) return duplicates.push_back(std::move(entry));
+    note_program(entry);
+    chosen_.push_back(std::move(entry));
   }
 
   void note_program(const Entry& entry) {
     if (!entry.predicted.program.empty()) programs_[entry.predicted.program];
   }
 
-  void expect(Entry& entry) { entry.expected_us = error_.expected_us(entry.proposal.genome, entry.predicted); }
+  void expect(Entry& entry) {
+    entry.expected_us = error_.expected_us(entry.proposal.genome, entry.predicted);
+    entry.chance = chance_.of(entry.proposal.genome);
+  }
 
   /// One is measured where there is nothing else. A run in which all genomes make the same few programs thus ends.
   void settle_duplicates(std::vector<Entry> duplicates) {
@@ -230,7 +288,13 @@ class ScreenedStrategy : public Strategy {
     for (const Entry& entry : batch) {
       if (entry.expected_us) expected.push_back(*entry.expected_us);
     }
-    return expected.empty() ? 0 : upper_median(std::move(expected));
+    return expected.empty() ? kNever : upper_median(std::move(expected));
+  }
+
+  static double least_of(const std::vector<Entry>& batch) {
+    double least = kNever;
+    for (const Entry& entry : batch) least = std::min(least, entry.expected_us.value_or(kNever));
+    return least;
   }
 
   /// Without a measurement there is no scale: predicted latencies may be in any unit.
@@ -238,7 +302,7 @@ class ScreenedStrategy : public Strategy {
     if (!error_.knows_any()) return;
     for (Entry& entry : screened_) {
       expect(entry);
-      if (entry.expected_us && (1 - kMargin) * *entry.expected_us < best_us_)
+      if (entry.expected_us && (1 - kMargin) * *entry.expected_us < best_us_ && entry.chance >= kLikely)
         standing_.push_back(std::move(entry));
       else
         screen_out(std::move(entry));
@@ -249,7 +313,7 @@ class ScreenedStrategy : public Strategy {
   void screen_out(Entry entry) {
     if (entry.expected_us) {
       ancestors_[entry.proposal.ticket] = measured_ancestors(entry.proposal);
-      const bool fails = std::isinf(*entry.expected_us);
+      const bool fails = std::isinf(*entry.expected_us) || entry.chance < kLikely;
       strategy_->tell({entry.proposal.ticket, fails ? std::nullopt : entry.expected_us});
       entry.settled = true;
     }
@@ -285,6 +349,7 @@ class ScreenedStrategy : public Strategy {
   const Space& space_;
   LatencyPredictor& predictor_;
   PredictionError error_;
+  ChanceValid chance_;
   std::size_t together_;
   std::size_t among_;
   ScreeningOptions::Presearching presearching_;

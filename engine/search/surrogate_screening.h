@@ -24,10 +24,13 @@ struct ScreeningOptions {
   } presearching = {};
 };
 
-/// `strategy` behind a surrogate: of each batch of its proposals only those with the least expected latencies are
-/// measured. The expected latency is the predicted one, corrected by the errors seen so far (prediction_error.h).
+/// `strategy` behind a surrogate: of each batch of its proposals only those with the greatest expected gains are
+/// measured. The expected latency is the predicted one, corrected by the errors seen so far (prediction_error.h). The
+/// gain is by how much it falls below the best, times the chance to be valid (chance_valid.h).
 ///
-/// - A proposal that is screened out gets its expected latency, or a failure, as its answer. One without a prediction
+/// - While everything fails, all proposals are measured but those that are predicted to fail.
+/// - A proposal that is screened out gets its expected latency, or a failure where it is likely to fail, as its answer.
+///   One without a prediction
 ///   counts as the median of its batch, and is not answered when it is screened out.
 /// - A proposal that is expected within a few percent of the best latency so far is kept and competes again in the next
 ///   batch. The best is therefore always measured.

@@ -187,12 +187,10 @@ void EvolveClimb::fit() {
   forest_.fit(rows, targets, rng_);
 }
 
-// Every family has offspring, because each is due at times.
+// Every family has offspring, because each is due at times. Failures have none: hardly any of their neighbours get
+// further, and the forest does not know which. It does know which random genomes keep what it has learnt.
 void EvolveClimb::breed() {
   pool_.clear();
-  if (ranking_.empty()) {
-    for (std::size_t i = 0; i < std::min(tuning_.bred, nearest_.size()); ++i) consider_neighbours(nearest_[i]);
-  }
   for (const Ranking& ranking : rankings_) {
     for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking.size()); ++rank)
       consider_neighbours(ranking[rank]);

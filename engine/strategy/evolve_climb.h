@@ -18,7 +18,7 @@ namespace evo {
 /// neighbours of the best go first, because the forest cannot see a gene that matters only there. Latencies enter as
 /// logarithms relative to the best and are clipped at the median; failures count twice that. No constant here therefore
 /// has a unit, and the forest spends its splits on the fast half. Until there is a latency, the forest learns how many
-/// validated cases the failures have reached, and those that reached the most are bred: they break the fewest limits.
+/// validated cases the failures have reached, and random genomes are proposed that are likely to reach the most.
 class EvolveClimb {
  public:
   /// All references must outlive it. Founders keep away from the points of `known`.

@@ -170,6 +170,79 @@ TEST_CASE("the predictor's error, learnt from measurements, decides which propos
   CHECK(late <= 4);   // of 16
 }
 
+namespace {
+
+/// Knows latencies but not that a genome with wrong = 1 fails, and predicts the shorter latencies for such.
+class Unsuspecting : public LatencyPredictor {
+ public:
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
+    std::vector<PredictedLatency> predicted;
+    for (const Genome& genome : genomes) predicted.push_back({latency(genome), ""});
+    return predicted;
+  }
+  static bool fails(const Genome& genome) { return std::get<std::int64_t>(genome.genes.at("wrong")) == 1; }
+  static double latency(const Genome& genome) {
+    return (fails(genome) ? 9.0 : 10.0) + 0.1 * static_cast<double>(x_of(genome) % 10);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("where genomes fail that are predicted fast, those are measured that are likely to be valid") {
+  std::vector<Value> numbers;
+  for (int i = 0; i < 100; ++i) numbers.push_back(number(i));
+  const Space space({evo::test::family("f", {gene("wrong", {number(0), number(1)}), gene("x", numbers)}, {})}, {}, {});
+  Unsuspecting predictor;
+  const auto strategy = make_screened(make_strategy("random", space, 1), space, predictor, {.among = 4});
+  int early = 0;
+  int late = 0;
+  for (std::uint64_t ticket = 0; ticket < 44; ++ticket) {
+    const auto proposal = strategy->ask();
+    REQUIRE(proposal);
+    const bool fails = Unsuspecting::fails(proposal->genome);
+    if (ticket < 12) early += fails;
+    if (ticket >= 24) late += fails;
+    strategy->tell({ticket, fails ? std::nullopt : std::optional(Unsuspecting::latency(proposal->genome))});
+  }
+  CHECK(early >= 6);  // of 12
+  CHECK(late <= 2);   // of 20
+}
+
+TEST_CASE("a proposal that is screened out and is likely to fail counts as failed") {
+  const Space& space = line();
+  std::map<std::int64_t, double> latencies;
+  for (int x = 0; x < 100; ++x) latencies[x] = x < 50 ? 10 + x % 7 : 100;  // the answers of the slow ones are seen
+  Table table(std::move(latencies));
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<CountingStrategy>(100, answers), space, table, {.among = 2, .together = 1});
+  std::uint64_t ticket = 0;
+  while (const auto proposal = strategy->ask()) {  // x from 60 to 79 fail
+    const std::int64_t x = x_of(proposal->genome);
+    strategy->tell({ticket++, x >= 60 && x < 80 ? std::nullopt : std::optional(x < 50 ? 10.0 + x % 7 : 100.0)});
+  }
+  CHECK(std::ranges::count_if(answers, [](const auto& answer) { return !answer.second; }) > 12);
+}
+
+TEST_CASE("while everything fails, proposals are measured whatever their latencies are") {
+  std::map<std::int64_t, double> latencies;
+  for (int x = 0; x < 60; ++x) {
+    if (x % 10 != 9) latencies[x] = 100 - x % 8;  // others are predicted to fail
+  }
+  Table table(std::move(latencies));
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<CountingStrategy>(60, answers), line(), table, {.among = 4, .together = 4});
+  std::vector<std::int64_t> measured;
+  for (std::uint64_t ticket = 0; ticket < 12; ++ticket) {
+    measured.push_back(x_of(strategy->ask()->genome));
+    strategy->tell({ticket, std::nullopt});
+  }
+  // The first four are the fastest of sixteen, then nothing is left out but 19.
+  CHECK(std::vector(measured.begin() + 4, measured.end()) == std::vector<std::int64_t>{16, 17, 18, 20, 21, 22, 23, 24});
+  CHECK(answers.at(19) == std::nullopt);
+}
+
 TEST_CASE("a search that is stuck measures what a pre-search by expected latencies finds") {
   std::vector<Value> values;
   for (int i = 0; i < 40; ++i) values.push_back(number(i));

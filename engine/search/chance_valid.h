@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "engine/strategy/forest.h"
+#include "engine/strategy/strategy.h"
+#include "engine/task/genome.h"
+
+namespace evo {
+
+/// The chance that a genome is valid, learnt from the genes of those that were measured. No latency predictor foresees
+/// a wrong answer, and kernels that leave out what the right answer needs are the fast ones.
+class ChanceValid {
+ public:
+  /// `space` must outlive it.
+  explicit ChanceValid(const Space& space);
+
+  /// `answer`: to the genome, when it was measured.
+  void observe(const Genome& genome, const Answer& answer);
+  /// Whether genomes were measured and all of them failed.
+  bool all_failed() const { return failed_ > 0 && valid_ == 0; }
+  /// Above 0, and 1 at most. 1 until something has failed and there are enough measurements. A failure counts the more
+  /// the further it came, so that genomes differ before one is valid.
+  double of(const Genome& genome);
+
+ private:
+  void learn();
+
+  const Space& space_;
+  const Encoding encoding_;
+  Forest forest_;
+  std::deque<float> rows_;                               // of the latest answers, encoding_.columns() numbers each
+  std::deque<std::optional<std::size_t>> failed_after_;  // cases; empty: valid
+  std::size_t valid_ = 0;
+  std::size_t failed_ = 0;
+  bool learnt_ = true;  // whether the forest is fitted to all answers
+};
+
+}  // namespace evo
