@@ -28,7 +28,7 @@ EvolveClimb::EvolveClimb(const Space& space, const Encoding& encoding, const Evo
       founders_(std::move(known)) {}
 
 Proposal EvolveClimb::ask() {
-  if (asked_++ < tuning_.founders) return founder();
+  if (asked_++ < tuning_.founders || answered_.empty()) return founder();
   if (ranking_.empty() && !only_failures_differ()) return ledger_.propose(unasked(), "random", {});
   if (pool_.empty() || answers_since_fit_ >= fit_interval() || (found_better_ && answers_since_fit_ > 0)) {
     fit();

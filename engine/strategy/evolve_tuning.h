@@ -8,7 +8,7 @@ namespace evo {
 /// The parameters of the strategy `evolve`. The defaults serve all spaces; other values are for ablation studies
 /// (docs/results/search.md).
 struct EvolveTuning {
-  std::size_t founders = 10;     ///< Random genomes that open the search.
+  std::size_t founders = 10;     ///< Random genomes that open the search; more of them until the first answer.
   std::size_t spread = 16;       ///< Random draws for each founder; the one farthest from the others is taken.
   double good_share = 0.5;       ///< Part of the valid answers that is distinguished; the rest counts as equally slow.
   double failure = 2;            ///< The log latency of a failure, in units of the slowest that is distinguished.

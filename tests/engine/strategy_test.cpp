@@ -352,6 +352,36 @@ TEST_CASE("many proposals can be in flight before the first answer") {
   CHECK(drive(*strategy, landscape, 200, 64).size() == 200);
 }
 
+TEST_CASE("genomes that evolve proposes before the first answer are spread out, however many they are") {
+  const Space space({kernel("k")}, {}, {});
+  // The sum, over the last 40 of 60 proposals, of the genes in which each differs from the nearest of all before it.
+  const auto spread = [&](const char* name, std::uint64_t seed) {
+    const auto strategy = make_strategy(name, space, seed);
+    std::vector<Point> points;
+    std::size_t sum = 0;
+    for (std::size_t asked = 0; asked < 60; ++asked) {
+      const Point point = space.point(strategy->ask()->genome);
+      std::size_t nearest = point.alleles.size();
+      for (const Point& other : points) {
+        std::size_t genes = 0;
+        for (std::size_t i = 0; i < point.alleles.size(); ++i) genes += point.alleles[i] != other.alleles[i];
+        nearest = std::min(nearest, genes);
+      }
+      if (asked >= 20) sum += nearest;
+      points.push_back(point);
+    }
+    return sum;
+  };
+  std::size_t evolved = 0;
+  std::size_t random = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    evolved += spread("evolve", seed);
+    random += spread("random", seed);
+  }
+  INFO(evolved << " genes, random genomes " << random);
+  CHECK(evolved * 10 > random * 11);
+}
+
 TEST_CASE("random draws every genome equally often") {
   const Space space(
       {family("a", {gene("x", {number(0), number(1), number(2)}), gene("y", {false, true}, "x > 0")}, {})}, {}, {});
