@@ -224,6 +224,46 @@ TEST_CASE("a proposal that is screened out and is likely to fail counts as faile
   CHECK(std::ranges::count_if(answers, [](const auto& answer) { return !answer.second; }) > 12);
 }
 
+TEST_CASE("a proposal that is likely to fail does not compete again, however fast it is predicted") {
+  std::map<std::int64_t, double> latencies;
+  for (int x = 0; x < 100; ++x) latencies[x] = x < 50 ? 10 + x % 7 : 5;
+  Table table(std::move(latencies));
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<CountingStrategy>(100, answers), line(), table, {.among = 2, .together = 1});
+  int measured = 0;
+  std::uint64_t ticket = 0;
+  while (const auto proposal = strategy->ask()) {  // x from 50 on fail
+    const std::int64_t x = x_of(proposal->genome);
+    measured += x >= 50;
+    strategy->tell({ticket++, x >= 50 ? std::nullopt : std::optional(10.0 + x % 7)});
+  }
+  CHECK(measured <= 30);  // of 50: one of each two, and few more
+}
+
+TEST_CASE("a pre-search of a search that is stuck keeps away from genomes that are likely to fail") {
+  std::vector<Value> numbers;
+  for (int i = 0; i < 100; ++i) numbers.push_back(number(i));
+  const std::vector<Gene> genes = {gene("wrong", {number(0), number(1)}), gene("x", numbers), gene("y", numbers)};
+  const Space space({evo::test::family("f", genes, {})}, {}, {});
+  Unsuspecting predictor;
+  const auto strategy =
+      make_screened(make_strategy("random", space, 1), space, predictor,
+                    {.among = 1, .together = 4, .presearching = {.by = "random", .seed = 1, .after = 20}});
+  int presearched = 0;
+  int failed = 0;
+  for (std::uint64_t ticket = 0; ticket < 80; ++ticket) {
+    const auto proposal = strategy->ask();
+    REQUIRE(proposal);
+    const bool fails = Unsuspecting::fails(proposal->genome);
+    presearched += proposal->op == "rehearsed";
+    failed += proposal->op == "rehearsed" && fails;
+    strategy->tell({ticket, fails ? std::nullopt : std::optional(Unsuspecting::latency(proposal->genome))});
+  }
+  CHECK(presearched >= 8);
+  CHECK(failed == 0);
+}
+
 TEST_CASE("while everything fails, proposals are measured whatever their latencies are") {
   std::map<std::int64_t, double> latencies;
   for (int x = 0; x < 60; ++x) {
