@@ -68,8 +68,21 @@ std::string db_merge_document(const MergeCounts& counts) {
   return json_text(json);
 }
 
+/// Into a database that is made where there is none. A merge that fails leaves no new one behind.
+MergeCounts merged(const DbRequest& request) {
+  if (std::filesystem::exists(request.database))
+    return Store::open(request.database, Store::Mode::change).merge(request.other);
+  Store::open(request.other, Store::Mode::read);  // Throws before anything is made.
+  try {
+    return Store::open(request.database, Store::Mode::write).merge(request.other);
+  } catch (const Error&) {
+    std::filesystem::remove(request.database);
+    throw;
+  }
+}
+
 int merge(const DbRequest& request) {
-  const MergeCounts counts = Store::open(request.database, Store::Mode::change).merge(request.other);
+  const MergeCounts counts = merged(request);
   if (request.json) {
     fmt::print("{}", db_merge_document(counts));
     return kDone;
@@ -107,7 +120,9 @@ void add_db(CLI::App& app, Invocation& invocation) {
   add_part(*db, invocation, request, "compact", "Return unused space to the file system", compact);
   CLI::App* part =
       add_part(*db, invocation, request, "merge",
-               "Copy the runs of another database into this one; their candidates compete for the elites", merge);
+               "Copy the runs of another database into this one, which is made where there is none; their candidates "
+               "compete for the elites",
+               merge);
   part->add_option("OTHER", request->other, "The other database, which is not changed")->required()->type_name("");
   add_json_flag(*part, request->json);
 }

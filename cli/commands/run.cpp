@@ -28,6 +28,7 @@
 #include "cli/run/proposer_process.h"
 #include "cli/run/run_setup.h"
 #include "cli/run/run_summary.h"
+#include "cli/run/slurm.h"
 #include "cli/run/timing_disturbances.h"
 #include "cli/run/warm_start.h"
 #include "cli/selftest/selftest_record.h"
@@ -378,6 +379,7 @@ void group_options(CLI::App& command, const char* title, const std::vector<const
 }  // namespace
 
 int run(const RunRequest& request, const std::string& command_line) {
+  if (!request.slurm.empty()) run_in_allocation(request.slurm);
   check_proposer(request);
   // From here on Ctrl-C ends the run cleanly.
   const InterruptGuard interrupt;
@@ -475,10 +477,17 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   command
       .add_option("--workers", request.workers,
                   "Devices of another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 "
-                  "--overlap -w node7'; `here` is this host; may be repeated. --devices names those of each host")
+                  "--overlap -w node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be "
+                  "repeated. --devices names those of each host")
       ->allow_extra_args(false)
       ->type_name("PREFIX");
   command.add_option("--hosts", request.hosts, "A file with such a PREFIX in each line")->type_name("FILE");
+  command
+      .add_option(
+          "--slurm", request.slurm,
+          "Ask Slurm for an allocation with these options of salloc, as '-N2 --gpus-per-node=8 -t 2:00:00', and "
+          "run on all of its nodes; it ends with the run")
+      ->type_name("OPTIONS");
   command
       .add_option("--in-flight", request.in_flight,
                   fmt::format("Candidates under way at once, at most {}. A modelled search repeats with the same "
@@ -580,7 +589,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
       ->excludes(quiet);
   add_json_flag(command, request.json);
   group_options(command, "Problem",
-                {"--device", "--devices", "--workers", "--hosts", "--shapes", "--option", "--objective"});
+                {"--device", "--devices", "--workers", "--hosts", "--slurm", "--shapes", "--option", "--objective"});
   group_options(command, "Limits", {"--evals", "--time", "--until", "--in-flight"});
   group_options(command, "Search",
                 {"--strategy", "--answers", "--seed", "--seed-from", "--screen", "--presearch", "--proposer",

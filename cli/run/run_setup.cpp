@@ -9,6 +9,7 @@
 
 #include "cli/model/modeller.h"
 #include "cli/run/remote_hosts.h"
+#include "cli/run/slurm.h"
 #include "cli/run/warm_start.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/restore.h"
@@ -158,7 +159,14 @@ bool names_devices(const RunRequest& request) {
 
 /// Those of every host that answers. The notice names the others.
 std::vector<DeviceInfo> devices_of_hosts(const RunRequest& request, std::string& notice) {
-  std::vector<std::string> prefixes = request.workers;
+  std::vector<std::string> prefixes;
+  for (const std::string& workers : request.workers) {
+    if (workers == "slurm") {
+      std::ranges::move(prefixes_of_allocation(), std::back_inserter(prefixes));
+    } else {
+      prefixes.push_back(workers);
+    }
+  }
   if (!request.hosts.empty()) std::ranges::move(read_hosts(request.hosts), std::back_inserter(prefixes));
   if (prefixes.empty()) prefixes.emplace_back();
   const std::string list = request.devices.empty() ? "auto" : request.devices;

@@ -26,8 +26,9 @@ struct RunRequest {
   std::optional<ShortForm> form;  ///< Of `evo tune`, in the place of a task.
   std::string device;
   std::string devices;
-  std::vector<std::string> workers;  ///< Prefixes of hosts.
+  std::vector<std::string> workers;  ///< Prefixes of hosts; "slurm": those of the allocation.
   std::string hosts;                 ///< A file of them.
+  std::string slurm;                 ///< Options of salloc.
   std::string in_flight;
   std::string answers;
   std::vector<std::string> shapes;

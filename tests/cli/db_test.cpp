@@ -167,10 +167,23 @@ TEST_CASE("a damaged or missing database, or the database itself, is not merged"
   run_toy_in_two_databases(bench);
   check_refused(bench.evo({"db", "merge", "a.db", "--db", "a.db"}), 2, {"is the database itself"});
   check_refused(bench.evo({"db", "merge", "none.db", "--db", "a.db"}), 2, {"there is no database none.db"});
-  check_refused(bench.evo({"db", "merge", "b.db", "--db", "none.db"}), 2, {"there is no database none.db"});
+  check_refused(bench.evo({"db", "merge", "none.db", "--db", "new.db"}), 2, {"there is no database none.db"});
   SQLite::Database((bench / "b.db").string(), SQLite::OPEN_READWRITE).exec("DELETE FROM elite_history");
   check_refused(bench.evo({"db", "merge", "b.db", "--db", "a.db"}), 2, {"b.db is not sound, nothing was merged"});
   CHECK(bench.json({"runs", "--db", "a.db"})["runs"].size() == 1);
+  check_refused(bench.evo({"db", "merge", "b.db", "--db", "new.db"}), 2, {"b.db is not sound, nothing was merged"});
+  CHECK_FALSE(std::filesystem::exists(bench / "new.db"));
+}
+
+TEST_CASE("a merge into a database that is not there makes it") {
+  const Bench bench;
+  run_toy_in_two_databases(bench);
+  REQUIRE(bench.evo({"db", "merge", "b.db", "--db", "new.db"}).code == 0);
+  const auto ours = bench.json({"elites", "--db", "new.db"})["elites"];
+  const auto theirs = bench.json({"elites", "--db", "b.db"})["elites"];
+  REQUIRE(ours.size() == theirs.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) CHECK(ours[i]["source_hash"] == theirs[i]["source_hash"]);
+  CHECK(bench.evo({"db", "check", "--db", "new.db"}).code == 0);
 }
 
 TEST_CASE("a compacted database is not larger and has the same content") {

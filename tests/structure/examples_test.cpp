@@ -1,4 +1,4 @@
-// docs/use.md shows parts of docs/examples/: each block of code names its file and is in it.
+// docs/use.md and docs/team.md show parts of docs/examples/: each block of code names its file and is in it.
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
@@ -63,14 +63,17 @@ std::vector<int> strange_blocks_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("every block of code of docs/use.md is in the example that it names, and every example is shown") {
+TEST_CASE("every block of code of the pages is in the example that it names, and every example is shown") {
   const fs::path root = EVO_SOURCE_DIR;
-  std::ifstream page(root / "docs/use.md");
-  CHECK(strange_blocks(page, root) == std::vector<int>{});
-  page.clear();
-  page.seekg(0);
   std::set<std::string> shown, examples;
-  for (const CodeBlock& block : code_blocks(page)) shown.insert(block.file);
+  for (const char* name : {"docs/use.md", "docs/team.md"}) {
+    INFO(name);
+    std::ifstream page(root / name);
+    CHECK(strange_blocks(page, root) == std::vector<int>{});
+    page.clear();
+    page.seekg(0);
+    for (const CodeBlock& block : code_blocks(page)) shown.insert(block.file);
+  }
   for (const auto& entry : fs::directory_iterator(root / "docs/examples"))
     if (entry.is_regular_file()) examples.insert("docs/examples/" + entry.path().filename().string());
   CHECK(shown == examples);
