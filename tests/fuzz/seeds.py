@@ -18,7 +18,7 @@ def write(target, contents):
 
 
 def cbor(value):
-    """What RFC 8949 makes of numbers, texts, lists and maps: enough for a message."""
+    """What RFC 8949 makes of numbers, texts, bytes, lists and maps: enough for a message."""
     def head(major, n):
         if n < 24:
             return bytes([major << 5 | n])
@@ -31,6 +31,8 @@ def cbor(value):
         return head(0, value) if value >= 0 else head(1, -1 - value)
     if isinstance(value, float):
         return b"\xfb" + struct.pack(">d", value)
+    if isinstance(value, bytes):
+        return head(2, len(value)) + value
     if isinstance(value, str):
         return head(3, len(value.encode())) + value.encode()
     if isinstance(value, list):
@@ -80,20 +82,25 @@ mutants = {"base": {"t": 32, "b": False}, "controls": [{"name": "h", "about": "a
 folders = [json.dumps(part).encode() for part in (task, family, mutants)]
 write("task", [b"\0".join(folders), b"\0".join(folders[:2]), folders[0]])
 
-plan = {"tensors": [{"name": "a", "dtype": 1, "bytes": 64, "output": True}], "workspaces": [], "maps": [],
+plan = {"tensors": [{"name": "a", "dtype": 1, "bytes": 64, "output": True, "inout": False, "dims": [], "strides": []}],
+        "workspaces": [], "maps": [], "constants": [],
         "launches": [{"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "cluster": [1, 1, 1], "smem": 0,
                       "programmatic": False, "arguments": [{"kind": 0, "index": 0, "fields": []}]}]}
-recipe = {"seed": 1, "inputs": [{"name": "a", "dtype": 0, "elements": 64, "row": 8, "matrix": 64, "group": 64,
+binary = {"arch": "sm_90a", "cubin": b"\x7fELF", "ptx": "", "specialisation": "", "build_arch": "", "registers": 8, "spill_bytes": 0,
+          "static_smem_bytes": 0, "stack_bytes": 0, "cubin_hash": "", "log": "", "compile_ms": 1.5, "flags": "",
+          "kernels": {"k": "k"}, "variables": {}}
+recipe = {"seed": 1, "repeating": False, "perturbed": False, "inputs": [{"name": "a", "dtype": 0, "elements": 64, "row": 8, "matrix": 64, "group": 64,
                                  "distribution": 0, "gain": 1.0, "stream": 7, "scale": None, "zero_point": None, "is_computed": False,
                                  "widened": None, "draw": 0, "numbers": [], "content": "", "dims": [], "scale_dims": [],
                                  "strides": []}]}
-timing = {"cold": False, "min_samples": 5, "max_samples": 9, "max_seconds": 0.5, "warm_up_seconds": 0.01,
+timing = {"cold": False, "min_samples": 5, "max_samples": 9, "min_seconds": 0.05, "max_seconds": 0.5, "warm_up_seconds": 0.01,
           "relative_interval": 0.01}
 messages = [
-    {"id": 1, "kind": "compile", "body": {"source": "x", "arch": "sm_90a", "max_registers": 0}},
+    {"id": 1, "kind": "compile", "body": {"source": "x", "arch": "sm_90a", "max_registers": 0, "kernels": ["k"], "variables": []}},
+    {"id": 7, "kind": "load", "body": {"module": 3, "binary": binary, "plans": {"small": plan}}},
     {"id": 2, "kind": "unload", "body": {"module": 3}},
-    {"id": 3, "kind": "run", "body": {"module": 3, "plan": plan, "recipe": recipe, "repeats": 1, "sanitised": False}},
-    {"id": 4, "kind": "time", "body": {"module": 3, "plan": plan, "rotation": [recipe], "timing": timing,
+    {"id": 3, "kind": "run", "body": {"module": 3, "shape": "small", "recipe": recipe, "repeats": 1, "sanitised": False}},
+    {"id": 4, "kind": "time", "body": {"module": 3, "shape": "small", "rotation": [recipe], "timing": timing,
                                        "answered": True, "afterwards": recipe}},
     {"id": 5, "kind": "ran", "body": {"unrepeatable": None}},
     {"id": 6, "kind": "broken", "body": {"message": "no"}},
