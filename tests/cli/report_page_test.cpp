@@ -210,7 +210,7 @@ TEST_CASE("the page's lineage has the changed genes, the changed lines and the s
     ranks.insert(node["rank"].get<int>());
     const std::string id = std::to_string(node["candidate"].get<int>());
     const Json shown = bench.json({"show", id});
-    CHECK(joined_lines(lineage, node["source"]) == shown["programs"][0]["source"]);
+    CHECK(joined_lines(lineage, node["source"]) == shown["programs"][0]["source"].get<std::string>());
     CHECK(shown["genome"] == node["genome"]);
     if (!node["parent"].is_null()) {
       CHECK(before.contains(node["parent"].get<int>()));
