@@ -35,7 +35,7 @@ constexpr const char* kStandIns = "$PWD/slurm:$PATH";
 
 }  // namespace
 
-TEST_CASE("--slurm runs the search on the nodes of an allocation, which ends with it") {
+TEST_CASE("a run with --slurm searches on the nodes of an allocation, which ends with it") {
   const Bench bench;
   write_toy_task(bench);
   write_slurm(bench);
