@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "evaluator/device/digest.h"
+#include "host_memory_device.h"
 
 namespace evo::testing {
 namespace {
@@ -86,7 +86,7 @@ struct FakeModule final : Module {
 /// Guards before and behind each tensor, as evaluator/device/device_buffers.cpp lays them.
 constexpr std::size_t kGuardBytes = 4096;
 
-class FakeDevice final : public Device {
+class FakeDevice final : public HostMemoryDevice {
  public:
   explicit FakeDevice(const std::string& id) { info_.id = id; }
 
@@ -101,21 +101,6 @@ class FakeDevice final : public Device {
     return address;
   }
   void free(DeviceAddress address) override { memory_.erase(address); }
-  void upload(DeviceAddress to, std::span<const std::byte> from) override {
-    std::memcpy(reinterpret_cast<void*>(to), from.data(), from.size());
-  }
-  void download(std::span<std::byte> to, DeviceAddress from) override {
-    std::memcpy(to.data(), reinterpret_cast<const void*>(from), to.size());
-  }
-  void fill(DeviceAddress to, std::byte value, std::size_t bytes) override {
-    std::memset(reinterpret_cast<void*>(to), std::to_integer<int>(value), bytes);
-  }
-  void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) override {
-    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  }
-  std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
-    return digest_of({reinterpret_cast<const std::byte*>(from), bytes}, digest_key());
-  }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override {
     if (Words(binary.ptx).has("unsupported")) {
