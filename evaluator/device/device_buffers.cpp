@@ -116,6 +116,15 @@ void BufferSet::forget_outputs() {
   }
 }
 
+void BufferSet::forget_workspaces() {
+  if (guard_ == 0) {
+    attach_workspaces({});
+    return;
+  }
+  for (std::size_t i = 0; i < workspaces_.size(); ++i)
+    device_.fill(addresses_.workspaces[i], poison_byte(0), workspaces_[i].bytes);
+}
+
 /// Copies of the guard before an input, which has just been placed: an upload takes ten times as long.
 void BufferSet::write_guards(DeviceAddress address, std::uint64_t bytes) {
   if (guard_ == 0) return;

@@ -42,6 +42,9 @@ class BufferSet {
   /// Overwrites the outputs, so that no candidate finds an answer in memory.
   void forget_outputs();
 
+  /// The same for workspaces, which hold parts of answers. On a device without guards they are freed.
+  void forget_workspaces();
+
   /// A failure when a guard or an input was written.
   std::optional<Failure> damage(const PristineInputs& inputs);
 

@@ -119,6 +119,7 @@ std::unique_ptr<BufferSet> DeviceServer::acquire(const Plan& plan) {
 
 void DeviceServer::release(std::unique_ptr<BufferSet> set) {
   set->forget_outputs();
+  set->forget_workspaces();
   if (idle_bytes_ + set->bytes() > idle_budget_) {
     idle_sets_.clear();
     idle_bytes_ = 0;

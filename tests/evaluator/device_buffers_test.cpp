@@ -96,6 +96,10 @@ TEST_CASE("workspaces of the same sizes are used again, poisoned") {
   const DeviceAddress scratch = prepared.set.addresses().workspaces[0];
   prepared.at(scratch) = std::byte{42};
   REQUIRE_FALSE(prepared.set.attach_workspaces({{"other", kBytes, false}}));
+  CHECK(prepared.at(scratch) == std::byte{42});
+  prepared.set.forget_workspaces();
+  CHECK(prepared.at(scratch) == poison_byte(0));
+  prepared.at(scratch) = std::byte{42};
   CHECK(prepared.set.addresses().workspaces[0] == scratch);
   prepared.set.prepare(prepared.inputs, 0);
   CHECK(prepared.at(scratch) == poison_byte(0));
