@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "engine/base/rng.h"
-#include "engine/space/space.h"
+#include <vector>
 
 namespace evo {
 namespace {
@@ -20,41 +18,30 @@ constexpr double kDistance = 3;
 
 }  // namespace
 
-ChanceValid::ChanceValid(const Space& space) : space_(space), encoding_(space), forest_(encoding_, Forest::Options()) {}
+ChanceValid::ChanceValid(const Space& space) : failed_after_(space, 0, kAnswersKept) {}
 
 void ChanceValid::observe(const Genome& genome, const Answer& answer) {
-  std::vector<float> row(encoding_.columns());
-  encoding_.encode(space_.point(genome), row.data());
-  rows_.insert(rows_.end(), row.begin(), row.end());
-  failed_after_.push_back(answer.latency_us ? std::nullopt : std::optional(answer.cases));
+  failed_after_.observe(genome, {}, answer.latency_us ? std::nullopt : std::optional(answer.cases));
   ++(answer.latency_us ? valid_ : failed_);
-  if (failed_after_.size() > kAnswersKept) {
-    rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(encoding_.columns()));
-    failed_after_.pop_front();
-  }
   learnt_ = false;
 }
 
 void ChanceValid::learn() {
   std::size_t most = 0;
-  for (const auto& cases : failed_after_) most = std::max(most, cases.value_or(0));
+  for (const auto& cases : failed_after_.outcomes()) most = std::max(most, cases.value_or(0));
   std::vector<float> targets;
-  for (const auto& cases : failed_after_) {
+  for (const auto& cases : failed_after_.outcomes()) {
     const double share = cases ? static_cast<double>(*cases) / static_cast<double>(most + 1) : 1;
     targets.push_back(static_cast<float>(std::pow(share, kDistance)));
   }
-  const std::vector<float> rows(rows_.begin(), rows_.end());
-  Rng rng(valid_ + failed_);
-  forest_.fit(rows, targets, rng);
+  failed_after_.fit(targets);
   learnt_ = true;
 }
 
 double ChanceValid::of(const Genome& genome) {
-  if (failed_ == 0 || failed_after_.size() < kEnoughAnswers) return 1;
+  if (failed_ == 0 || failed_after_.outcomes().size() < kEnoughAnswers) return 1;
   if (!learnt_) learn();
-  std::vector<float> row(encoding_.columns());
-  encoding_.encode(space_.point(genome), row.data());
-  return kSlightest + (1 - kSlightest) * forest_.predict(row.data()).mean;
+  return kSlightest + (1 - kSlightest) * failed_after_.predict(genome, {}).mean;
 }
 
 }  // namespace evo

@@ -1,12 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <deque>
 #include <optional>
-#include <vector>
 
-#include "engine/strategy/forest.h"
+#include "engine/search/recent_forest.h"
 #include "engine/strategy/strategy.h"
 #include "engine/task/genome.h"
 
@@ -30,11 +27,7 @@ class ChanceValid {
  private:
   void learn();
 
-  const Space& space_;
-  const Encoding encoding_;
-  Forest forest_;
-  std::deque<float> rows_;                               // of the latest answers, encoding_.columns() numbers each
-  std::deque<std::optional<std::size_t>> failed_after_;  // cases; empty: valid
+  RecentForest<std::optional<std::size_t>> failed_after_;  // cases; empty: valid
   std::size_t valid_ = 0;
   std::size_t failed_ = 0;
   bool learnt_ = true;  // whether the forest is fitted to all answers

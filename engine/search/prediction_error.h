@@ -1,13 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "engine/search/latency_predictor.h"
-#include "engine/strategy/forest.h"
+#include "engine/search/recent_forest.h"
 #include "engine/task/genome.h"
 
 namespace evo {
@@ -21,7 +18,7 @@ class PredictionError {
   explicit PredictionError(const Space& space, std::size_t traits = 0);
 
   /// Whether any genome was measured.
-  bool knows_any() const { return observed_ > 0; }
+  bool knows_any() const { return ratios_.observed() > 0; }
   /// `predicted` has a finite latency.
   void observe(const Genome& genome, const PredictedLatency& predicted, double measured_us);
   /// The latency to expect when the genome is measured. Empty or infinite where the prediction is.
@@ -32,18 +29,11 @@ class PredictionError {
   double ratio(const Genome& genome, std::span<const float> traits = {});
 
  private:
-  std::vector<float> row_of(const Genome& genome, std::span<const float> traits) const;
   void learn();
 
-  const Space& space_;
-  const std::size_t traits_;
-  const Encoding encoding_;
-  Forest forest_;
-  std::deque<float> rows_;     // of the latest observations, encoding_.columns() numbers each
-  std::deque<double> ratios_;  // measured/predicted
+  RecentForest<double> ratios_;  // measured/predicted
   double median_ = 1;
-  std::uint64_t observed_ = 0;
-  bool learnt_ = true;  // whether the forest is fitted to all observations
+  bool learnt_ = true;  // whether median and forest know all of them
 };
 
 }  // namespace evo

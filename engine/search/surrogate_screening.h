@@ -30,8 +30,7 @@ struct ScreeningOptions {
 ///
 /// - While everything fails, all proposals are measured but those that are predicted to fail.
 /// - A proposal that is screened out gets its expected latency, or a failure where it is likely to fail, as its answer.
-///   One without a prediction
-///   counts as the median of its batch, and is not answered when it is screened out.
+///   One without a prediction counts as the median of its batch, and is not answered when it is screened out.
 /// - A proposal that is expected within a few percent of the best latency so far is kept and competes again in the next
 ///   batch. The best is therefore always measured.
 /// - A duplicate makes the same program as a proposal that was measured, and gets that one's answer. Of a batch of
