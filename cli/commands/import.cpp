@@ -72,8 +72,7 @@ void add_import(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("FILE", request->file,
                    "A problem of KernelBench or robust-kbench (.py) or a Definition of flashinfer-bench "
-                   "(docs/import.md); or what evo "
-                   "export wrote: " +
+                   "(docs/import.md); or what evo export wrote: " +
                        readable_formats() + "; .gz is decompressed")
       ->required()
       ->type_name("");

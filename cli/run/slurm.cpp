@@ -17,7 +17,7 @@ namespace evo::cli {
 namespace {
 
 constexpr const char* kSlurm = "--slurm";
-constexpr double kNamingSeconds = 60;
+constexpr double kSlurmSeconds = 60;  // for an answer
 
 /// What this process was called with, without --slurm and its value.
 std::vector<std::string> own_arguments() {
@@ -33,13 +33,6 @@ std::vector<std::string> own_arguments() {
   return kept;
 }
 
-bool is_installed(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  for (const std::string& folder : split(path != nullptr ? path : "", ':'))
-    if (::access((std::filesystem::path(folder) / program).c_str(), X_OK) == 0) return true;
-  return false;
-}
-
 }  // namespace
 
 std::vector<std::string> prefixes_of_allocation() {
@@ -47,7 +40,7 @@ std::vector<std::string> prefixes_of_allocation() {
   if (nodes == nullptr)
     throw usage_error(
         "--workers slurm: this is no Slurm allocation (SLURM_JOB_NODELIST is not set): start with --slurm");
-  const CommandResult named = run_behind("", {"scontrol", "show", "hostnames", nodes}, "", kNamingSeconds);
+  const CommandResult named = run_behind("", {"scontrol", "show", "hostnames", nodes}, "", kSlurmSeconds);
   std::vector<std::string> prefixes;
   for (const std::string& node : split(named.said, '\n'))
     if (!node.empty()) prefixes.push_back(fmt::format("srun -Q -N1 -n1 --no-kill --overlap -w {}", node));
@@ -58,7 +51,8 @@ std::vector<std::string> prefixes_of_allocation() {
 }
 
 void run_in_allocation(const std::string& options) {
-  if (!is_installed("salloc")) throw machine_error("--slurm: there is no salloc in PATH: run on a host of the cluster");
+  if (!run_behind("", {"salloc", "--version"}, "", kSlurmSeconds).done)
+    throw machine_error("--slurm: there is no salloc in PATH: run on a host of the cluster");
   // The shell splits the options as one would type them. --no-kill: a node that fails does not end the others.
   const std::string command = "exec salloc --no-kill --ntasks-per-node=1 " + options + " \"$@\"";
   std::vector<std::string> words = {"sh", "-c", command, "sh"};
