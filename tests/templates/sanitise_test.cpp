@@ -53,7 +53,7 @@ void check_clean(const char* task, const char* family, const char* shape, const 
 
 }  // namespace
 
-TEST_CASE("random kernels of fp8_sdpa's mma_sync family have no races and no uninitialised reads") {
+TEST_CASE("random kernels of fp8_sdpa's mma_sync family have no races and no uninitialised reads", "[long]") {
   check_clean("fp8_sdpa", "mma_sync", "tail77");
 }
 
