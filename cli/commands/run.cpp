@@ -284,14 +284,18 @@ SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluat
     return result;
   } catch (const Error& error) {
     progress.finish();
-    try {
-      store.finish_run(id, RunStatus::failed);
-    } catch (const Error&) {
-      // The first error is the one to report. A run that is not marked as failed can be resumed, too.
-    }
+    // The first error is the one to report. A run that is not marked as failed can be resumed, too.
+    const auto try_to = [](const auto& what) {
+      try {
+        what();
+      } catch (const Error&) {
+      }
+    };
+    try_to([&] { archive->settle(); });
+    try_to([&] { store.finish_run(id, RunStatus::failed); });
     if (error.fault() == Fault::usage) throw;
     throw machine_error(
-        fmt::format("{} (all evaluations so far are kept; continue with: evo run --resume {})", error.what(), id));
+        fmt::format("{} (the evaluations so far are kept; continue with: evo run --resume {})", error.what(), id));
   }
 }
 

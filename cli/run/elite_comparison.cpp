@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <future>
+#include <utility>
+
 #include "cli/subject/restore.h"
 #include "cli/text/format.h"
 #include "engine/base/error.h"
@@ -52,9 +55,10 @@ EliteComparer elite_comparer(const Store& store, const Task& task, const Target&
   return [&](const Candidate& challenger, CandidateId incumbent) {
     const Restored elite = restore(store, incumbent);
     if (elite.task.hash != task.hash) throw machine_error("an elite of another task competes: please report this");
-    return rule(pipeline.time_interleaved({challenger, restored_candidate(elite, target)}, kChallengeRounds,
-                                          comparison_decided),
-                incumbent);
+    auto timings = pipeline.start_interleaved({challenger, restored_candidate(elite, target)}, kChallengeRounds,
+                                              comparison_decided);
+    return std::async(std::launch::async,
+                      [incumbent, timings = std::move(timings)]() mutable { return rule(timings.get(), incumbent); });
   };
 }
 

@@ -26,9 +26,11 @@ class Search {
     while (true) {
       while (may_start()) start();
       if (ends_early()) withdraw_waiting();
-      if (window_.empty()) return result_;
+      if (window_.empty()) break;
       finish(next_to_finish());
     }
+    archive_.settle();
+    return result_;
   }
 
  private:

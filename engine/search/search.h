@@ -24,8 +24,11 @@ class Archive {
   virtual ~Archive() = default;
   /// The stored evaluation of a proposal of a resumed run. It is used instead of evaluating the proposal again.
   virtual std::optional<Recalled> recall(const Proposal& proposal) = 0;
-  /// Commits one evaluated proposal, all or nothing, and lets it compete for the elites.
+  /// Commits one evaluated proposal, all or nothing, and lets it compete for the elites. May return before that is
+  /// done; results are committed in the order in which they are given.
   virtual void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) = 0;
+  /// Waits until every result that record() was given is committed.
+  virtual void settle() {}
 };
 
 /// Stores nothing: for searches whose evaluations nobody needs afterwards.
@@ -66,7 +69,8 @@ struct SearchResult {
 };
 
 /// Runs one search: asks the strategy, evaluates up to evaluator.width() candidates at once, and gives the strategy and
-/// the archive the results in the order that the limits name. `build` renders a genome to a candidate.
+/// the archive the results in the order that the limits name. `build` renders a genome to a candidate. All results are
+/// committed when it returns.
 SearchResult search(Strategy& strategy, Evaluator& evaluator, Archive& archive,
                     const std::function<Candidate(const Genome&)>& build, const SearchLimits& limits,
                     const std::function<void(const SearchProgress&)>& progress);

@@ -225,17 +225,15 @@ class Pipeline final : public DevicePipeline {
     return done;
   }
 
-  InterleavedTimings time_interleaved(const std::vector<Candidate>& candidates, int rounds,
-                                      const EnoughRounds& enough) override {
-    return enqueue({&candidates, rounds, &enough, std::nullopt, {}}).get();
+  std::future<InterleavedTimings> start_interleaved(std::vector<Candidate> candidates, int rounds,
+                                                    EnoughRounds enough) override {
+    return enqueue({std::move(candidates), rounds, std::move(enough), std::nullopt, {}});
   }
 
   std::vector<InterleavedTimings> time_on_each(const Candidate& candidate, int rounds) override {
-    const std::vector<Candidate> candidates = {candidate};
-    const EnoughRounds all;
     std::vector<std::future<InterleavedTimings>> waiting;
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-      waiting.push_back(enqueue({&candidates, rounds, &all, lane, {}}));
+      waiting.push_back(enqueue({{candidate}, rounds, {}, lane, {}}));
     std::vector<InterleavedTimings> timings(waiting.size());
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       try {
@@ -257,11 +255,11 @@ class Pipeline final : public DevicePipeline {
   }
 
  private:
-  /// A call of time_interleaved that waits.
+  /// Candidates that wait to be timed interleaved.
   struct Comparison {
-    const std::vector<Candidate>* candidates = nullptr;
+    std::vector<Candidate> candidates;
     int rounds = 0;
-    const EnoughRounds* enough = nullptr;
+    EnoughRounds enough;
     std::optional<std::size_t> lane;  ///< The only one that may do it; empty: any.
     std::promise<InterleavedTimings> result;
   };
@@ -449,11 +447,11 @@ class Pipeline final : public DevicePipeline {
   void compare(Lane& lane, Comparison comparison, WorkerClient& device) {
     try {
       std::vector<BuiltCandidate> candidates;
-      for (const Candidate& candidate : *comparison.candidates)
+      for (const Candidate& candidate : comparison.candidates)
         candidates.push_back({&candidate, binaries_of(candidate)});
       oracles_.wait_until_finished();  // Nothing else runs on the device.
       comparison.result.set_value(
-          evo::time_interleaved(lane.options, plan_, device, candidates, comparison.rounds, *comparison.enough));
+          evo::time_interleaved(lane.options, plan_, device, candidates, comparison.rounds, comparison.enough));
     } catch (...) {
       const std::lock_guard lock(mutex_);
       comparisons_.push_front(std::move(comparison));  // For another lane.

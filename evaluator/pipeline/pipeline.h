@@ -1,7 +1,9 @@
 #pragma once
 
+#include <future>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/search/evaluator.h"
@@ -14,11 +16,15 @@ namespace evo {
 /// An evaluator that can also time candidates against each other.
 class DevicePipeline : public Evaluator {
  public:
-  /// Builds valid candidates and times them interleaved: round after round, each once in a round. Waits for the result;
-  /// candidates that were submitted are evaluated afterwards. Ends after `rounds`, or earlier when `enough` says so.
-  /// Throws as wait() does.
-  virtual InterleavedTimings time_interleaved(const std::vector<Candidate>& candidates, int rounds,
-                                              const EnoughRounds& enough = {}) = 0;
+  /// Builds valid candidates and times them interleaved: round after round, each once in a round. Ends after `rounds`,
+  /// or earlier when `enough`, called by another thread, says so. The device that is free first does it, before any
+  /// other candidate; the other devices go on meanwhile. Throws as wait() does, or its result does.
+  virtual std::future<InterleavedTimings> start_interleaved(std::vector<Candidate> candidates, int rounds,
+                                                            EnoughRounds enough = {}) = 0;
+  /// The same; waits for the result.
+  InterleavedTimings time_interleaved(std::vector<Candidate> candidates, int rounds, EnoughRounds enough = {}) {
+    return start_interleaved(std::move(candidates), rounds, std::move(enough)).get();
+  }
   /// Times one valid candidate on every device, on all at once. By device in the order of the options; a device that is
   /// of no more use has a failure. Otherwise as time_interleaved.
   virtual std::vector<InterleavedTimings> time_on_each(const Candidate& candidate, int rounds) = 0;

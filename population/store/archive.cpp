@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <deque>
+#include <future>
 #include <optional>
 #include <utility>
 
@@ -67,6 +70,10 @@ void compete(Database& database, std::int64_t board, const Contender& challenger
 
 namespace {
 
+/// Results that wait behind a comparison at most. When the process is killed meanwhile, a resumed run evaluates them
+/// again.
+constexpr std::size_t kMostWaiting = 32;
+
 class RunArchive final : public Archive {
  public:
   RunArchive(Database& database, RunId run, EliteComparer compare)
@@ -87,42 +94,83 @@ class RunArchive final : public Archive {
   }
 
   void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
-    Contender challenger{INT64_MAX, evaluation.latency_us, candidate.source_hash(),
-                         binary_hash_of(candidate, evaluation)};
-    std::optional<CandidateId> incumbent = displaced_incumbent(challenger, candidate, evaluation);
-    while (incumbent) {
-      const EliteComparison comparison = compare_(candidate, *incumbent);
-      Evaluation noted = evaluation;
-      if (!comparison.note.empty()) noted.sass_summary += comparison.note + "\n";
-      if (!comparison.replaces) {
-        insert(proposal, candidate, noted, std::nullopt, std::nullopt);
-        return;
-      }
-      if (insert(proposal, candidate, noted, challenger, incumbent)) return;
-      // Another run has changed the elites meanwhile.
-      incumbent = displaced_incumbent(challenger, candidate, evaluation);
-    }
-    const bool competes = may_compete(candidate, evaluation);
-    insert(proposal, candidate, evaluation, competes ? std::optional(challenger) : std::nullopt, std::nullopt);
+    waiting_.push_back({proposal, candidate, evaluation, {}, {}});
+    commit_all_but(kMostWaiting);
   }
 
+  void settle() override { commit_all_but(0); }
+
  private:
+  /// A result that is not committed yet: it, or one before it, is being compared with an elite.
+  struct Waiting {
+    Proposal proposal;
+    Candidate candidate;
+    Evaluation evaluation;
+    CandidateId incumbent = 0;                ///< The elite that it is compared with.
+    std::future<EliteComparison> comparison;  ///< Under way, if valid.
+  };
+
+  /// Commits results in order until one is still being compared and no more than `most` wait. When one fails, those
+  /// behind it are not committed either: a resumed run evaluates them again.
+  void commit_all_but(std::size_t most) {
+    try {
+      while (!waiting_.empty()) {
+        Waiting& first = waiting_.front();
+        begin_comparison(first);
+        const bool compared = !first.comparison.valid() ||
+                              first.comparison.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
+        if (!compared && waiting_.size() <= most) return;
+        if (commit(first)) waiting_.pop_front();
+      }
+    } catch (...) {
+      waiting_.clear();
+      throw;
+    }
+  }
+
+  /// With the elite that it would displace, if there is one and it is not being compared already.
+  void begin_comparison(Waiting& one) {
+    if (one.comparison.valid()) return;
+    const std::optional<CandidateId> incumbent = displaced_incumbent(one);
+    if (!incumbent) return;
+    one.incumbent = *incumbent;
+    one.comparison = compare_(one.candidate, *incumbent);
+  }
+
+  /// False: another run has changed the elites meanwhile, and the challenger is to be compared anew.
+  bool commit(Waiting& one) {
+    const bool competes = may_compete(one.candidate, one.evaluation);
+    if (!one.comparison.valid())
+      return insert(one, one.evaluation, competes ? std::optional(contender(one)) : std::nullopt, std::nullopt);
+    const EliteComparison comparison = one.comparison.get();
+    Evaluation noted = one.evaluation;
+    if (!comparison.note.empty()) noted.sass_summary += comparison.note + "\n";
+    if (!comparison.replaces) return insert(one, noted, std::nullopt, std::nullopt);
+    return insert(one, noted, contender(one), one.incumbent);
+  }
+
+  static Contender contender(const Waiting& one) {
+    return {INT64_MAX, one.evaluation.latency_us, one.candidate.source_hash(),
+            binary_hash_of(one.candidate, one.evaluation)};
+  }
+
   /// Without its sources (imported results) a candidate can be neither verified nor taken away.
   static bool may_compete(const Candidate& candidate, const Evaluation& evaluation) {
     return evaluation.verdict == Verdict::valid && !candidate.programs.empty();
   }
 
   /// The elite that a valid challenger would displace by its latency, if the two are to be compared first.
-  std::optional<CandidateId> displaced_incumbent(const Contender& challenger, const Candidate& candidate,
-                                                 const Evaluation& evaluation) {
-    if (!compare_ || !may_compete(candidate, evaluation)) return std::nullopt;
-    return decide(elites_of(database_, board_), challenger).displaces;
+  std::optional<CandidateId> displaced_incumbent(const Waiting& one) {
+    if (!compare_ || !may_compete(one.candidate, one.evaluation)) return std::nullopt;
+    return decide(elites_of(database_, board_), contender(one)).displaces;
   }
 
   /// Commits one result. With `compared`, the elite that the challenger was compared with, only if the challenger still
   /// displaces that one; else nothing is written and the result is false.
-  bool insert(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation,
-              std::optional<Contender> challenger, std::optional<CandidateId> compared) {
+  bool insert(const Waiting& one, const Evaluation& evaluation, std::optional<Contender> challenger,
+              std::optional<CandidateId> compared) {
+    const Proposal& proposal = one.proposal;
+    const Candidate& candidate = one.candidate;
     WriteTransaction transaction(database_);
     if (compared && decide(elites_of(database_, board_), *challenger).displaces != compared) return false;
     const CandidateId id = insert_candidate(proposal, candidate);
@@ -191,6 +239,7 @@ class RunArchive final : public Archive {
   RunId run_;
   std::int64_t board_;
   EliteComparer compare_;
+  std::deque<Waiting> waiting_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -295,8 +296,8 @@ struct EliteComparison {
   bool replaces = true;
   std::string note;  ///< For people; kept with the challenger's profile.
 };
-/// Compares a challenger of a lower latency with the elite that it would displace. Called outside of any transaction.
-/// Empty: latencies decide.
-using EliteComparer = std::function<EliteComparison(const Candidate& challenger, CandidateId incumbent)>;
+/// Starts to compare a challenger of a lower latency with the elite that it would displace. Called outside of any
+/// transaction. Empty: latencies decide.
+using EliteComparer = std::function<std::future<EliteComparison>(const Candidate& challenger, CandidateId incumbent)>;
 
 }  // namespace evo

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <future>
+#include <utility>
 
 #include "population/store/archive.h"
 
@@ -9,6 +11,12 @@ using namespace evo;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
+
+std::future<EliteComparison> done(EliteComparison comparison) {
+  std::promise<EliteComparison> promise;
+  promise.set_value(std::move(comparison));
+  return promise.get_future();
+}
 
 /// Records valid candidates of these latencies in one run, and sums it up.
 cli::RunSummary summary_of(Store& store, const std::vector<double>& latencies_us, EliteComparer compare) {
@@ -43,7 +51,7 @@ cli::RunSummary summary_of(Store& store, const std::vector<double>& latencies_us
 TEST_CASE("a best candidate that is no elite is shown with the comparison that kept it out") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId incumbent) {
-    return EliteComparison{false, "SAME compared with elite " + std::to_string(incumbent) + ": 0.99 of its latency"};
+    return done({false, "SAME compared with elite " + std::to_string(incumbent) + ": 0.99 of its latency"});
   });
   CHECK(summary.best->candidate == 4);
   CHECK_THAT(run_text(summary, "evo.db", {}),
@@ -54,7 +62,7 @@ TEST_CASE("a best candidate that is no elite is shown with the comparison that k
 TEST_CASE("a best candidate that is an elite needs no explanation") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId) {
-    return EliteComparison{true, "FASTER compared with elite 3"};
+    return done({true, "FASTER compared with elite 3"});
   });
   CHECK(summary.why_no_elite.empty());
   CHECK_THAT(run_text(summary, "evo.db", {}), !ContainsSubstring("no elite"));

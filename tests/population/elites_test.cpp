@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
+#include <deque>
+#include <exception>
+#include <future>
 #include <limits>
 #include <map>
 #include <set>
@@ -298,6 +301,16 @@ TEST_CASE("whatever is recorded in whatever order, the elites are the three fast
   check_elites(*store);
 }
 
+namespace {
+
+std::future<EliteComparison> done(EliteComparison comparison) {
+  std::promise<EliteComparison> promise;
+  promise.set_value(std::move(comparison));
+  return promise.get_future();
+}
+
+}  // namespace
+
 TEST_CASE("a challenger displaces an elite only if the comparison favours it, and its result is stored") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
@@ -305,7 +318,7 @@ TEST_CASE("a challenger displaces an elite only if the comparison favours it, an
   std::vector<CandidateId> asked;
   const auto archive = store.archive(run, [&](const Candidate&, CandidateId incumbent) {
     asked.push_back(incumbent);
-    return EliteComparison{replaces, replaces ? "FASTER" : "SAME"};
+    return done({replaces, replaces ? "FASTER" : "SAME"});
   });
   const auto record = [&](std::uint64_t ticket, double latency_us) {
     const Proposal next = proposal(ticket);
@@ -332,6 +345,70 @@ TEST_CASE("a challenger displaces an elite only if the comparison favours it, an
   CHECK(store.check().empty());
 }
 
+TEST_CASE("results behind a comparison wait for it, in order, and settling waits for all") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  std::deque<std::promise<EliteComparison>> comparisons;
+  const auto archive = store.archive(run, [&](const Candidate&, CandidateId) {
+    comparisons.emplace_back();
+    return comparisons.back().get_future();
+  });
+  std::uint64_t ticket = 0;
+  const auto record = [&](double latency_us) {
+    const Proposal next = proposal(ticket);
+    archive->record(next, candidate(next, "source " + std::to_string(ticket)),
+                    valid(latency_us, "cubin " + std::to_string(ticket)));
+    return ticket++;
+  };
+  const auto stored = [&] {
+    std::vector<std::uint64_t> tickets;
+    for (std::uint64_t one = 0; one < ticket; ++one)
+      if (store.candidate_of(run, one)) tickets.push_back(one);
+    return tickets;
+  };
+  for (int i = 0; i < 3; ++i) record(30 - i);
+  const std::uint64_t first = record(20), slower = record(50), second = record(19);
+  CHECK(stored() == std::vector<std::uint64_t>{0, 1, 2});
+  REQUIRE(comparisons.size() == 1);  // The second one's elite depends on the first one's comparison.
+
+  comparisons[0].set_value({true, "FASTER"});
+  record(60);
+  CHECK(stored() == std::vector<std::uint64_t>{0, 1, 2, first, slower});
+  REQUIRE(comparisons.size() == 2);
+
+  comparisons[1].set_value({false, "SAME"});
+  archive->settle();
+  CHECK(stored().size() == ticket);
+  const std::vector<EliteRow> elites = store.elites();
+  REQUIRE(elites.size() == 3);
+  CHECK(elites.front().candidate == store.candidate_of(run, first));
+  CHECK(store.candidate(*store.candidate_of(run, second))->evaluation.sass_summary.ends_with("SAME\n"));
+  CHECK(store.check().empty());
+}
+
+TEST_CASE("only so many results wait for a comparison, and one that fails ends the run") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  std::promise<EliteComparison> comparison;
+  const auto archive = store.archive(run, [&](const Candidate&, CandidateId) { return comparison.get_future(); });
+  std::uint64_t ticket = 0;
+  const auto record = [&](double latency_us) {
+    const Proposal next = proposal(ticket);
+    archive->record(next, candidate(next, "source " + std::to_string(ticket)),
+                    valid(latency_us, "cubin " + std::to_string(ticket)));
+    ++ticket;
+  };
+  for (int i = 0; i < 3; ++i) record(30 - i);
+  record(20);
+  for (int i = 0; i < 31; ++i) record(50);
+  CHECK_FALSE(store.candidate_of(run, 3));
+  comparison.set_exception(std::make_exception_ptr(machine_error("no GPU is left")));
+  CHECK_THROWS_WITH(record(50), "no GPU is left");
+  CHECK_FALSE(store.candidate_of(run, 3));  // A resumed run evaluates it again, and lets it compete.
+  CHECK(store.candidate_of(run, 2));
+  CHECK(store.check().empty());
+}
+
 TEST_CASE("a comparison is repeated when the elite changes while it is measured") {
   const TempFolder folder;
   Store store = Store::open(folder / "evo.db", Store::Mode::write);
@@ -347,7 +424,7 @@ TEST_CASE("a comparison is repeated when the elite changes while it is measured"
   const auto archive = store.archive(run, [&](const Candidate&, CandidateId incumbent) {
     asked.push_back(incumbent);
     if (asked.size() == 1) record(*other, 3, 20);  // Displaces the very elite that is being measured.
-    return EliteComparison{true, ""};
+    return done({true, ""});
   });
   record(*archive, 4, 10);
   REQUIRE(asked.size() == 2);
