@@ -32,6 +32,7 @@
 #include "evaluator/pipeline/interleaved_timing.h"
 #include "evaluator/pipeline/oracle.h"
 #include "evaluator/pipeline/profiler.h"
+#include "evaluator/pipeline/shared_timing.h"
 #include "evaluator/pipeline/validation.h"
 #include "evaluator/worker/process.h"
 
@@ -227,13 +228,15 @@ class Pipeline final : public DevicePipeline {
 
   std::future<InterleavedTimings> start_interleaved(std::vector<Candidate> candidates, int rounds,
                                                     EnoughRounds enough) override {
-    return enqueue({std::move(candidates), rounds, std::move(enough), std::nullopt, {}});
+    return enqueue(std::make_shared<SharedTiming>(std::move(candidates), rounds, std::move(enough)), std::nullopt);
   }
 
   std::vector<InterleavedTimings> time_on_each(const Candidate& candidate, int rounds) override {
     std::vector<std::future<InterleavedTimings>> waiting;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
-      waiting.push_back(enqueue({{candidate}, rounds, {}, lane, {}}));
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      const std::vector<Candidate> alone = {candidate};
+      waiting.push_back(enqueue(std::make_shared<SharedTiming>(alone, rounds, EnoughRounds()), lane));
+    }
     std::vector<InterleavedTimings> timings(waiting.size());
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
       try {
@@ -255,13 +258,11 @@ class Pipeline final : public DevicePipeline {
   }
 
  private:
-  /// Candidates that wait to be timed interleaved.
+  /// Candidates that are timed interleaved, or wait for it.
   struct Comparison {
-    std::vector<Candidate> candidates;
-    int rounds = 0;
-    EnoughRounds enough;
+    std::shared_ptr<SharedTiming> timing;
     std::optional<std::size_t> lane;  ///< The only one that may do it; empty: any.
-    std::promise<InterleavedTimings> result;
+    std::size_t lanes_at_work = 0;
   };
 
   void add_lane(const DeviceInfo& device) {
@@ -298,15 +299,15 @@ class Pipeline final : public DevicePipeline {
     }
   }
 
-  std::future<InterleavedTimings> enqueue(Comparison comparison) {
-    std::future<InterleavedTimings> result = comparison.result.get_future();
+  std::future<InterleavedTimings> enqueue(std::shared_ptr<SharedTiming> timing, std::optional<std::size_t> lane) {
+    std::future<InterleavedTimings> result = timing->result();
     const std::lock_guard lock(mutex_);
     if (fatal_) std::rethrow_exception(fatal_);
-    if (comparison.lane && left_.contains(*comparison.lane)) {
-      comparison.result.set_exception(left_.at(*comparison.lane));
+    if (lane && left_.contains(*lane)) {
+      timing->fail(left_.at(*lane));
       return result;
     }
-    comparisons_.push_back(std::move(comparison));
+    comparisons_.push_back({std::move(timing), lane});
     changed_.notify_all();
     return result;
   }
@@ -383,10 +384,11 @@ class Pipeline final : public DevicePipeline {
     if (serving_ == 1) {
       for (Job& job : returned_) job.failed_on.reset();
     }
-    for (Comparison& comparison : comparisons_) {
-      if (fatal_ || comparison.lane == lane.number) comparison.result.set_exception(why);
-    }
-    std::erase_if(comparisons_, [&](const Comparison& one) { return fatal_ || one.lane == lane.number; });
+    std::erase_if(comparisons_, [&](const Comparison& one) {
+      const bool over = fatal_ || one.lane == lane.number;
+      if (over) one.timing->fail(why);
+      return over;
+    });
     if (!fatal_ && !open_error_ && options_.notice) options_.notice(farewell(lane, why));
     changed_.notify_all();
   }
@@ -400,26 +402,26 @@ class Pipeline final : public DevicePipeline {
     }
   }
 
-  /// Gives the lane the next candidate that has to run. Interleaved comparisons come first. Candidates are looked at in
-  /// the order of submission, by one lane at a time: which of two equal ones is the duplicate does not depend on which
-  /// device is faster. False: the pipeline closes.
+  /// Gives the lane the next candidate that has to run. Comparisons that no lane works on come first; a lane without a
+  /// candidate joins one that another works on. Candidates are looked at in the order of submission, by one lane at a
+  /// time: which of two equal ones is the duplicate does not depend on which device is faster. False: the pipeline
+  /// closes.
   bool next_job(Lane& lane, WorkerClient& device) {
     while (true) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] {
-        return closing_ || comparison_for(lane) != comparisons_.end() || returned_for(lane) != returned_.end() ||
+        return closing_ || comparison_for(lane) || returned_for(lane) != returned_.end() ||
                (!admitting_ && !jobs_.empty());
       });
       if (closing_) return false;
-      if (const auto comparison = comparison_for(lane); comparison != comparisons_.end()) {
-        Comparison mine = std::move(*comparison);
-        comparisons_.erase(comparison);
-        lock.unlock();
-        compare(lane, std::move(mine), device);
+      if (Comparison* fresh = comparison_for(lane); fresh != nullptr && fresh->lanes_at_work == 0) {
+        compare(lane, *fresh, device, lock);
       } else if (const auto returned = returned_for(lane); returned != returned_.end()) {
         lane.job = std::move(*returned);
         returned_.erase(returned);
         return true;
+      } else if (admitting_ || jobs_.empty()) {
+        compare(lane, *comparison_for(lane), device, lock);
       } else {
         lane.admitting = admitting_ = true;
         lane.job = std::move(jobs_.front());
@@ -435,28 +437,47 @@ class Pipeline final : public DevicePipeline {
     }
   }
 
-  std::deque<Comparison>::iterator comparison_for(const Lane& lane) {
-    return std::ranges::find_if(comparisons_,
-                                [&](const Comparison& one) { return !one.lane || one.lane == lane.number; });
+  /// One that no lane works on, else one that the lane may join; null without any. Of modelled times one round is
+  /// enough.
+  Comparison* comparison_for(const Lane& lane) {
+    Comparison* joined = nullptr;
+    for (Comparison& one : comparisons_) {
+      if (one.lane && one.lane != lane.number) continue;
+      if (one.lanes_at_work == 0) return &one;
+      if (!joined && !one.timing->ended() && !kind_named(lane.options.device.kind).modelled) joined = &one;
+    }
+    return joined;
   }
 
   std::deque<Job>::iterator returned_for(const Lane& lane) {
     return std::ranges::find_if(returned_, [&](const Job& job) { return job.failed_on != lane.number; });
   }
 
-  void compare(Lane& lane, Comparison comparison, WorkerClient& device) {
+  /// Unlocks while it times. When the lane fails, another one goes on with the comparison.
+  void compare(Lane& lane, Comparison& comparison, WorkerClient& device, std::unique_lock<std::mutex>& lock) {
+    ++comparison.lanes_at_work;
+    const std::shared_ptr<SharedTiming> timing = comparison.timing;
+    lock.unlock();
+    std::exception_ptr failure;
     try {
       std::vector<BuiltCandidate> candidates;
-      for (const Candidate& candidate : comparison.candidates)
+      for (const Candidate& candidate : timing->candidates())
         candidates.push_back({&candidate, binaries_of(candidate)});
       oracles_.wait_until_finished();  // Nothing else runs on the device.
-      comparison.result.set_value(
-          evo::time_interleaved(lane.options, plan_, device, candidates, comparison.rounds, comparison.enough));
+      evo::time_interleaved(lane.options, plan_, device, candidates, timing->rounds(), timing->taker());
+      timing->end();
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      comparisons_.push_front(std::move(comparison));  // For another lane.
-      throw;
+      failure = std::current_exception();
     }
+    lock.lock();
+    const auto mine = std::ranges::find(comparisons_, timing, &Comparison::timing);
+    if (mine != comparisons_.end()) {
+      --mine->lanes_at_work;
+      if (timing->ended()) comparisons_.erase(mine);
+    }
+    changed_.notify_all();
+    lock.unlock();
+    if (failure) std::rethrow_exception(failure);
   }
 
   std::vector<Binary> binaries_of(const Candidate& candidate) {

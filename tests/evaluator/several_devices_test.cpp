@@ -1,6 +1,7 @@
 // A pipeline with several devices.
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -169,6 +170,34 @@ TEST_CASE("two candidates are compared on one device") {
         {toy_candidate(options, "honest us=10" + everywhere), toy_candidate(options, "honest us=10 b" + everywhere)},
         3);
     CHECK(timings.rounds_us[0] == timings.rounds_us[1]);
+  }
+}
+
+TEST_CASE("a device that has nothing to do joins a comparison, with rounds of its own") {
+  const PipelineOptions options = options_of(2);
+  const auto pipeline = make_pipeline(options);
+  const std::string everywhere = " fake:0_takes=1 fake:1_takes=2";
+  const auto of_both = [](const InterleavedTimings& so_far) {
+    const auto [least, most] = std::ranges::minmax(so_far.rounds_us[0]);
+    return most > 1.5 * least;
+  };
+  constexpr int kMost = 100'000;
+  const InterleavedTimings timings = pipeline->time_interleaved(
+      {toy_candidate(options, "honest us=10" + everywhere), toy_candidate(options, "honest us=10 b" + everywhere)},
+      kMost, of_both);
+  CHECK(timings.rounds_us[0].size() < kMost);
+  CHECK(of_both(timings));
+  CHECK(timings.rounds_us[0] == timings.rounds_us[1]);  // Each pair is of one device.
+}
+
+TEST_CASE("rounds end where all devices together have done as many as are wanted") {
+  const PipelineOptions options = options_of(3);
+  const auto pipeline = make_pipeline(options);
+  for (int i = 0; i < 6; ++i) {
+    const InterleavedTimings timings =
+        pipeline->time_interleaved({toy_candidate(options, "honest us=10"), toy_candidate(options, "honest us=11")}, 7);
+    CHECK(timings.rounds_us[0].size() == 7);
+    CHECK(timings.rounds_us[1].size() == 7);
   }
 }
 
