@@ -23,6 +23,7 @@
 #include "cli/run/elite_comparison.h"
 #include "cli/run/elite_profiles.h"
 #include "cli/run/fixed_width_evaluator.h"
+#include "cli/run/joining_hosts.h"
 #include "cli/run/opening.h"
 #include "cli/run/progress.h"
 #include "cli/run/proposer_process.h"
@@ -451,9 +452,12 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .time_limit = run.time_limit,
                            .recalled = run.recalled,
                            .placed = placed});
+  std::optional<JoiningHosts> joining(std::in_place, request, run, *evaluators.pipeline);
   const SearchResult result =
       search_recorded(id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
                       elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device));
+
+  joining.reset();
 
   // What its devices did and how they differ. Then the counters of what it found: nothing else runs on the device.
   const DeviceShares shares = device_shares(store, id, run, result.interrupted ? nullptr : evaluators.pipeline);

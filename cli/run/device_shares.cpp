@@ -50,11 +50,11 @@ DeviceShares device_shares(const Store& store, RunId id, const PreparedRun& run,
   DeviceShares shares;
   for (const PlaceCount& count : store.places(id))
     shares.devices.push_back({count.place, count.evaluated, count.machine_failed, std::nullopt});
-  if (pipeline == nullptr || run.further_devices.empty() || kind_named(run.device.kind).modelled) return shares;
+  if (pipeline == nullptr || kind_named(run.device.kind).modelled) return shares;
+  const std::vector<DeviceInfo> devices = pipeline->devices();
+  if (devices.size() < 2) return shares;
   const std::optional<CandidateId> elite = fastest_elite(store, run.info);
   if (!elite) return shares;
-  std::vector<DeviceInfo> devices = {run.device};
-  devices.insert(devices.end(), run.further_devices.begin(), run.further_devices.end());
   const Candidate candidate = restored_candidate(restore(store, *elite), run.info.target);
   set_ratios(devices, pipeline->time_on_each(candidate, kSharedRounds), shares.devices);
   shares.timed = *elite;

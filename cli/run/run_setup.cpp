@@ -157,8 +157,7 @@ bool names_devices(const RunRequest& request) {
   return !request.devices.empty() || !request.workers.empty() || !request.hosts.empty();
 }
 
-/// Those of every host that answers. The notice names the others.
-std::vector<DeviceInfo> devices_of_hosts(const RunRequest& request, std::string& notice) {
+std::vector<std::string> prefixes_of_hosts(const RunRequest& request) {
   std::vector<std::string> prefixes;
   for (const std::string& workers : request.workers) {
     if (workers == "slurm") {
@@ -169,17 +168,22 @@ std::vector<DeviceInfo> devices_of_hosts(const RunRequest& request, std::string&
   }
   if (!request.hosts.empty()) std::ranges::move(read_hosts(request.hosts), std::back_inserter(prefixes));
   if (prefixes.empty()) prefixes.emplace_back();
-  const std::string list = request.devices.empty() ? "auto" : request.devices;
+  return prefixes;
+}
+
+/// Those of every host of the run that answers. Its notice names the others.
+std::vector<DeviceInfo> devices_of_hosts(const std::string& list, PreparedRun& run) {
   std::vector<DeviceInfo> devices;
-  for (const std::string& prefix : prefixes) {
+  for (const std::string& prefix : run.hosts) {
     try {
       std::ranges::move(devices_behind(prefix, list), std::back_inserter(devices));
     } catch (const Error& error) {
-      if (prefixes.size() == 1) throw;
-      notice += fmt::format("{}the run goes on without {}", notice.empty() ? "" : "; ", error.what());
+      if (run.hosts.size() == 1) throw;
+      run.absent_hosts.push_back(prefix);
+      run.notice += fmt::format("{}the run goes on without {}", run.notice.empty() ? "" : "; ", error.what());
     }
   }
-  if (devices.empty()) throw machine_error("no host of this run can be used: " + notice);
+  if (devices.empty()) throw machine_error("no host of this run can be used: " + run.notice);
   check_alike(devices);
   return devices;
 }
@@ -192,7 +196,8 @@ void find_devices_of(const RunRequest& request, PreparedRun& run) {
   }
   if (!request.device.empty())
     throw usage_error("--device cannot be combined with --devices, --workers and --hosts: name all in --devices");
-  std::vector<DeviceInfo> devices = devices_of_hosts(request, run.notice);
+  run.hosts = prefixes_of_hosts(request);
+  std::vector<DeviceInfo> devices = devices_of_hosts(device_list(request), run);
   run.device = std::move(devices.front());
   run.further_devices.assign(std::make_move_iterator(devices.begin() + 1), std::make_move_iterator(devices.end()));
 }
@@ -217,6 +222,10 @@ std::pair<SourceTree, std::string> subject_of(const RunRequest& request) {
 }
 
 }  // namespace
+
+std::string device_list(const RunRequest& request) {
+  return request.devices.empty() ? "auto" : request.devices;
+}
 
 PreparedRun prepare_new(const RunRequest& request, const std::string& command_line) {
   PreparedRun run;

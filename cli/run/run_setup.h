@@ -58,12 +58,17 @@ struct RunRequest {
   bool json = false;
 };
 
+/// Those that are wanted of each host, as find_devices takes them.
+std::string device_list(const RunRequest& request);
+
 /// A run that is ready to start: a new one, or one that is resumed.
 struct PreparedRun {
   RunInfo info;
   Task task;
   DeviceInfo device;
   std::vector<DeviceInfo> further_devices;    ///< Of the same model.
+  std::vector<std::string> hosts;             ///< The prefixes that its hosts were asked for by.
+  std::vector<std::string> absent_hosts;      ///< Of these, those that have not answered.
   std::size_t presearch = 0;                  ///< Genomes that a pre-search models before a new run begins.
   std::vector<std::vector<Seed>> warm_start;  ///< The best genomes of other runs, for a new run, by ranking.
   std::string notice;                         ///< For people, before it starts.

@@ -175,7 +175,7 @@ class Pipeline final : public DevicePipeline {
     for (const DeviceInfo& device : options_.further_devices) add_lane(device);
     serving_ = lanes_.size();
     oracle_thread_ = std::thread([this] { compute_oracles(); });
-    for (const std::unique_ptr<Lane>& lane : lanes_) lane->thread = std::thread([this, &lane] { serve(*lane); });
+    for (const std::unique_ptr<Lane>& lane : lanes_) start(*lane);
   }
 
   ~Pipeline() override {
@@ -195,12 +195,13 @@ class Pipeline final : public DevicePipeline {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return opened_ + unopened_ == lanes_.size() || open_error_; });
     if (open_error_) std::rethrow_exception(open_error_);
+    opening_ = false;
   }
 
   std::size_t width() const override {
     if (const std::size_t width = kind_named(options_.device.kind).width; width > 0) return width;
-    return std::min(enough_in_flight(plan_) * lanes_.size(),
-                    static_cast<std::size_t>(compile_workers_) + 2 * lanes_.size());
+    const std::size_t lanes = lane_count();
+    return std::min(enough_in_flight(plan_) * lanes, static_cast<std::size_t>(compile_workers_) + 2 * lanes);
   }
 
   void submit(std::uint64_t ticket, const Candidate& candidate) override {
@@ -233,12 +234,12 @@ class Pipeline final : public DevicePipeline {
 
   std::vector<InterleavedTimings> time_on_each(const Candidate& candidate, int rounds) override {
     std::vector<std::future<InterleavedTimings>> waiting;
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    for (std::size_t lane = 0, lanes = lane_count(); lane < lanes; ++lane) {
       const std::vector<Candidate> alone = {candidate};
       waiting.push_back(enqueue(std::make_shared<SharedTiming>(alone, rounds, EnoughRounds()), lane));
     }
     std::vector<InterleavedTimings> timings(waiting.size());
-    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    for (std::size_t lane = 0; lane < waiting.size(); ++lane) {
       try {
         timings[lane] = waiting[lane].get();
       } catch (const Error& error) {
@@ -247,6 +248,21 @@ class Pipeline final : public DevicePipeline {
       }
     }
     return timings;
+  }
+
+  void join(const DeviceInfo& device) override {
+    const std::lock_guard lock(mutex_);
+    if (closing_ || fatal_) return;
+    add_lane(device);
+    ++serving_;
+    start(*lanes_.back());
+  }
+
+  std::vector<DeviceInfo> devices() const override {
+    const std::lock_guard lock(mutex_);
+    std::vector<DeviceInfo> devices;
+    for (const std::unique_ptr<Lane>& lane : lanes_) devices.push_back(lane->options.device);
+    return devices;
   }
 
   std::vector<std::uint64_t> withdraw() override {
@@ -275,21 +291,33 @@ class Pipeline final : public DevicePipeline {
     lanes_.push_back(std::move(lane));
   }
 
+  void start(Lane& lane) {
+    lane.thread = std::thread([this, &lane] { serve(lane); });
+  }
+
+  std::size_t lane_count() const {
+    const std::lock_guard lock(mutex_);
+    return lanes_.size();
+  }
+
   void start_compiling(Job& job) {
     for (const Program& program : job.candidate.programs) {
       job.compiled.push_back(pool_.compile(protocol::compile_request(program, options_.device.arch)));
     }
   }
 
-  /// On the first device, and where the machine fails there on the next.
+  /// On the first device, and where the machine fails there on the next of the options.
   void compute_oracles() {
-    for (const std::unique_ptr<Lane>& lane : lanes_) {
+    const std::size_t devices = 1 + options_.further_devices.size();
+    for (std::size_t i = 0; i < devices; ++i) {
+      PipelineOptions options = options_;
+      if (i > 0) options.device = options_.further_devices[i - 1];
       try {
-        evo::compute_oracles(lane->options, plan_, stop_, oracles_);
+        evo::compute_oracles(options, plan_, stop_, oracles_);
         oracles_.finish();
         return;
       } catch (const Error& error) {
-        if (error.fault() == Fault::machine && lane != lanes_.back()) continue;
+        if (error.fault() == Fault::machine && i + 1 < devices) continue;
         oracles_.fail(std::current_exception());
         return;
       } catch (...) {
@@ -363,14 +391,14 @@ class Pipeline final : public DevicePipeline {
     return !changed_.wait_for(lock, pause, [this] { return closing_ || fatal_; });
   }
 
-  /// A lane whose device is of no more use. Its work goes to the others; without any the pipeline has ended. A device
-  /// of this host must open, one of another host may be missing.
+  /// A lane whose device is of no more use. Its work goes to the others; without any the pipeline has ended. At first a
+  /// device of this host must open, one of another host may be missing.
   void leave(Lane& lane, bool open, const std::exception_ptr& why) {
     const std::lock_guard lock(mutex_);
     if (!left_.emplace(lane.number, why).second) return;  // It is still not back.
     if (--serving_ == 0) fatal_ = why;
     if (!open) ++unopened_;
-    if (!open && !open_error_ && (fatal_ || lane.options.device.reached_by.empty())) open_error_ = why;
+    if (!open && opening_ && !open_error_ && (fatal_ || lane.options.device.reached_by.empty())) open_error_ = why;
     if (lane.admitting) admitting_ = false;
     if (lane.job) {
       if (lane.admitting) {
@@ -697,7 +725,7 @@ class Pipeline final : public DevicePipeline {
   int compile_workers_;
   CompilePool pool_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;      ///< Submitted, not yet looked at.
   std::deque<Job> returned_;  ///< Built, to be run on another device than before.
@@ -711,6 +739,7 @@ class Pipeline final : public DevicePipeline {
   std::size_t unopened_ = 0;                        ///< Lanes whose device could not be opened.
   std::size_t serving_ = 0;                         ///< Lanes that have not left.
   std::map<std::size_t, std::exception_ptr> left_;  ///< Lanes that have, and why.
+  bool opening_ = true;                             ///< Nothing is submitted yet.
   std::exception_ptr open_error_;
   std::exception_ptr fatal_;
   bool closing_ = false;

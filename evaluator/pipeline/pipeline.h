@@ -25,9 +25,14 @@ class DevicePipeline : public Evaluator {
   InterleavedTimings time_interleaved(std::vector<Candidate> candidates, int rounds, EnoughRounds enough = {}) {
     return start_interleaved(std::move(candidates), rounds, std::move(enough)).get();
   }
-  /// Times one valid candidate on every device, on all at once. By device in the order of the options; a device that is
+  /// Times one valid candidate on every device, on all at once. By device as devices() has them; a device that is
   /// of no more use has a failure. Otherwise as time_interleaved.
   virtual std::vector<InterleavedTimings> time_on_each(const Candidate& candidate, int rounds) = 0;
+  /// Adds a device of the model of the others: it takes candidates once it is open. One that does not open is treated
+  /// as one that was lost. This method and the next may be called from any thread.
+  virtual void join(const DeviceInfo& device) = 0;
+  /// In the order of the options, then of joining.
+  virtual std::vector<DeviceInfo> devices() const = 0;
 };
 
 /// Candidates with the same key do the same work: their programs are the same machine code, launched in the same way.

@@ -48,6 +48,7 @@ pid_t start_behind(const std::string& prefix, std::vector<std::string> words, in
   raw.push_back(nullptr);
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
+  if (child > 0) ::setpgid(child, child);  // Whoever comes first: the group may be killed at once.
   if (child != 0) return child;
   ::setpgid(0, 0);  // Ctrl-C reaches the parent only.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -65,7 +66,7 @@ pid_t start_behind(const std::string& prefix, std::vector<std::string> words, in
 }
 
 CommandResult run_behind(const std::string& prefix, const std::vector<std::string>& words, const std::string& input,
-                         double seconds) {
+                         double seconds, const StopSignal* stop) {
   using Clock = std::chrono::steady_clock;
   CommandResult result;
   const UniqueFd in(::open(input.empty() ? "/dev/null" : input.c_str(), O_RDONLY | O_CLOEXEC));
@@ -83,21 +84,23 @@ CommandResult run_behind(const std::string& prefix, const std::vector<std::strin
   }
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   std::string complaints;
-  bool more_said = true, more_complaints = true, in_time = true;
-  while ((more_said || more_complaints) && in_time) {
-    std::array<pollfd, 2> watched{
-        {{more_said ? out.ours.get() : -1, POLLIN, 0}, {more_complaints ? errors.ours.get() : -1, POLLIN, 0}}};
+  bool more_said = true, more_complaints = true, in_time = true, stopped = false;
+  while ((more_said || more_complaints) && in_time && !stopped) {
+    std::array<pollfd, 3> watched{{{more_said ? out.ours.get() : -1, POLLIN, 0},
+                                   {more_complaints ? errors.ours.get() : -1, POLLIN, 0},
+                                   {stop != nullptr ? stop->fd() : -1, POLLIN, 0}}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     in_time = left > 0;
     ::poll(watched.data(), watched.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
     if (watched[0].revents != 0) more_said = read_on(out.ours.get(), result.said);
     if (watched[1].revents != 0) more_complaints = read_on(errors.ours.get(), complaints);
+    stopped = watched[2].revents != 0;
   }
-  if (!in_time) ::kill(-child, SIGKILL);
+  if (!in_time || stopped) ::kill(-child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  result.done = in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  result.done = in_time && !stopped && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   if (result.done) return result;
   result.complaint = last_line(complaints);
   if (!in_time) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/worker/channel.h"
+
 namespace evo {
 
 /// Starts `words` behind a prefix, a command of the shell that runs its arguments somewhere and passes standard input
@@ -20,8 +22,8 @@ struct CommandResult {
 };
 
 /// Runs `words` behind a prefix to their end, `input` (a file; empty: none) as standard input. Kills it after
-/// `seconds`.
+/// `seconds`, and when `stop` (may be null) is raised.
 CommandResult run_behind(const std::string& prefix, const std::vector<std::string>& words, const std::string& input,
-                         double seconds);
+                         double seconds, const StopSignal* stop = nullptr);
 
 }  // namespace evo

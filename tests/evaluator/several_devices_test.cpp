@@ -69,6 +69,36 @@ TEST_CASE("candidates are evaluated on every device, and each result says where"
   CHECK(devices == std::set<std::string>{"fake:0", "fake:1", "fake:2"});
 }
 
+TEST_CASE("a device that joins takes candidates, and one that does not open costs nothing") {
+  PipelineOptions options = options_of(1);
+  Notices notices;
+  options.notice = notices.listener();
+  const auto pipeline = make_pipeline(options);
+  const std::vector<DeviceInfo> others = options_of(2).further_devices;
+  pipeline->join(others[0]);
+  DeviceInfo missing = others[0];
+  missing.id = "fake:7";
+  pipeline->join(missing);
+  std::vector<std::string> ids;
+  for (const DeviceInfo& device : pipeline->devices()) ids.push_back(device.id);
+  CHECK(ids == std::vector<std::string>{"fake:0", "fake:1", "fake:7"});
+  std::set<std::string> devices;
+  for (int round = 0; round < 100 && devices.size() < 2; ++round) {
+    std::vector<std::string> sources;
+    for (int i = 0; i < 30; ++i) sources.push_back("honest us=5 " + std::to_string(100 * round + i));
+    for (const auto& [ticket, evaluation] : evaluate_together(*pipeline, candidates_of(options, sources))) {
+      CHECK(evaluation.verdict == Verdict::valid);
+      devices.insert(evaluation.ran_on.device);
+    }
+  }
+  CHECK(devices == std::set<std::string>{"fake:0", "fake:1"});
+  const auto timings = pipeline->time_on_each(toy_candidate(options, "honest us=5 fake:1_takes=2"), 2);
+  REQUIRE(timings.size() == 3);
+  CHECK_THAT(timings[1].rounds_us[0].back() / timings[0].rounds_us[0].back(), WithinRel(2, 1e-9));
+  CHECK(timings[2].failures[0]);
+  CHECK_THAT(notices.said(), ContainsSubstring("fake:7") && ContainsSubstring("set aside"));
+}
+
 TEST_CASE("results do not depend on the number of devices, and of equal candidates the first is the original") {
   std::vector<std::string> sources;
   for (int i = 0; i < 24; ++i) {
