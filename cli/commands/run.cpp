@@ -269,11 +269,13 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
 /// Runs the search. However it ends, the run's row in the database says how, and every recorded evaluation is kept.
 SearchResult search_recorded(RunId id, Store& store, Strategy& strategy, Evaluator& evaluator,
                              const MakeCandidate& build, const SearchLimits& limits, ProgressReport& progress,
-                             ProposerProcess* proposer, EliteComparer compare) {
+                             ProposerProcess* proposer, EliteComparer compare, RunClock& clock) {
   const std::unique_ptr<Archive> archive = store.archive(id, std::move(compare));
+  const std::unique_ptr<Archive> recording = clock.measured(*archive);
+  const std::unique_ptr<Strategy> asking = clock.measured(strategy);
   try {
     TimingDisturbances watch;
-    const SearchResult result = search(strategy, evaluator, *archive, build, limits, [&](const SearchProgress& now) {
+    const SearchResult result = search(*asking, evaluator, *recording, build, limits, [&](const SearchProgress& now) {
       progress.update(now);
       if (now.last_evaluation == nullptr || now.last == nullptr) return;
       if (proposer) proposer->observe(*now.last, *now.last_evaluation);
@@ -358,6 +360,7 @@ std::string run_document(const RunSummary& summary) {
   json["seeds"] = seeds_json(summary.seeds);
   json["exchanges"] = exchanges_json(summary.exchanges);
   json["devices"] = shares_json(summary.devices);
+  json["times"] = times_json(summary.times);
   return json_text(json);
 }
 
@@ -452,10 +455,12 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .time_limit = run.time_limit,
                            .recalled = run.recalled,
                            .placed = placed});
+  RunClock clock(*evaluators.pipeline);
   std::optional<JoiningHosts> joining(std::in_place, request, run, *evaluators.pipeline);
   const SearchResult result =
       search_recorded(id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
-                      elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device));
+                      elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device), clock);
+  const RunTimes times = clock.times();
 
   joining.reset();
 
@@ -467,6 +472,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // The report.
   RunSummary summary = summarise(store, id, result, placed);
   summary.devices = shares;
+  summary.times = times;
   fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
 }

@@ -202,6 +202,7 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
     text += fmt::format("{} evaluated: {}\n", summary.result.answered, verdict_counts(summary.verdicts));
   }
   text += rejections_text(summary);
+  text += times_text(summary.times);
   text += seeds_brought_text(summary);
   text += exchanges_text(summary.exchanges);
   text += shares_text(summary.devices);

@@ -10,6 +10,7 @@
 
 #include "cli/run/device_shares.h"
 #include "cli/run/rejections.h"
+#include "cli/run/run_times.h"
 #include "cli/text/terminal.h"
 #include "engine/search/search.h"
 #include "population/store/store.h"
@@ -40,6 +41,7 @@ struct RunSummary {
   SeedsBrought seeds;
   ExchangeSums exchanges;  ///< With a language model.
   DeviceShares devices;
+  RunTimes times;
 
   bool self_consistent = false;  ///< The task has no reference but a genome.
 

@@ -265,6 +265,12 @@ class Pipeline final : public DevicePipeline {
     return devices;
   }
 
+  LaneTimes times() override {
+    const std::lock_guard lock(mutex_);
+    clock_.count();
+    return clock_.times;
+  }
+
   std::vector<std::uint64_t> withdraw() override {
     const std::lock_guard lock(mutex_);
     std::vector<std::uint64_t> tickets;
@@ -399,9 +405,13 @@ class Pipeline final : public DevicePipeline {
     if (--serving_ == 0) fatal_ = why;
     if (!open) ++unopened_;
     if (!open && opening_ && !open_error_ && (fatal_ || lane.options.device.reached_by.empty())) open_error_ = why;
-    if (lane.admitting) admitting_ = false;
+    const bool admitted = lane.admitting;
+    if (admitted) {
+      clock_.end_wait();
+      set_admitting(lane, false);
+    }
     if (lane.job) {
-      if (lane.admitting) {
+      if (admitted) {
         jobs_.push_front(*std::move(lane.job));
       } else {
         returned_.push_back(*std::move(lane.job));
@@ -437,10 +447,12 @@ class Pipeline final : public DevicePipeline {
   bool next_job(Lane& lane, WorkerClient& device) {
     while (true) {
       std::unique_lock lock(mutex_);
+      clock_.begin_wait();
       changed_.wait(lock, [&] {
         return closing_ || comparison_for(lane) || returned_for(lane) != returned_.end() ||
                (!admitting_ && !jobs_.empty());
       });
+      clock_.end_wait();
       if (closing_) return false;
       if (Comparison* fresh = comparison_for(lane); fresh != nullptr && fresh->lanes_at_work == 0) {
         compare(lane, *fresh, device, lock);
@@ -451,18 +463,25 @@ class Pipeline final : public DevicePipeline {
       } else if (admitting_ || jobs_.empty()) {
         compare(lane, *comparison_for(lane), device, lock);
       } else {
-        lane.admitting = admitting_ = true;
+        set_admitting(lane, true);
         lane.job = std::move(jobs_.front());
         jobs_.pop_front();
+        clock_.begin_wait();
         lock.unlock();
         const bool runs = admit(lane);
         lock.lock();
-        lane.admitting = admitting_ = false;
+        clock_.end_wait();
+        set_admitting(lane, false);
         changed_.notify_all();
         if (runs) return true;
         lane.job.reset();
       }
     }
+  }
+
+  void set_admitting(Lane& lane, bool admitting) {
+    lane.admitting = admitting_ = admitting;
+    clock_.set_admitting(admitting);
   }
 
   /// One that no lane works on, else one that the lane may join; null without any. Of modelled times one round is
@@ -486,6 +505,7 @@ class Pipeline final : public DevicePipeline {
     ++comparison.lanes_at_work;
     const std::shared_ptr<SharedTiming> timing = comparison.timing;
     lock.unlock();
+    Stopwatch watch;
     std::exception_ptr failure;
     try {
       std::vector<BuiltCandidate> candidates;
@@ -498,6 +518,7 @@ class Pipeline final : public DevicePipeline {
       failure = std::current_exception();
     }
     lock.lock();
+    clock_.times.comparison_s += watch.lap_s();
     const auto mine = std::ranges::find(comparisons_, timing, &Comparison::timing);
     if (mine != comparisons_.end()) {
       --mine->lanes_at_work;
@@ -593,6 +614,8 @@ class Pipeline final : public DevicePipeline {
   /// machine are not remembered: a duplicate of such a candidate is evaluated.
   void finish(Lane& lane, Evaluation evaluation) {
     const std::lock_guard lock(mutex_);
+    clock_.times.validation_s += evaluation.phases.validation_s;
+    clock_.times.timing_s += evaluation.phases.timing_s;
     Job job = *std::move(lane.job);
     lane.job.reset();
     const bool machine_failed = evaluation.verdict == Verdict::harness_failed;
@@ -735,6 +758,7 @@ class Pipeline final : public DevicePipeline {
   std::map<std::string, Known> by_source_;
   std::map<std::string, Known> by_binary_;
   bool admitting_ = false;  ///< A lane looks at the next job.
+  LaneClock clock_;
   std::size_t opened_ = 0;
   std::size_t unopened_ = 0;                        ///< Lanes whose device could not be opened.
   std::size_t serving_ = 0;                         ///< Lanes that have not left.

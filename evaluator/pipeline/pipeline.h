@@ -9,6 +9,7 @@
 #include "engine/search/evaluator.h"
 #include "engine/task/evaluation.h"
 #include "evaluator/pipeline/interleaved_timing.h"
+#include "evaluator/pipeline/lane_times.h"
 #include "evaluator/pipeline/pipeline_options.h"
 
 namespace evo {
@@ -33,6 +34,8 @@ class DevicePipeline : public Evaluator {
   virtual void join(const DeviceInfo& device) = 0;
   /// In the order of the options, then of joining.
   virtual std::vector<DeviceInfo> devices() const = 0;
+  /// Since it was made, up to now.
+  virtual LaneTimes times() = 0;
 };
 
 /// Candidates with the same key do the same work: their programs are the same machine code, launched in the same way.

@@ -34,6 +34,7 @@ class Joined : public DevicePipeline {
     return changed_.wait_for(lock, at_most, [&] { return devices_.size() >= count; });
   }
 
+  LaneTimes times() override { return {}; }
   std::size_t width() const override { return 1; }
   void submit(std::uint64_t, const Candidate&) override {}
   Done wait() override { return {}; }

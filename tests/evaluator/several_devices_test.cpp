@@ -5,9 +5,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "engine/base/error.h"
 #include "tests/evaluator/toy_task.h"
@@ -229,6 +231,30 @@ TEST_CASE("rounds end where all devices together have done as many as are wanted
     CHECK(timings.rounds_us[0].size() == 7);
     CHECK(timings.rounds_us[1].size() == 7);
   }
+}
+
+TEST_CASE("a pipeline says what its devices spent their time on") {
+  const PipelineOptions options = options_of(2);
+  const auto pipeline = make_pipeline(options);
+  CHECK(pipeline->times().validation_s == 0);
+  evaluate_together(*pipeline, candidates_of(options, {"honest us=3", "honest us=4", "honest us=5"}));
+  const LaneTimes evaluated = pipeline->times();
+  CHECK(evaluated.validation_s > 0);
+  CHECK(evaluated.timing_s > 0);
+  CHECK(evaluated.compiling_s > 0);
+  CHECK(evaluated.comparison_s == 0);
+  pipeline->time_interleaved({toy_candidate(options, "honest us=3"), toy_candidate(options, "honest us=4")}, 3);
+
+  // A device may still be unloading when the result is there.
+  LaneTimes in_a_while;
+  for (int i = 0; i < 100 && (i == 0 || in_a_while.idle_s < in_a_while.total_s()); ++i) {
+    const LaneTimes before = pipeline->times();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    in_a_while = pipeline->times().since(before);
+  }
+  CHECK(pipeline->times().comparison_s > 0);
+  CHECK(in_a_while.idle_s == in_a_while.total_s());
+  CHECK(in_a_while.idle_s > 1.5 * 0.1);  // Of two devices.
 }
 
 TEST_CASE("one candidate is timed on each device") {

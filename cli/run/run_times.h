@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "engine/search/search.h"
+#include "engine/strategy/strategy.h"
+#include "evaluator/base/stopwatch.h"
+#include "evaluator/pipeline/pipeline.h"
+
+namespace evo::cli {
+
+/// What the devices of a run have spent the time of its search on: seconds, added up over the devices.
+struct RunTimes {
+  std::size_t devices = 1;
+  double search_s = 0;     ///< From the first proposal to the last result; not added up.
+  LaneTimes lanes;         ///< Its idle_s has the next two in it.
+  double modelling_s = 0;  ///< Idle, because the next candidates were being chosen by their modelled latencies.
+  double recording_s = 0;  ///< Idle, because results waited behind a comparison of another device.
+};
+
+/// Measures RunTimes, between a search and what it uses.
+class RunClock {
+ public:
+  /// The pipeline must live longer.
+  explicit RunClock(DevicePipeline& pipeline) : pipeline_(pipeline), begin_(pipeline.times()) {}
+  /// The same strategy and archive, measured. What they are made of must outlive them, and this clock too.
+  std::unique_ptr<Strategy> measured(Strategy& strategy);
+  std::unique_ptr<Archive> measured(Archive& archive);
+  /// Up to now.
+  RunTimes times();
+
+ private:
+  class MeasuredStrategy;
+  class MeasuredArchive;
+  class IdleDuring;
+
+  DevicePipeline& pipeline_;
+  LaneTimes begin_;
+  Stopwatch watch_;
+  double modelling_s_ = 0;
+  double recording_s_ = 0;
+};
+
+/// What took the largest part: "validation", "timing", "comparisons", "compiling", "modelling" or "idle"; empty for no
+/// time at all.
+std::string bound_by(const RunTimes& times);
+nlohmann::ordered_json times_json(const RunTimes& times);
+/// One line, or none.
+std::string times_text(const RunTimes& times);
+
+}  // namespace evo::cli
