@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "cli/run/remote_hosts.h"
 #include "cli/subject/lookup.h"
@@ -36,7 +36,11 @@ void JoiningHosts::watch() {
   pollfd stopped{stop_.fd(), POLLIN, 0};
   while (::poll(&stopped, 1, static_cast<int>(std::chrono::milliseconds(kLookEvery).count())) <= 0) {
     find_new();
-    std::erase_if(absent_, [&](Absent& host) { return host.asked_next <= Clock::now() && ask(host); });
+    std::vector<Absent> still_absent;
+    for (Absent& host : absent_) {
+      if (host.asked_next > Clock::now() || !ask(host)) still_absent.push_back(std::move(host));
+    }
+    absent_ = std::move(still_absent);
   }
 }
 
