@@ -16,16 +16,20 @@
 namespace evo {
 namespace {
 
+/// Two seeds differ in more than this part of their genes, at least in two genes. What makes one of several alike wrong
+/// or slow mostly does so to all.
+constexpr double kApart = 1.0 / 6;
+
 using Latencies = std::vector<std::pair<Genome, PredictedLatency>>;
 
-/// The number of genes in which they differ; a gene that only one of them has counts.
-std::size_t differing_genes(const Space& space, const Genome& a, const Genome& b) {
+/// Whether they differ in so few genes that one says enough of both; a gene that only one of them has counts.
+bool nearly_equal(const Space& space, const Genome& a, const Genome& b) {
   const Point one = space.point(a);
   const Point other = space.point(b);
-  if (one.family != other.family) return one.alleles.size();
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < one.alleles.size(); ++i) count += one.alleles[i] != other.alleles[i];
-  return count;
+  if (one.family != other.family) return false;
+  std::size_t differing = 0;
+  for (std::size_t i = 0; i < one.alleles.size(); ++i) differing += one.alleles[i] != other.alleles[i];
+  return differing <= 1 || static_cast<double>(differing) <= kApart * static_cast<double>(one.alleles.size());
 }
 
 /// Asks the strategy for a batch, answers it with the predicted latencies, and appends them to `predicted`. False when
@@ -49,15 +53,15 @@ bool climb_on(Strategy& strategy, LatencyPredictor& predictor, std::size_t batch
   return true;
 }
 
-/// The best genomes of different programs, any two of which differ in more than one gene.
+/// The best genomes of different programs, no two nearly equal.
 std::vector<Seed> best_apart(const Space& space, Latencies predicted, std::size_t count) {
   std::ranges::stable_sort(predicted, {}, [](const auto& one) { return *one.second.latency; });
   std::vector<Seed> best;
   std::set<std::string> programs;
   for (auto& [genome, prediction] : predicted) {
     if (best.size() == count) break;
-    const bool alike = std::ranges::any_of(
-        best, [&](const Seed& better) { return differing_genes(space, genome, better.genome) <= 1; });
+    const bool alike =
+        std::ranges::any_of(best, [&](const Seed& better) { return nearly_equal(space, genome, better.genome); });
     if (alike || (!prediction.program.empty() && !programs.insert(prediction.program).second)) continue;
     best.push_back({std::move(genome), std::string(kPresearched)});
   }

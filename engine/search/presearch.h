@@ -23,7 +23,8 @@ struct Presearch {
 };
 
 /// Runs searches by `strategy` that get predicted latencies instead of measured ones. Returns the genomes with the
-/// least predicted latencies, best first; no two of them make the same program or differ in a single gene.
+/// least predicted latencies, best first; no two of them make the same program, and any two differ in more than a sixth
+/// of their genes, at least in two.
 /// `out_of_time` is asked between batches and may be empty. It ends the pre-search early, as an interrupted predictor
 /// does; the genomes predicted until then count. Throws as make_strategy does.
 std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,

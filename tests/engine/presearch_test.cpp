@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "engine/base/rng.h"
 #include "engine/search/prediction_error.h"
@@ -78,6 +80,33 @@ TEST_CASE("a pre-search finds the genomes that are predicted fastest, no two ali
   Slope again;
   const auto same = run_presearch(space, "evolve", 1, again, {.genomes = 400});
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(same[i].genome == found[i].genome);
+}
+
+TEST_CASE("what a pre-search finds differs in more than a sixth of the genes") {
+  std::vector<Gene> genes;
+  for (int i = 0; i < 12; ++i) genes.push_back(gene("g" + std::to_string(i), {number(0), number(1), number(2)}));
+  const Space space({family("f", genes, {})}, {}, {});
+  class Sum : public LatencyPredictor {
+   public:
+    std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
+      std::vector<PredictedLatency> predicted;
+      for (const Genome& genome : genomes) {
+        double sum = 10;
+        for (const auto& [name, value] : genome.genes) sum += static_cast<double>(std::get<std::int64_t>(value));
+        predicted.push_back({sum, ""});
+      }
+      return predicted;
+    }
+  } sum;
+  const auto found = run_presearch(space, "evolve", 1, sum, {.genomes = 400});
+  REQUIRE(found.size() == 4);
+  for (const Seed& one : found) {
+    for (const Seed& other : found) {
+      int differing = 0;
+      for (const auto& [name, value] : one.genome.genes) differing += other.genome.genes.at(name) != value;
+      CHECK((&one == &other || differing > 2));
+    }
+  }
 }
 
 TEST_CASE("a pre-search ends when its time is over, its predictor stops or its space is exhausted") {
