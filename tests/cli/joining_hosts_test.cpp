@@ -75,7 +75,7 @@ TEST_CASE("a host that is added to the file joins the run, as often as it is nam
   CHECK(pipeline.devices().back().id == "vgpu:h200");
 }
 
-TEST_CASE("a host of another model stays out") {
+TEST_CASE("a host of another model stays out", "[long]") {
   WatchedRun watched;
   watched.run.device = cli::find_device("vgpu:l4");
   Joined pipeline(watched.run.device);
@@ -87,7 +87,7 @@ TEST_CASE("a host of another model stays out") {
   CHECK(pipeline.devices().size() == 1);
 }
 
-TEST_CASE("a host that is being asked holds up no run that ends") {
+TEST_CASE("a host that is being asked holds up no run that ends", "[long]") {
   const WatchedRun watched;
   const auto begun = watched.folder / "begun";
   Joined pipeline(watched.run.device);

@@ -43,7 +43,7 @@ TEST_CASE("random genomes compile for sm_89 and sm_90a, and few spill registers"
   CHECK(spilling * 4 <= programs);
 }
 
-TEST_CASE("random genomes of every option and of head dimension 256 compile, and few spill registers") {
+TEST_CASE("random genomes of every option and of head dimension 256 compile, and few spill registers", "[long]") {
   const auto value = [](const char* text) { return Value(std::string(text)); };
   int programs = 0;
   int spilling = 0;

@@ -57,7 +57,7 @@ TEST_CASE("random kernels of fp8_sdpa's mma_sync family have no races and no uni
   check_clean("fp8_sdpa", "mma_sync", "tail77");
 }
 
-TEST_CASE("random kernels of fp8_sdpa's wgmma family have no races and no uninitialised reads") {
+TEST_CASE("random kernels of fp8_sdpa's wgmma family have no races and no uninitialised reads", "[long]") {
   check_clean("fp8_sdpa", "wgmma", "tail129");
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("random kernels of f16_sdpa's mma_sync family have no races and no uni
   check_clean("f16_sdpa", "mma_sync", "tail77");
 }
 
-TEST_CASE("random kernels of f16_sdpa's wgmma family have no races and no uninitialised reads") {
+TEST_CASE("random kernels of f16_sdpa's wgmma family have no races and no uninitialised reads", "[long]") {
   check_clean("f16_sdpa", "wgmma", "tail129");
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("random kernels of sim_fp8_sdpa's mma_sync family have no races and no
   check_clean("sim_fp8_sdpa", "mma_sync", "tail77");
 }
 
-TEST_CASE("random kernels of sim_fp8_sdpa's wmma family have no races and no uninitialised reads") {
+TEST_CASE("random kernels of sim_fp8_sdpa's wmma family have no races and no uninitialised reads", "[long]") {
   check_clean("sim_fp8_sdpa", "wmma", "tail77");
 }
 
