@@ -49,18 +49,15 @@ std::map<std::uint64_t, Evaluation> evaluate_together(DevicePipeline& pipeline,
   return evaluations;
 }
 
-}  // namespace
-
-TEST_CASE("candidates are evaluated on every device, and each result says where") {
-  const PipelineOptions options = options_of(3);
-  const auto pipeline = make_pipeline(options);
-  CHECK(pipeline->width() > make_pipeline(options_of(1))->width());
+/// Evaluates candidates until so many devices have had one: work goes to the device that is free, so with many
+/// candidates each is free at some time. Every result must be valid and say where it comes from.
+std::set<std::string> devices_that_evaluate(DevicePipeline& pipeline, const PipelineOptions& options,
+                                            std::size_t wanted) {
   std::set<std::string> devices;
-  // Work goes to the device that is free; with so many candidates each is free at some time.
-  for (int round = 0; round < 20 && devices.size() < 3; ++round) {
+  for (int round = 0; round < 50 && devices.size() < wanted; ++round) {
     std::vector<std::string> sources;
     for (int i = 0; i < 30; ++i) sources.push_back("honest us=5 " + std::to_string(100 * round + i));
-    for (const auto& [ticket, evaluation] : evaluate_together(*pipeline, candidates_of(options, sources))) {
+    for (const auto& [ticket, evaluation] : evaluate_together(pipeline, candidates_of(options, sources))) {
       CHECK(evaluation.verdict == Verdict::valid);
       CHECK_FALSE(evaluation.ran_on.host.empty());
       CHECK(evaluation.ran_on.uuid ==
@@ -68,7 +65,16 @@ TEST_CASE("candidates are evaluated on every device, and each result says where"
       devices.insert(evaluation.ran_on.device);
     }
   }
-  CHECK(devices == std::set<std::string>{"fake:0", "fake:1", "fake:2"});
+  return devices;
+}
+
+}  // namespace
+
+TEST_CASE("candidates are evaluated on every device, and each result says where") {
+  const PipelineOptions options = options_of(3);
+  const auto pipeline = make_pipeline(options);
+  CHECK(pipeline->width() > make_pipeline(options_of(1))->width());
+  CHECK(devices_that_evaluate(*pipeline, options, 3) == std::set<std::string>{"fake:0", "fake:1", "fake:2"});
 }
 
 TEST_CASE("a device that joins takes candidates, and one that does not open costs nothing") {
@@ -84,16 +90,7 @@ TEST_CASE("a device that joins takes candidates, and one that does not open cost
   std::vector<std::string> ids;
   for (const DeviceInfo& device : pipeline->devices()) ids.push_back(device.id);
   CHECK(ids == std::vector<std::string>{"fake:0", "fake:1", "fake:7"});
-  std::set<std::string> devices;
-  for (int round = 0; round < 100 && devices.size() < 2; ++round) {
-    std::vector<std::string> sources;
-    for (int i = 0; i < 30; ++i) sources.push_back("honest us=5 " + std::to_string(100 * round + i));
-    for (const auto& [ticket, evaluation] : evaluate_together(*pipeline, candidates_of(options, sources))) {
-      CHECK(evaluation.verdict == Verdict::valid);
-      devices.insert(evaluation.ran_on.device);
-    }
-  }
-  CHECK(devices == std::set<std::string>{"fake:0", "fake:1"});
+  CHECK(devices_that_evaluate(*pipeline, options, 2) == std::set<std::string>{"fake:0", "fake:1"});
   const auto timings = pipeline->time_on_each(toy_candidate(options, "honest us=5 fake:1_takes=2"), 2);
   REQUIRE(timings.size() == 3);
   CHECK_THAT(timings[1].rounds_us[0].back() / timings[0].rounds_us[0].back(), WithinRel(2, 1e-9));
