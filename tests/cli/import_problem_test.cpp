@@ -125,7 +125,8 @@ TEST_CASE("a Definition of flashinfer-bench becomes a task without torch") {
   check_refused(bench.evo({"import", "sum.json"}), 2, {"is there already", "--name"});
 }
 
-TEST_CASE("a Definition's output in the place of an input has another name, and its bytes and booleans are tensors") {
+TEST_CASE("a Definition's output in the place of an input has another name, and its bytes and booleans are tensors",
+          "[long]") {
   if (!has_torch()) SKIP("no torch for " << kPython);
   const Bench bench;
   bench.write("add.json", R"json({

@@ -202,7 +202,7 @@ TEST_CASE("what a language model proposes passes the gates, and is kept with pro
   check_key_is_nowhere(bench, outcome);
 }
 
-TEST_CASE("a language model's candidates are resumed, merged and compacted with their exchanges") {
+TEST_CASE("a language model's candidates are resumed, merged and compacted with their exchanges", "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   const LlmServer server(bench, "well", {{patched_kernel()}, {whole_kernel()}, Json::array({{}})});

@@ -175,7 +175,7 @@ TEST_CASE("a search that is killed at random moments gives the elites of an undi
   CHECK(kills > 0);
 }
 
-TEST_CASE("a search that is killed repeatedly gives the elites of an undisturbed search") {
+TEST_CASE("a search that is killed repeatedly gives the elites of an undisturbed search", "[long]") {
   const Bench whole, killed;
   const std::vector<std::string> run = {"run",     "--task", "toy",    "--device", "vgpu",
                                         "--evals", "40",     "--seed", "7",        "--quiet"};

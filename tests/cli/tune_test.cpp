@@ -173,7 +173,8 @@ TEST_CASE("an export says that its task has no reference") {
   CHECK_THAT(bench.evo({"export"}).out, ContainsSubstring("//   reference  none: self-consistent only"));
 }
 
-TEST_CASE("a convolution whose filter stands in __constant__ memory is tuned, exported, compiled and verified") {
+TEST_CASE("a convolution whose filter stands in __constant__ memory is tuned, exported, compiled and verified",
+          "[long]") {
   const Bench bench;
   write_constant_convolution(bench);
   CHECK_THAT(tune(bench).out, ContainsSubstring("6 evaluated: 6 valid"));

@@ -174,7 +174,7 @@ TEST_CASE("parameters of which only the product matters are grouped when shapes 
   CHECK(size_groups(add, {}) == Groups{{"A", "B"}});
 }
 
-TEST_CASE("attention kernels of two shapes share a file that nvcc compiles without a warning") {
+TEST_CASE("attention kernels of two shapes share a file that nvcc compiles without a warning", "[long]") {
   const SourceTree tree = load_tree(std::filesystem::path(EVO_SOURCE_DIR) / "templates");
   const auto request = [&](const std::string& shape, std::int64_t tile_q, std::int64_t kv_split) {
     return export_request(tree, "fp8_sdpa", {shape}, {{"tile_q", tile_q}, {"kv_split", kv_split}}, 89);

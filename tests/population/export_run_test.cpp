@@ -211,7 +211,7 @@ TEST_CASE("tensors, parameters, workspaces and tensor maps may have any name, th
   }
 }
 
-TEST_CASE("an exported file has no workspace and no kernel for a size that its launcher refuses") {
+TEST_CASE("an exported file has no workspace and no kernel for a size that its launcher refuses", "[long]") {
   SourceTree tree = toy_tree();
   // The grid ends at 65535 rows; bytes of the workspace end at 64 bits.
   replace(tree["toy/plain/family.json"], R"json("bytes": "R * row_bytes")json",
@@ -492,7 +492,7 @@ TEST_CASE("nvcc compiles an exported wgmma kernel by the command at its top") {
   CHECK(result.exit_code == 0);
 }
 
-TEST_CASE("nvcc compiles an exported attention kernel of two head sizes, without a warning") {
+TEST_CASE("nvcc compiles an exported attention kernel of two head sizes, without a warning", "[long]") {
   const SourceTree tree = load_tree(std::filesystem::path(EVO_SOURCE_DIR) / "templates");
   const ExportRequest request = export_request(tree, "fp8_sdpa", {"mission", "d128"},
                                                {{"tile_q", std::int64_t{16}}, {"kv_split", std::int64_t{2}}}, 89);

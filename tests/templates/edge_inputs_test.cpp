@@ -101,7 +101,7 @@ TEST_CASE("a scale of zero gives all visible keys the same weight", "[long]") {
   }
 }
 
-TEST_CASE("a row's weights are right where the first tile of keys is masked") {
+TEST_CASE("a row's weights are right where the first tile of keys is masked", "[long]") {
   const Aimed aimed("fp8_sdpa", hopper(), {"1,1,130,64"}, kCausal);
   const Operands operands = draw(aimed, normal());
   // The first tile is masked for rows 0 to 63.

@@ -46,7 +46,7 @@ void check_genomes(const Aimed& aimed, const char* model, const std::string& sha
 
 }  // namespace
 
-TEST_CASE("the references agree with an independent double-precision implementation") {
+TEST_CASE("the references agree with an independent double-precision implementation", "[long]") {
   for (const char* shape : {"one", "tail77", "one_d128", "tail77_d128"}) {
     const Aimed aimed("fp8_sdpa", l4(), {shape});
     check_reference(aimed, shape);
@@ -147,7 +147,7 @@ TEST_CASE("random genomes agree with an independent double-precision implementat
   }
 }
 
-TEST_CASE("random genomes of every option and head dimension agree with an independent implementation") {
+TEST_CASE("random genomes of every option and head dimension agree with an independent implementation", "[long]") {
   const Bindings causal = {{"mask", std::string("causal")}};
   const Bindings transposed = {{"v_layout", std::string("transposed")}};
   const Bindings all = {

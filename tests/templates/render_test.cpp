@@ -8,7 +8,7 @@
 using namespace evo;
 using namespace evo::test;
 
-TEST_CASE("random genomes of every task render to kernels without directives or includes of templates") {
+TEST_CASE("random genomes of every task render to kernels without directives or includes of templates", "[long]") {
   for (const std::string& task : task_names(shipped_templates())) {
     for (const Gpu& gpu : {l4(), h200(), hopper()}) {
       if (task == "fp8_attention" && !gpu.limits.wgmma) continue;
