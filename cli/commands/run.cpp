@@ -495,7 +495,10 @@ void add_search_options(CLI::App& command, RunRequest& request) {
                   "repeated. --devices names those of each host")
       ->allow_extra_args(false)
       ->type_name("PREFIX");
-  command.add_option("--hosts", request.hosts, "A file with such a PREFIX in each line")->type_name("FILE");
+  command
+      .add_option("--hosts", request.hosts,
+                  "A file with such a PREFIX in each line; a host whose line is added later joins the run")
+      ->type_name("FILE");
   command
       .add_option(
           "--slurm", request.slurm,

@@ -301,6 +301,11 @@ class Pipeline final : public DevicePipeline {
     lane.thread = std::thread([this, &lane] { serve(lane); });
   }
 
+  const PipelineOptions& options_of_lane(std::size_t number) const {
+    const std::lock_guard lock(mutex_);
+    return lanes_[number]->options;
+  }
+
   std::size_t lane_count() const {
     const std::lock_guard lock(mutex_);
     return lanes_.size();
@@ -316,10 +321,8 @@ class Pipeline final : public DevicePipeline {
   void compute_oracles() {
     const std::size_t devices = 1 + options_.further_devices.size();
     for (std::size_t i = 0; i < devices; ++i) {
-      PipelineOptions options = options_;
-      if (i > 0) options.device = options_.further_devices[i - 1];
       try {
-        evo::compute_oracles(options, plan_, stop_, oracles_);
+        evo::compute_oracles(options_of_lane(i), plan_, stop_, oracles_);
         oracles_.finish();
         return;
       } catch (const Error& error) {
