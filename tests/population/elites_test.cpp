@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
+#include <chrono>
 #include <deque>
 #include <exception>
 #include <future>
@@ -402,8 +403,10 @@ TEST_CASE("only so many results wait for a comparison, and one that fails ends t
   record(20);
   for (int i = 0; i < 31; ++i) record(50);
   CHECK_FALSE(store.candidate_of(run, 3));
+  auto one_more = std::async(std::launch::async, [&] { record(50); });
+  CHECK(one_more.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout);
   comparison.set_exception(std::make_exception_ptr(machine_error("no GPU is left")));
-  CHECK_THROWS_WITH(record(50), "no GPU is left");
+  CHECK_THROWS_WITH(one_more.get(), "no GPU is left");
   CHECK_FALSE(store.candidate_of(run, 3));  // A resumed run evaluates it again, and lets it compete.
   CHECK(store.candidate_of(run, 2));
   CHECK(store.check().empty());
