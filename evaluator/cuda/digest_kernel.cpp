@@ -14,16 +14,17 @@ constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMaxBlocks = 1024;
 
 /// Each thread sums the mixed words i, i + threads of the grid, ...; a warp's lanes add up by shuffles, and the first
-/// one adds to the result.
+/// one adds to the result. Words that do not begin at a multiple of 8, as behind an output of bytes, are read byte by
+/// byte.
 constexpr const char* kDigestPtx = R"(.version 7.0
 .target sm_70
 .address_size 64
 
 .visible .entry evo_digest(.param .u64 words, .param .u64 count, .param .u64 key, .param .u64 result)
 {
-  .reg .pred %done, %odd;
-  .reg .b32 %t, %block, %threads, %blocks, %lane, %offset, %low, %high;
-  .reg .b64 %words, %count, %key, %result, %i, %stride, %address, %place, %z, %shifted, %sum;
+  .reg .pred %done, %odd, %askew;
+  .reg .b32 %t, %block, %threads, %blocks, %lane, %offset, %low, %high, %left;
+  .reg .b64 %words, %count, %key, %result, %i, %stride, %address, %place, %z, %shifted, %sum, %byte;
 
   ld.param.u64 %words, [words];
   ld.param.u64 %count, [count];
@@ -40,13 +41,17 @@ constexpr const char* kDigestPtx = R"(.version 7.0
   cvt.u64.u32 %i, %offset;
   mul.wide.u32 %stride, %threads, %blocks;
   mov.u64 %sum, 0;
+  and.b64 %byte, %words, 7;
+  setp.ne.u64 %askew, %byte, 0;
 
 next_word:
   setp.ge.u64 %done, %i, %count;
   @%done bra lanes;
   shl.b64 %address, %i, 3;
   add.u64 %address, %words, %address;
+  @%askew bra word_of_bytes;
   ld.global.u64 %z, [%address];
+mix:
   add.u64 %place, %i, %key;
   shr.u64 %shifted, %place, 30;
   xor.b64 %place, %place, %shifted;
@@ -68,6 +73,20 @@ next_word:
   add.u64 %sum, %sum, %z;
   add.u64 %i, %i, %stride;
   bra next_word;
+
+word_of_bytes:
+  add.u64 %address, %address, 7;
+  mov.u64 %z, 0;
+  mov.u32 %left, 8;
+next_byte:
+  ld.global.u8 %byte, [%address];
+  shl.b64 %z, %z, 8;
+  or.b64 %z, %z, %byte;
+  sub.u64 %address, %address, 1;
+  sub.u32 %left, %left, 1;
+  setp.ne.u32 %odd, %left, 0;
+  @%odd bra next_byte;
+  bra mix;
 
 lanes:
   mov.u32 %offset, 16;

@@ -25,6 +25,23 @@ TEST_CASE("the digest kernel gives the host's digest for every launch size") {
   }
 }
 
+TEST_CASE("the digest kernel reads words that begin at any byte") {
+  constexpr std::uint64_t kKey = 0x123456789abcdef0;
+  constexpr std::uint64_t kCount = 40;
+  vgpu::TestGpu gpu;
+  gpu.load_ptx(cuda::digest_ptx());
+  std::vector<std::uint8_t> bytes((kCount + 1) * 8);
+  std::iota(bytes.begin(), bytes.end(), std::uint8_t{130});
+  const std::uint64_t content = gpu.upload("content", bytes);
+  for (std::uint64_t first = 0; first < 8; ++first) {
+    const std::uint64_t result = gpu.upload("result", std::vector<std::uint64_t>{0});
+    REQUIRE_FALSE(
+        gpu.launch("evo_digest", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, content + first, kCount, kKey, result));
+    const auto there = std::as_bytes(std::span(bytes)).subspan(first, kCount * 8);
+    CHECK(gpu.download<std::uint64_t>(result, 1)[0] == digest_of(there, kKey));
+  }
+}
+
 TEST_CASE("a digest depends on every byte, its position and the key") {
   std::vector<std::byte> content(29, std::byte{1});
   const std::uint64_t before = digest_of(content, 7);
