@@ -43,7 +43,7 @@ struct ReplayRequest {
   std::string budgets = "25,50,100,200";
   std::string screen;
   std::string presearch;
-  std::string devices = "1";
+  std::string ahead = "0";
   std::vector<std::string> modelled;
   std::vector<std::string> others;
   std::vector<std::string> seed_from;
@@ -328,7 +328,7 @@ int replay_spaces(const ReplayRequest& request) {
     }
     if (!request.screen.empty()) limits.screen = parse_number("--screen", request.screen, 1);
     if (!request.presearch.empty()) limits.presearch = parse_number("--presearch", request.presearch);
-    limits.devices = parse_number("--devices", request.devices, 1);
+    limits.ahead = parse_number("--ahead", request.ahead);
     const auto predicted = predicted_rows(space.recording, modelled, limits);
     const std::vector<Seed> seeds = seeds_for(space, warm_start, predicted, limits.screen);
     for (const std::string& strategy : strategies) run_all(space, strategy, runs, seed, limits, seeds, predicted);
@@ -384,10 +384,9 @@ void add_replay(CLI::App& app, Invocation& invocation) {
                    "Model-only pre-search: begin each run with the best of M genomes, searched by --modelled alone")
       ->type_name("M");
   add_former_name(*command, "--rehearse", "--presearch", request->presearch);
-  command
-      ->add_option("--devices", request->devices, "With --screen: choose as many times more at once, as for D devices")
+  command->add_option("--ahead", request->ahead, "With --screen: use predictions N evaluations after they were begun")
       ->capture_default_str()
-      ->type_name("D");
+      ->type_name("N");
   command
       ->add_option("--modelled", request->modelled,
                    "Modelled latencies: a file that evo model --against SPACE --csv wrote")

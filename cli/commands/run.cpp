@@ -96,7 +96,7 @@ ProfileWish profile_wish(const RunRequest& request, const DeviceInfo& device) {
 
 /// Candidates of a screened search that are under way on each GPU. They are compiled when they are chosen, so few keep
 /// the GPU busy; and what is proposed from fewer answers is worse (docs/results/search.md).
-constexpr std::size_t kScreenedWidth = 4;
+constexpr std::size_t kScreenedWidth = 2;
 
 /// Candidates under way, of a run that names no number. `most` keep the devices busy when each has to be compiled.
 std::size_t width_of(const RunInfo& info, const DeviceInfo& device, std::size_t most) {
@@ -221,6 +221,9 @@ bool presearches(const RunInfo& info) {
   return std::ranges::any_of(info.seeds, [](const Seed& seed) { return seed.origin == kPresearched; });
 }
 
+/// Measurements of a device that are begun while a prediction is under way: a model takes as long as about so many.
+constexpr std::size_t kAhead = 4;
+
 /// Devices whose number may decide what is proposed: those of runs that take answers as they come.
 std::size_t devices_at_once(const RunInfo& info) {
   return info.answers == AnswerOrder::finished ? 1 + info.further_devices.size() : 1;
@@ -230,7 +233,7 @@ std::size_t devices_at_once(const RunInfo& info) {
 std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
   return make_guided(
       run.info.strategy, space, run.info.seed, predictor,
-      {.screen = run.info.screen, .presearches = presearches(run.info), .devices = devices_at_once(run.info)},
+      {.screen = run.info.screen, .presearches = presearches(run.info), .ahead = kAhead * devices_at_once(run.info)},
       run.info.seeds);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -52,15 +53,13 @@ CostModelPredictor::CostModelPredictor(Task task, Target target, const DeviceInf
       stop_(stop),
       pool_(options_for(device_, std::move(binaries)), usable_cores()) {}
 
-std::vector<PredictedLatency> CostModelPredictor::predict(const std::vector<Genome>& genomes) {
-  std::vector<Pending> pending;
-  for (const Genome& genome : genomes) pending.push_back(start(genome));
-  std::vector<PredictedLatency> predicted;
-  for (Pending& one : pending) {
-    if (!wait_for(one)) return {};
-    predicted.push_back(finish(std::move(one)));
-  }
-  return predicted;
+PendingPrediction CostModelPredictor::begin(const Genome& genome) {
+  // Whoever needs the prediction first waits for its models.
+  auto wait = [this, pending = start(genome)]() mutable -> std::optional<PredictedLatency> {
+    if (!wait_for(pending)) return std::nullopt;
+    return finish(std::move(pending));
+  };
+  return std::async(std::launch::deferred, std::move(wait)).share();
 }
 
 bool CostModelPredictor::wait_for(const Pending& pending) const {

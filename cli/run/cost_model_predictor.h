@@ -24,7 +24,7 @@ class CostModelPredictor : public LatencyPredictor {
   CostModelPredictor(Task task, Target target, const DeviceInfo& device, MakeCandidate make_candidate,
                      std::shared_ptr<BinaryCache> binaries, const std::atomic<bool>& stop);
 
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
+  PendingPrediction begin(const Genome& genome) override;
   std::size_t traits() const override { return kTraits * target_.timed.size(); }
 
  private:

@@ -60,10 +60,8 @@ std::size_t RecordedSpace::row_of(const Genome& genome) const {
   return rows_.at(space_.point(genome));
 }
 
-std::vector<PredictedLatency> RecordedLatencyPredictor::predict(const std::vector<Genome>& genomes) {
-  std::vector<PredictedLatency> predicted;
-  for (const Genome& genome : genomes) predicted.push_back({rows_.at(space_.row_of(genome)), ""});
-  return predicted;
+std::optional<PredictedLatency> RecordedLatencyPredictor::prediction(const Genome& genome) {
+  return PredictedLatency{rows_.at(space_.row_of(genome)), ""};
 }
 
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
@@ -76,7 +74,7 @@ std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view str
                       std::back_inserter(opening));
   const auto searching = make_guided(
       std::string(strategy), space.space(), seed, &predictor,
-      {.screen = limits.screen, .presearches = limits.presearch > 0, .devices = limits.devices}, std::move(opening));
+      {.screen = limits.screen, .presearches = limits.presearch > 0, .ahead = limits.ahead}, std::move(opening));
   RecordedEvaluator evaluator(space, limits.width);
   NoArchive archive;
   SearchLimits stop;

@@ -31,12 +31,14 @@ class RecordedSpace {
 };
 
 /// Gives the recorded predictions of the rows.
-class RecordedLatencyPredictor : public LatencyPredictor {
+class RecordedLatencyPredictor : public InstantPredictor {
  public:
   /// `rows`: by row. Both must outlive it.
   RecordedLatencyPredictor(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
       : space_(space), rows_(rows) {}
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
+
+ protected:
+  std::optional<PredictedLatency> prediction(const Genome& genome) override;
 
  private:
   const RecordedSpace& space_;
@@ -50,7 +52,7 @@ struct ReplayLimits {
   std::size_t width = 1;        ///< Candidates in flight.
   std::size_t screen = 1;       ///< Proposals for each that is evaluated, which is the one predicted best.
   std::size_t presearch = 0;    ///< Genomes of the pre-search that opens the run; 0: no pre-search, then or later.
-  std::size_t devices = 1;      ///< For which is screened (guided_strategy.h).
+  std::size_t ahead = 0;        ///< Evaluations that are begun while a prediction is under way.
 };
 
 /// One run of a strategy by name through the search loop, with recorded results. Returns the rows in the

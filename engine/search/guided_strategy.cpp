@@ -1,19 +1,30 @@
 #include "engine/search/guided_strategy.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/strategy/strategies.h"
 
 namespace evo {
+namespace {
+
+/// As many times longer than a prediction takes, a batch of a pre-search is given: half as many genomes again are then
+/// predicted as without it.
+constexpr std::size_t kPresearchedSlowly = 4;
+
+}  // namespace
 
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,
                                       LatencyPredictor* predictor, const Guidance& guidance,
                                       std::vector<Seed> opening) {
   std::unique_ptr<Strategy> strategy = make_strategy(name, space, seed);
   if (guidance.screen > 1) {
-    ScreeningOptions options{.among = guidance.screen};
-    options.together *= guidance.devices;
-    if (guidance.presearches) options.presearching = {.by = name, .seed = seed};
+    ScreeningOptions options{.among = guidance.screen, .ahead = guidance.ahead};
+    if (guidance.presearches) {
+      options.presearching.by = name;
+      options.presearching.seed = seed;
+      options.presearching.every = std::max<std::size_t>(1, kPresearchedSlowly * guidance.ahead);
+    }
     strategy = make_screened(std::move(strategy), space, *predictor, std::move(options));
   }
   return make_seeded(std::move(strategy), std::move(opening));

@@ -16,7 +16,7 @@ namespace evo {
 struct Guidance {
   std::size_t screen = 1;    ///< Proposals for each that is measured (surrogate_screening.h); 1: all are measured.
   bool presearches = false;  ///< Whether a screened search starts a pre-search when it is stuck.
-  std::size_t devices = 1;   ///< That measure at once: as many times more is predicted at once.
+  std::size_t ahead = 0;     ///< Measurements that are begun while a prediction is under way.
 };
 
 /// The strategy `name` as a run uses it: it proposes the genomes of `opening` first, and the predictor screens its own

@@ -1,27 +1,33 @@
 #include "engine/search/latency_predictor.h"
 
-#include <set>
 #include <utility>
 
 namespace evo {
 
+std::vector<PredictedLatency> LatencyPredictor::predict(const std::vector<Genome>& genomes) {
+  std::vector<PendingPrediction> pending;
+  for (const Genome& genome : genomes) pending.push_back(begin(genome));
+  std::vector<PredictedLatency> predicted;
+  for (const PendingPrediction& one : pending) {
+    const std::optional<PredictedLatency>& prediction = one.get();
+    if (!prediction) return {};
+    predicted.push_back(*prediction);
+  }
+  return predicted;
+}
+
+PendingPrediction InstantPredictor::begin(const Genome& genome) {
+  std::promise<std::optional<PredictedLatency>> promise;
+  promise.set_value(prediction(genome));
+  return promise.get_future().share();
+}
+
 CachedPredictor::CachedPredictor(std::unique_ptr<LatencyPredictor> predictor) : predictor_(std::move(predictor)) {}
 
-std::vector<PredictedLatency> CachedPredictor::predict(const std::vector<Genome>& genomes) {
-  std::vector<std::string> texts;
-  std::vector<Genome> unknown;
-  std::set<std::string> asked;
-  for (const Genome& genome : genomes) {
-    texts.push_back(to_text(genome));
-    if (!known_.contains(texts.back()) && asked.insert(texts.back()).second) unknown.push_back(genome);
-  }
-  std::vector<PredictedLatency> answers;
-  if (!unknown.empty()) answers = predictor_->predict(unknown);
-  if (answers.size() < unknown.size()) return {};
-  for (std::size_t i = 0; i < unknown.size(); ++i) known_.emplace(to_text(unknown[i]), std::move(answers[i]));
-  std::vector<PredictedLatency> predicted;
-  for (const std::string& text : texts) predicted.push_back(known_.at(text));
-  return predicted;
+PendingPrediction CachedPredictor::begin(const Genome& genome) {
+  const auto [known, is_new] = known_.try_emplace(to_text(genome));
+  if (is_new) known->second = predictor_->begin(genome);
+  return known->second;
 }
 
 }  // namespace evo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,27 +20,42 @@ struct PredictedLatency {
   std::vector<float> traits = {};
 };
 
+/// A prediction under way. get() waits for it; empty when the predictor was interrupted: the caller then stops asking.
+using PendingPrediction = std::shared_future<std::optional<PredictedLatency>>;
+
 /// Predicts latencies without measuring. Implementations: the virtual GPU's cost model, recorded tables, fakes.
 class LatencyPredictor {
  public:
   virtual ~LatencyPredictor() = default;
-  /// One prediction for each genome, in order; the same genome always gets the same one. None at all when the predictor
-  /// was interrupted: the caller then stops asking.
-  virtual std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) = 0;
+  /// Begins a prediction and does not wait for it. The same genome always gets the same one.
+  virtual PendingPrediction begin(const Genome& genome) = 0;
   /// How many traits a prediction has. Its errors are learnt from them, too.
   virtual std::size_t traits() const { return 0; }
+  /// One prediction for each genome, in order; all are under way at once. None at all when the predictor was
+  /// interrupted.
+  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes);
+};
+
+/// A predictor that has its predictions at once.
+class InstantPredictor : public LatencyPredictor {
+ public:
+  PendingPrediction begin(const Genome& genome) final;
+
+ protected:
+  /// Empty: it is interrupted.
+  virtual std::optional<PredictedLatency> prediction(const Genome& genome) = 0;
 };
 
 /// Asks another predictor once for each genome: screening and pre-searches ask for some genomes more than once.
 class CachedPredictor : public LatencyPredictor {
  public:
   explicit CachedPredictor(std::unique_ptr<LatencyPredictor> predictor);
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override;
+  PendingPrediction begin(const Genome& genome) override;
   std::size_t traits() const override { return predictor_->traits(); }
 
  private:
   std::unique_ptr<LatencyPredictor> predictor_;
-  std::unordered_map<std::string, PredictedLatency> known_;  // by the genome's text
+  std::unordered_map<std::string, PendingPrediction> known_;  // by the genome's text
 };
 
 }  // namespace evo

@@ -20,8 +20,6 @@ namespace {
 /// or slow mostly does so to all.
 constexpr double kApart = 1.0 / 6;
 
-using Latencies = std::vector<std::pair<Genome, PredictedLatency>>;
-
 /// Whether they differ in so few genes that one says enough of both; a gene that only one of them has counts.
 bool nearly_equal(const Space& space, const Genome& a, const Genome& b) {
   const Point one = space.point(a);
@@ -32,29 +30,41 @@ bool nearly_equal(const Space& space, const Genome& a, const Genome& b) {
   return differing <= 1 || static_cast<double>(differing) <= kApart * static_cast<double>(one.alleles.size());
 }
 
-/// Asks the strategy for a batch, answers it with the predicted latencies, and appends them to `predicted`. False when
-/// the strategy has no further genome or the predictor was interrupted.
-bool climb_on(Strategy& strategy, LatencyPredictor& predictor, std::size_t batch, Latencies& predicted) {
-  std::vector<std::uint64_t> tickets;
-  std::vector<Genome> genomes;
-  while (genomes.size() < batch) {
-    std::optional<Proposal> proposal = strategy.ask();
-    if (!proposal) break;
-    tickets.push_back(proposal->ticket);
-    genomes.push_back(std::move(proposal->genome));
-  }
-  std::vector<PredictedLatency> answers = predictor.predict(genomes);
-  if (genomes.empty() || answers.size() < genomes.size()) return false;
-  for (std::size_t i = 0; i < genomes.size(); ++i) {
-    const bool finite = answers[i].latency && std::isfinite(*answers[i].latency);
-    strategy.tell({tickets[i], finite ? answers[i].latency : std::nullopt});
-    if (finite) predicted.emplace_back(std::move(genomes[i]), std::move(answers[i]));
-  }
-  return true;
+}  // namespace
+
+PresearchClimb::PresearchClimb(const Space& space, std::string_view strategy, std::uint64_t seed,
+                               LatencyPredictor& predictor, std::size_t genomes, std::size_t together)
+    : predictor_(predictor), strategy_(make_strategy(strategy, space, seed)), genomes_(genomes), together_(together) {
+  begin_batch();
 }
 
-/// The best genomes of different programs, no two nearly equal.
-std::vector<Seed> best_apart(const Space& space, Latencies predicted, std::size_t count) {
+void PresearchClimb::begin_batch() {
+  const std::size_t count = std::min(together_, genomes_);
+  while (batch_.size() < count) {
+    std::optional<Proposal> proposal = strategy_->ask();
+    if (!proposal) break;
+    PendingPrediction prediction = predictor_.begin(proposal->genome);
+    batch_.push_back({proposal->ticket, std::move(proposal->genome), std::move(prediction)});
+  }
+  genomes_ -= batch_.size();
+}
+
+bool PresearchClimb::advance() {
+  for (const Pending& pending : batch_) {
+    if (!pending.prediction.get()) return false;
+  }
+  for (Pending& pending : std::exchange(batch_, {})) {
+    const PredictedLatency& predicted = *pending.prediction.get();
+    const bool finite = predicted.latency && std::isfinite(*predicted.latency);
+    strategy_->tell({pending.ticket, finite ? predicted.latency : std::nullopt});
+    if (finite) predicted_.emplace_back(std::move(pending.genome), predicted);
+  }
+  begin_batch();
+  return !batch_.empty();
+}
+
+std::vector<Seed> best_apart(const Space& space, std::vector<std::pair<Genome, PredictedLatency>> predicted,
+                             std::size_t count) {
   std::ranges::stable_sort(predicted, {}, [](const auto& one) { return *one.second.latency; });
   std::vector<Seed> best;
   std::set<std::string> programs;
@@ -68,21 +78,33 @@ std::vector<Seed> best_apart(const Space& space, Latencies predicted, std::size_
   return best;
 }
 
-}  // namespace
-
 std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
                                 LatencyPredictor& predictor, const Presearch& presearch,
                                 const std::function<bool()>& out_of_time) {
-  Latencies predicted;
-  for (std::size_t climb = 0; climb < presearch.climbs; ++climb) {
+  std::vector<std::unique_ptr<PresearchClimb>> climbs;
+  for (std::size_t number = 0; number < presearch.climbs; ++number) {
     // Random streams of their own: the search itself uses that of `seed`.
-    const auto climbing = make_strategy(strategy, space, Rng(seed + climb + 1).next());
-    const std::size_t genomes = presearch.genomes / presearch.climbs + (climb < presearch.genomes % presearch.climbs);
-    for (std::size_t done = 0; done < genomes; done += presearch.together) {
-      if (out_of_time && out_of_time()) return best_apart(space, std::move(predicted), presearch.kept);
-      if (!climb_on(*climbing, predictor, std::min(presearch.together, genomes - done), predicted)) break;
-    }
+    const std::size_t genomes = presearch.genomes / presearch.climbs + (number < presearch.genomes % presearch.climbs);
+    climbs.push_back(std::make_unique<PresearchClimb>(space, strategy, Rng(seed + number + 1).next(), predictor,
+                                                      genomes, presearch.together));
   }
+  // In turns: while the batch of one is waited for, those of the others are under way.
+  std::vector<PresearchClimb*> going;
+  for (const auto& climb : climbs) going.push_back(climb.get());
+  while (!going.empty()) {
+    std::vector<PresearchClimb*> left;
+    for (PresearchClimb* climb : going) {
+      if (out_of_time && out_of_time()) {
+        left.clear();
+        break;
+      }
+      if (climb->advance()) left.push_back(climb);
+    }
+    going = std::move(left);
+  }
+  std::vector<std::pair<Genome, PredictedLatency>> predicted;
+  for (const auto& climb : climbs)
+    predicted.insert(predicted.end(), climb->predicted().begin(), climb->predicted().end());
   return best_apart(space, std::move(predicted), presearch.kept);
 }
 

@@ -3,11 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/search/latency_predictor.h"
 #include "engine/search/seeds.h"
+#include "engine/space/space.h"
+#include "engine/strategy/strategy.h"
 
 namespace evo {
 
@@ -22,9 +26,43 @@ struct Presearch {
   std::size_t kept = 4;       ///< Seeds at most.
 };
 
-/// Runs searches by `strategy` that get predicted latencies instead of measured ones. Returns the genomes with the
-/// least predicted latencies, best first; no two of them make the same program, and any two differ in more than a sixth
-/// of their genes, at least in two.
+/// One search in which a predictor stands in for the device, batch by batch. While a batch is predicted, the caller can
+/// do something else.
+class PresearchClimb {
+ public:
+  /// By `strategy`, which predicts `genomes`, `together` at once. Begins the first batch. `space` and `predictor` must
+  /// outlive it. Throws as make_strategy does.
+  PresearchClimb(const Space& space, std::string_view strategy, std::uint64_t seed, LatencyPredictor& predictor,
+                 std::size_t genomes, std::size_t together);
+
+  /// Waits for the batch that is under way, answers the strategy, and begins the next one. False once there is none:
+  /// all genomes are predicted, the space is exhausted or the predictor was interrupted.
+  bool advance();
+  /// The genomes with a finite prediction, in the order predicted.
+  const std::vector<std::pair<Genome, PredictedLatency>>& predicted() const { return predicted_; }
+
+ private:
+  void begin_batch();
+
+  struct Pending {
+    std::uint64_t ticket = 0;
+    Genome genome;
+    PendingPrediction prediction;
+  };
+  LatencyPredictor& predictor_;
+  std::unique_ptr<Strategy> strategy_;
+  std::size_t genomes_;  // not begun yet
+  std::size_t together_;
+  std::vector<Pending> batch_;
+  std::vector<std::pair<Genome, PredictedLatency>> predicted_;
+};
+
+/// The genomes with the least predicted latencies, best first; no two of them make the same program, and any two differ
+/// in more than a sixth of their genes, at least in two.
+std::vector<Seed> best_apart(const Space& space, std::vector<std::pair<Genome, PredictedLatency>> predicted,
+                             std::size_t count);
+
+/// Runs searches by `strategy` that get predicted latencies instead of measured ones, and returns best_apart() of all.
 /// `out_of_time` is asked between batches and may be empty. It ends the pre-search early, as an interrupted predictor
 /// does; the genomes predicted until then count. Throws as make_strategy does.
 std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,

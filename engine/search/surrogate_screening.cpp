@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <future>
 #include <iterator>
 #include <limits>
 #include <numbers>
@@ -12,6 +13,7 @@
 
 #include "engine/base/median.h"
 #include "engine/base/noticeable.h"
+#include "engine/base/rng.h"
 #include "engine/search/chance_valid.h"
 #include "engine/search/prediction_error.h"
 #include "engine/search/presearch.h"
@@ -45,13 +47,15 @@ class Corrected : public LatencyPredictor {
  public:
   Corrected(LatencyPredictor& predictor, PredictionError& error, ChanceValid& chance)
       : predictor_(predictor), error_(error), chance_(chance) {}
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-    std::vector<PredictedLatency> predicted = predictor_.predict(genomes);
-    for (std::size_t i = 0; i < predicted.size(); ++i) {
-      predicted[i].latency = error_.expected_us(genomes[i], predicted[i]);
-      if (predicted[i].latency) *predicted[i].latency /= std::sqrt(chance_.of(genomes[i]));
-    }
-    return predicted;
+  PendingPrediction begin(const Genome& genome) override {
+    const auto correct = [this, genome, pending = predictor_.begin(genome)] {
+      std::optional<PredictedLatency> predicted = pending.get();
+      if (!predicted) return predicted;
+      predicted->latency = error_.expected_us(genome, *predicted);
+      if (predicted->latency) *predicted->latency /= std::sqrt(chance_.of(genome));
+      return predicted;
+    };
+    return std::async(std::launch::deferred, correct).share();
   }
   std::size_t traits() const override { return predictor_.traits(); }
 
@@ -71,14 +75,16 @@ class ScreenedStrategy : public Strategy {
         predictor_(predictor),
         error_(space, predictor.traits()),
         chance_(space),
-        together_(std::max<std::size_t>(1, options.together)),
-        among_(together_ * std::max<std::size_t>(1, options.among)),
-        presearching_(std::move(options.presearching)) {}
+        corrected_(predictor, error_, chance_),
+        options_(std::move(options)) {
+    options_.among = std::max<std::size_t>(1, options_.among);
+  }
 
   std::optional<Proposal> ask() override {
-    if (chosen_.empty() && stuck()) choose_presearched();
-    if (chosen_.empty() && chance_.all_failed()) choose_unscreened();
-    if (chosen_.empty()) choose();
+    if (stuck()) begin_presearch();
+    if (presearch_ && (++asks_of_batch_ >= options_.presearching.every || chance_.all_failed())) advance_presearch();
+    while (chosen_.empty() && choose()) {
+    }
     if (chosen_.empty()) return std::nullopt;
     Entry entry = std::move(chosen_.front());
     chosen_.pop_front();
@@ -90,7 +96,7 @@ class ScreenedStrategy : public Strategy {
     if (!entry) {
       std::optional<Proposal> fresh = strategy_->offer(genome, op, {});
       if (!fresh) return std::nullopt;
-      entry = Entry{std::move(*fresh), {}};
+      entry = Entry{std::move(*fresh)};
     }
     Proposal proposal = asked(std::move(*entry));
     proposal.op = std::move(op);
@@ -115,10 +121,16 @@ class ScreenedStrategy : public Strategy {
  private:
   struct Entry {
     Proposal proposal;
-    PredictedLatency predicted;
+    PredictedLatency predicted = {};
     std::optional<double> expected_us = {};
-    double chance = 1;     // to be valid
-    bool settled = false;  // the strategy has its answer
+    double chance = 1;       // to be valid
+    std::size_t passed = 0;  // asks in which it was not chosen
+    bool settled = false;    // the strategy has its answer
+  };
+  /// A proposal whose prediction is under way.
+  struct Predicting {
+    Proposal proposal;
+    PendingPrediction prediction;
   };
   struct InFlight {
     std::uint64_t ticket = 0;  // the strategy's
@@ -140,7 +152,16 @@ class ScreenedStrategy : public Strategy {
       return is_it(entry) && !programs_.contains(entry.predicted.program);
     };
     if (auto next = std::ranges::find_if(chosen_, is_it); next != chosen_.end()) return taken_from(chosen_, next);
-    for (std::vector<Entry>* entries : {&standing_, &screened_}) {
+    for (std::vector<Predicting>& batch : predicting_) {
+      const auto one = std::ranges::find(batch, genome, [](const Predicting& each) { return each.proposal.genome; });
+      if (one == batch.end()) continue;
+      const std::optional<PredictedLatency> predicted = one->prediction.get();
+      if (predicted && programs_.contains(predicted->program)) return std::nullopt;
+      Entry entry{std::move(one->proposal), predicted.value_or(PredictedLatency())};
+      batch.erase(one);
+      return entry;
+    }
+    for (std::vector<Entry>* entries : {&standing_, &competing_, &screened_}) {
       if (auto one = std::ranges::find_if(*entries, is_it_alone); one != entries->end())
         return taken_from(*entries, one);
     }
@@ -164,84 +185,111 @@ class ScreenedStrategy : public Strategy {
     best_us_ = std::min(best_us_, latency_us);
   }
 
-  bool stuck() const { return !presearching_.by.empty() && answers_since_better_ >= presearching_.after; }
+  bool stuck() const {
+    const ScreeningOptions::Presearching& presearching = options_.presearching;
+    return !presearch_ && !presearching.by.empty() && answers_since_better_ >= presearching.after;
+  }
 
-  /// Chooses among the best of a pre-search that the strategy has not proposed.
-  void choose_presearched() {
+  void begin_presearch() {
+    const ScreeningOptions::Presearching& presearching = options_.presearching;
+    presearch_.emplace(space_, presearching.by, Rng(presearching.seed + next_ticket_ + 1).next(), corrected_,
+                       presearching.genomes, presearching.together);
+  }
+
+  /// At its end chooses the best genomes that the strategy has not proposed.
+  void advance_presearch() {
+    asks_of_batch_ = 0;
+    if (presearch_->advance()) return;
     answers_since_better_ = 0;
-    Corrected expected(predictor_, error_, chance_);
-    const Presearch presearch{.genomes = presearching_.genomes, .climbs = 1, .kept = kPresearchedAmong};
-    std::vector<Entry> batch;
-    for (const Seed& seed :
-         run_presearch(space_, presearching_.by, presearching_.seed + next_ticket_, expected, presearch)) {
-      if (batch.size() == together_) break;
+    std::vector<Entry> found;
+    for (const Seed& seed : best_apart(space_, presearch_->predicted(), kPresearchedAmong)) {
+      if (found.size() == options_.presearching.kept) break;
       std::optional<Proposal> proposal = strategy_->offer(seed.genome, "rehearsed", {});
-      if (proposal) batch.push_back({std::move(*proposal), {}});
+      if (!proposal) continue;
+      const std::optional<PredictedLatency> predicted = predictor_.begin(seed.genome).get();
+      if (predicted) found.push_back({std::move(*proposal), *predicted});
     }
-    if (predict(batch)) choose_from(std::move(batch));
-  }
-
-  /// Chooses among new proposals and those that still compete.
-  void choose() {
-    std::vector<Entry> fresh = ask_for(among_);
-    if (!predict(fresh)) return;
-    std::vector<Entry> batch = std::exchange(standing_, {});
-    std::ranges::move(fresh, std::back_inserter(batch));
-    choose_from(std::move(batch));
-  }
-
-  /// While everything fails latencies decide nothing: a genome that is right may be slow. All proposals are measured
-  /// but those that are predicted to fail.
-  void choose_unscreened() {
+    presearch_.reset();
     std::vector<Entry> duplicates;
-    for (std::size_t asked = 0; asked < among_ && chosen_.size() < together_;) {
-      std::vector<Entry> fresh = ask_for(together_ - chosen_.size());
-      asked += fresh.size();
-      if (fresh.empty() || !predict(fresh)) break;
-      for (Entry& entry : fresh) {
-        expect(entry);
-        if (entry.expected_us && std::isinf(*entry.expected_us))
-          screen_out(std::move(entry));
-        else
-          choose_new(std::move(entry), duplicates);
-      }
+    for (Entry& entry : found) {
+      expect(entry);
+      choose_new(std::move(entry), duplicates);
     }
     settle_duplicates(std::move(duplicates));
   }
 
-  std::vector<Entry> ask_for(std::size_t count) {
-    std::vector<Entry> entries;
-    while (entries.size() < count) {
-      std::optional<Proposal> proposal = strategy_->ask();
-      if (!proposal) break;
-      entries.push_back({std::move(*proposal), {}});
+  /// Chooses what is measured next. False when there is nothing to choose from, or the predictor was interrupted.
+  bool choose() {
+    begin_predictions();
+    std::vector<Entry> fresh;
+    if (!predicting_.empty()) {
+      for (Predicting& one : predicting_.front()) {
+        const std::optional<PredictedLatency>& predicted = one.prediction.get();
+        if (!predicted) return false;
+        fresh.push_back({one.proposal, *predicted});
+      }
+      predicting_.pop_front();
+      if (chance_.all_failed())
+        choose_unscreened(std::move(fresh));
+      else
+        choose_among(std::move(fresh));
+      return true;
     }
-    return entries;
-  }
-
-  /// False when the predictor was interrupted.
-  bool predict(std::vector<Entry>& entries) {
-    std::vector<Genome> genomes;
-    for (const Entry& entry : entries) genomes.push_back(entry.proposal.genome);
-    std::vector<PredictedLatency> predicted = predictor_.predict(genomes);
-    if (predicted.size() < genomes.size()) return false;
-    for (std::size_t i = 0; i < predicted.size(); ++i) entries[i].predicted = std::move(predicted[i]);
+    // The strategy has no further genome. Only what may beat the best is still worth a measurement.
+    std::ranges::move(std::exchange(competing_, {}), std::back_inserter(screened_));
+    settle_screened();
+    if (standing_.empty()) return false;
+    choose_among({});
     return true;
   }
 
-  void choose_from(std::vector<Entry> batch) {
-    for (Entry& entry : batch) expect(entry);
-    const double middle = median_of(batch);
-    const double best_us = std::isinf(best_us_) ? least_of(batch) : best_us_;
-    std::ranges::stable_sort(batch, std::greater(), [&](const Entry& entry) {
+  /// Keeps the batches of the next asks under way. While everything fails, one batch is measured for several asks.
+  void begin_predictions() {
+    const std::size_t ahead = chance_.all_failed() ? 0 : options_.ahead;
+    while (predicting_.size() <= ahead) {
+      std::vector<Predicting> batch;
+      while (batch.size() < options_.among) {
+        std::optional<Proposal> proposal = strategy_->ask();
+        if (!proposal) break;
+        PendingPrediction prediction = predictor_.begin(proposal->genome);
+        batch.push_back({std::move(*proposal), std::move(prediction)});
+      }
+      if (batch.empty()) break;
+      predicting_.push_back(std::move(batch));
+    }
+  }
+
+  /// While everything fails latencies decide nothing: a genome that is right may be slow. All proposals are measured
+  /// but those that are predicted to fail.
+  void choose_unscreened(std::vector<Entry> fresh) {
+    std::vector<Entry> duplicates;
+    for (Entry& entry : fresh) {
+      expect(entry);
+      if (entry.expected_us && std::isinf(*entry.expected_us))
+        screen_out(std::move(entry));
+      else
+        choose_new(std::move(entry), duplicates);
+    }
+    settle_duplicates(std::move(duplicates));
+  }
+
+  /// Chooses one of `fresh` and of those that still compete.
+  void choose_among(std::vector<Entry> fresh) {
+    std::vector<Entry> all = std::exchange(standing_, {});
+    std::ranges::move(std::exchange(competing_, {}), std::back_inserter(all));
+    std::ranges::move(fresh, std::back_inserter(all));
+    for (Entry& entry : all) expect(entry);
+    const double middle = median_of(all);
+    const double best_us = std::isinf(best_us_) ? least_of(all) : best_us_;
+    std::ranges::stable_sort(all, std::greater(), [&](const Entry& entry) {
       return entry.chance * expected_gain(best_us, entry.expected_us.value_or(middle));
     });
     std::vector<Entry> duplicates;
-    for (Entry& entry : batch) {
-      if (chosen_.size() < together_ || programs_.contains(entry.predicted.program))
+    for (Entry& entry : all) {
+      if (chosen_.empty() || programs_.contains(entry.predicted.program))
         choose_new(std::move(entry), duplicates);
       else
-        screened_.push_back(std::move(entry));
+        (++entry.passed < options_.chances ? competing_ : screened_).push_back(std::move(entry));
     }
     settle_duplicates(std::move(duplicates));
     settle_screened();
@@ -350,11 +398,14 @@ class ScreenedStrategy : public Strategy {
   LatencyPredictor& predictor_;
   PredictionError error_;
   ChanceValid chance_;
-  std::size_t together_;
-  std::size_t among_;
-  ScreeningOptions::Presearching presearching_;
+  Corrected corrected_;
+  ScreeningOptions options_;
+  std::optional<PresearchClimb> presearch_;                // while the search is stuck
+  std::size_t asks_of_batch_ = 0;                          // since its batch was begun
+  std::deque<std::vector<Predicting>> predicting_;         // by ask, the earliest first
   std::deque<Entry> chosen_;                               // to be measured next
-  std::vector<Entry> standing_;                            // may beat the best: they compete again
+  std::vector<Entry> competing_;                           // of the latest asks
+  std::vector<Entry> standing_;                            // may beat the best: they go on competing
   std::vector<Entry> screened_;                            // not answered yet
   std::unordered_map<std::string, Entry> screened_out_;    // by genome; answered where there is a prediction
   std::unordered_map<std::uint64_t, InFlight> in_flight_;  // by our ticket

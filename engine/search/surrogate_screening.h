@@ -12,31 +12,38 @@ namespace evo {
 
 /// How a predictor screens proposals.
 struct ScreeningOptions {
-  std::size_t among = 4;  ///< Proposals for each that is measured.
-  /// Proposals chosen at once, to keep every core busy with predictions.
-  std::size_t together = 4;
+  std::size_t among = 4;    ///< Proposals for each that is measured.
+  std::size_t ahead = 0;    ///< Asks that pass between the proposals and the use of their predictions.
+  std::size_t chances = 4;  ///< Asks in which a proposal competes to be measured.
   /// The pre-search of a search that is stuck.
   struct Presearching {
     std::string by;  ///< The strategy that pre-searches; empty: there is no pre-search.
     std::uint64_t seed = 0;
     std::size_t after = 32;     ///< Measurements without half a percent of progress.
     std::size_t genomes = 128;  ///< Predicted in each pre-search.
+    std::size_t together = 32;  ///< Predicted at once.
+    std::size_t every = 1;      ///< Asks for which such a batch is given time; while everything fails, one.
+    std::size_t kept = 4;       ///< Measured at most.
   } presearching = {};
 };
 
-/// `strategy` behind a surrogate: of each batch of its proposals only those with the greatest expected gains are
-/// measured. The expected latency is the predicted one, corrected by the errors seen so far (prediction_error.h). The
-/// gain is by how much it falls below the best, times the chance to be valid (chance_valid.h).
+/// `strategy` behind a surrogate: of its proposals only those with the greatest expected gains are measured. The
+/// expected latency is the predicted one, corrected by the errors seen so far (prediction_error.h). The gain is by how
+/// much it falls below the best, times the chance to be valid (chance_valid.h).
 ///
+/// - Each ask takes `among` proposals and begins their predictions. Once they are used, these compete with what the
+///   latest asks have left over. What is asked when depends on answers alone, not on how long predictions take.
 /// - While everything fails, all proposals are measured but those that are predicted to fail.
 /// - A proposal that is screened out gets its expected latency, or a failure where it is likely to fail, as its answer.
-///   One without a prediction counts as the median of its batch, and is not answered when it is screened out.
-/// - A proposal that is expected within a few percent of the best latency so far is kept and competes again in the next
-///   batch. The best is therefore always measured.
-/// - A duplicate makes the same program as a proposal that was measured, and gets that one's answer. Of a batch of
-///   duplicates alone one is measured.
-/// - When the search is stuck, a pre-search (presearch.h) by expected latencies runs, and its best genomes are measured
-///   (operator "rehearsed").
+///   One without a prediction counts as the median of those that compete, and is not answered when it is screened out.
+/// - A proposal that is expected within a few percent of the best latency so far goes on competing. The best is
+///   therefore always measured.
+/// - A duplicate makes the same program as a proposal that was measured, and gets that one's answer. Of duplicates
+/// alone
+///   one is measured.
+/// - When the search is stuck, a pre-search (presearch.h) by expected latencies runs beside it, and its best genomes
+/// are
+///   measured (operator "rehearsed").
 /// - A genome that others offer is not screened. If the strategy has proposed it before, it is measured as that
 ///   proposal, unless it was measured already or is a duplicate.
 ///

@@ -232,18 +232,16 @@ class LearntEvaluator : public Evaluator {
 };
 
 /// A model that errs, always in the same way about the same genome. It knows what fails, but not what is wrong.
-class LearntLatencyPredictor : public LatencyPredictor {
+class LearntLatencyPredictor : public InstantPredictor {
  public:
   explicit LearntLatencyPredictor(const Landscape& landscape) : landscape_(landscape) {}
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-    std::vector<PredictedLatency> result;
-    for (const Genome& genome : genomes) {
-      const Point point = landscape_.space().point(genome);
-      const double latency = landscape_.any_latency_us(point);
-      const bool fails = latency >= kFailed;
-      result.push_back({fails ? kNever : latency * landscape_.model_error(point) * own_error(point), ""});
-    }
-    return result;
+
+ protected:
+  std::optional<PredictedLatency> prediction(const Genome& genome) override {
+    const Point point = landscape_.space().point(genome);
+    const double latency = landscape_.any_latency_us(point);
+    const bool fails = latency >= kFailed;
+    return PredictedLatency{fails ? kNever : latency * landscape_.model_error(point) * own_error(point), ""};
   }
 
  private:
@@ -259,7 +257,7 @@ struct Budget {
   std::size_t screen = 1;
   std::size_t presearch = 0;  // genomes that are predicted before
   std::size_t width = 1;      // candidates in flight
-  std::size_t devices = 1;    // for which is screened
+  std::size_t ahead = 0;      // measurements begun while a prediction is under way
 
   bool predicts() const { return screen > 1 || presearch > 0; }
 };
@@ -273,7 +271,7 @@ LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std
                       std::back_inserter(seeds));
   const auto searching = make_guided(
       strategy, landscape.space(), seed, &predictor,
-      {.screen = budget.screen, .presearches = budget.presearch > 0, .devices = budget.devices}, std::move(seeds));
+      {.screen = budget.screen, .presearches = budget.presearch > 0, .ahead = budget.ahead}, std::move(seeds));
   LearntEvaluator evaluator(landscape, budget.width);
   NoArchive archive;
   SearchLimits limits;
@@ -407,7 +405,7 @@ int main(int argc, char** argv) {
   app.add_option("--screen", budget.screen);
   app.add_option("--presearch", budget.presearch);
   app.add_option("--width", budget.width);
-  app.add_option("--devices", budget.devices);
+  app.add_option("--ahead", budget.ahead);
   app.add_option("--modelled", modelled);
   app.add_flag("--seeded", seeded);
   app.add_option("--wrong", wrong);

@@ -14,23 +14,21 @@ Genome at(std::int64_t x) {
   return {"f", {{"x", number(x)}}};
 }
 
-/// Predicts x, and notes the size of each batch.
-class CountingPredictor : public LatencyPredictor {
+/// Predicts x, and notes what it is asked for. Of 9 it is interrupted.
+class NotingPredictor : public InstantPredictor {
  public:
-  explicit CountingPredictor(std::vector<std::size_t>& batches) : batches_(batches) {}
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-    batches_.push_back(genomes.size());
-    if (batches_.size() == 3) return {};
-    std::vector<PredictedLatency> predicted;
-    for (const Genome& genome : genomes) {
-      const auto x = std::get<std::int64_t>(genome.genes.at("x"));
-      predicted.push_back({static_cast<double>(x), std::to_string(x)});
-    }
-    return predicted;
+  explicit NotingPredictor(std::vector<std::int64_t>& asked) : asked_(asked) {}
+
+ protected:
+  std::optional<PredictedLatency> prediction(const Genome& genome) override {
+    const auto x = std::get<std::int64_t>(genome.genes.at("x"));
+    asked_.push_back(x);
+    if (x == 9) return std::nullopt;
+    return PredictedLatency{static_cast<double>(x), std::to_string(x)};
   }
 
  private:
-  std::vector<std::size_t>& batches_;
+  std::vector<std::int64_t>& asked_;
 };
 
 std::vector<double> latencies(const std::vector<PredictedLatency>& predicted) {
@@ -42,14 +40,18 @@ std::vector<double> latencies(const std::vector<PredictedLatency>& predicted) {
 }  // namespace
 
 TEST_CASE("a cached predictor is asked once for each genome") {
-  std::vector<std::size_t> batches;
-  CachedPredictor predictor(std::make_unique<CountingPredictor>(batches));
+  std::vector<std::int64_t> asked;
+  CachedPredictor predictor(std::make_unique<NotingPredictor>(asked));
   CHECK(latencies(predictor.predict({at(3), at(1), at(3)})) == std::vector<double>{3, 1, 3});
   CHECK(latencies(predictor.predict({at(1), at(2)})) == std::vector<double>{1, 2});
   CHECK(latencies(predictor.predict({at(2), at(3)})) == std::vector<double>{2, 3});
-  CHECK(predictor.predict({at(2)}).front().program == "2");
-  CHECK(batches == std::vector<std::size_t>{2, 1});
-  CHECK(predictor.predict({at(1), at(7)}).empty());  // It was stopped.
-  CHECK(latencies(predictor.predict({at(7), at(1)})) == std::vector<double>{7, 1});
-  CHECK(batches == std::vector<std::size_t>{2, 1, 1, 1});
+  CHECK(predictor.begin(at(2)).get()->program == "2");
+  CHECK(asked == std::vector<std::int64_t>{3, 1, 2});
+}
+
+TEST_CASE("an interrupted predictor gives no prediction at all") {
+  std::vector<std::int64_t> asked;
+  NotingPredictor predictor(asked);
+  CHECK(predictor.predict({at(1), at(9), at(2)}).empty());
+  CHECK(!predictor.begin(at(9)).get());
 }

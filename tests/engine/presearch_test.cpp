@@ -37,24 +37,21 @@ Genome at(std::int64_t x, std::int64_t y) {
 }
 
 /// Latencies of the plane. Two successive values of y make the same program.
-class Slope : public LatencyPredictor {
+class Slope : public InstantPredictor {
  public:
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-    if (stopped) return {};
-    std::vector<PredictedLatency> predicted;
-    for (const Genome& genome : genomes) {
-      const std::int64_t x = value_of(genome, "x");
-      const std::int64_t y = value_of(genome, "y") / 2 * 2;
-      texts.insert(to_text(genome));
-      predicted.push_back({x < 3 ? kFails : static_cast<double>(10 + x + y), std::to_string(100 * x + y)});
-    }
-    ++batches;
-    return predicted;
-  }
-
   std::set<std::string> texts;
-  int batches = 0;
+  int asked = 0;
   bool stopped = false;
+
+ protected:
+  std::optional<PredictedLatency> prediction(const Genome& genome) override {
+    if (stopped) return std::nullopt;
+    const std::int64_t x = value_of(genome, "x");
+    const std::int64_t y = value_of(genome, "y") / 2 * 2;
+    texts.insert(to_text(genome));
+    ++asked;
+    return PredictedLatency{x < 3 ? kFails : static_cast<double>(10 + x + y), std::to_string(100 * x + y)};
+  }
 };
 
 }  // namespace
@@ -86,16 +83,12 @@ TEST_CASE("what a pre-search finds differs in more than a sixth of the genes") {
   std::vector<Gene> genes;
   for (int i = 0; i < 12; ++i) genes.push_back(gene("g" + std::to_string(i), {number(0), number(1), number(2)}));
   const Space space({family("f", genes, {})}, {}, {});
-  class Sum : public LatencyPredictor {
-   public:
-    std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-      std::vector<PredictedLatency> predicted;
-      for (const Genome& genome : genomes) {
-        double sum = 10;
-        for (const auto& [name, value] : genome.genes) sum += static_cast<double>(std::get<std::int64_t>(value));
-        predicted.push_back({sum, ""});
-      }
-      return predicted;
+  class Sum : public InstantPredictor {
+   protected:
+    std::optional<PredictedLatency> prediction(const Genome& genome) override {
+      double sum = 10;
+      for (const auto& [name, value] : genome.genes) sum += static_cast<double>(std::get<std::int64_t>(value));
+      return PredictedLatency{sum};
     }
   } sum;
   const auto found = run_presearch(space, "evolve", 1, sum, {.genomes = 400});
@@ -112,8 +105,9 @@ TEST_CASE("what a pre-search finds differs in more than a sixth of the genes") {
 TEST_CASE("a pre-search ends when its time is over, its predictor stops or its space is exhausted") {
   const Space space = plane();
   Slope slope;
-  CHECK(run_presearch(space, "evolve", 1, slope, {.genomes = 400}, [&] { return slope.batches == 2; }).size() == 4);
-  CHECK(slope.texts.size() == 64);
+  const auto late = [&] { return slope.asked >= 96; };  // a batch is under way in each of the two climbs
+  CHECK(run_presearch(space, "evolve", 1, slope, {.genomes = 400}, late).size() == 4);
+  CHECK(slope.asked == 96);
   Slope stopped;
   stopped.stopped = true;
   CHECK(run_presearch(space, "evolve", 1, stopped, {.genomes = 400}).empty());

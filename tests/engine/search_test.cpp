@@ -316,16 +316,16 @@ TEST_CASE("after a stop nothing starts, and candidates in flight are finished an
 TEST_CASE("a search that is stopped while latencies are predicted is interrupted, not exhausted") {
   const Space space({kSearched}, {}, {});
   std::atomic<bool> stop = false;
-  struct Interrupted : LatencyPredictor {
+  struct Interrupted : InstantPredictor {
     explicit Interrupted(std::atomic<bool>& stop) : stop_(stop) {}
-    std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-      stop_ = ++batches_ == 3;
-      return std::vector<PredictedLatency>(stop_ ? 0 : genomes.size(), {1.0, ""});
+    std::optional<PredictedLatency> prediction(const Genome&) override {
+      stop_ = ++asked_ > 16;
+      return stop_ ? std::nullopt : std::optional(PredictedLatency{1.0});
     }
     std::atomic<bool>& stop_;
-    int batches_ = 0;
+    int asked_ = 0;
   } predictor(stop);
-  const auto strategy = make_screened(make_strategy("evolve", space, 1), space, predictor, {.among = 2, .together = 4});
+  const auto strategy = make_screened(make_strategy("evolve", space, 1), space, predictor, {.among = 2});
   FakeEvaluator evaluator(4, Order::first_in_first_out);
   FakeArchive archive;
   SearchLimits limits = at_most(40);

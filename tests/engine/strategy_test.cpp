@@ -94,17 +94,18 @@ double best_of(const std::vector<Proposal>& proposals, const Measure& measure) {
 }
 
 /// Predicts these latencies, in the order asked.
-class Foretelling : public LatencyPredictor {
+class Foretelling : public InstantPredictor {
  public:
   explicit Foretelling(std::vector<std::optional<double>> latencies) : latencies_(std::move(latencies)) {}
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-    std::vector<PredictedLatency> predicted;
-    for (std::size_t i = 0; i < genomes.size(); ++i) predicted.push_back({latencies_.at(i), ""});
-    return predicted;
+
+ protected:
+  std::optional<PredictedLatency> prediction(const Genome&) override {
+    return PredictedLatency{latencies_.at(next_++)};
   }
 
  private:
   std::vector<std::optional<double>> latencies_;
+  std::size_t next_ = 0;
 };
 
 std::vector<std::string> texts(const std::vector<Proposal>& proposals) {

@@ -35,18 +35,17 @@ const Space& line() {
 constexpr double kUnknown = -1;
 
 /// Knows a latency for some x, and the programs of some; others fail.
-class Table : public LatencyPredictor {
+class Table : public InstantPredictor {
  public:
   explicit Table(std::map<std::int64_t, double> latencies, std::map<std::int64_t, std::string> programs = {})
       : table_(std::move(latencies)), programs_(std::move(programs)) {}
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-    std::vector<PredictedLatency> found;
-    for (const Genome& genome : genomes) {
-      const auto known = table_.find(x_of(genome));
-      found.push_back({known != table_.end() ? known->second : std::numeric_limits<double>::infinity(), ""});
-      if (found.back().latency == kUnknown) found.back().latency.reset();
-      if (programs_.contains(x_of(genome))) found.back().program = programs_.at(x_of(genome));
-    }
+
+ protected:
+  std::optional<PredictedLatency> prediction(const Genome& genome) override {
+    const auto known = table_.find(x_of(genome));
+    PredictedLatency found{known != table_.end() ? known->second : std::numeric_limits<double>::infinity()};
+    if (found.latency == kUnknown) found.latency.reset();
+    if (programs_.contains(x_of(genome))) found.program = programs_.at(x_of(genome));
     return found;
   }
 
@@ -86,7 +85,7 @@ TEST_CASE("of each batch the proposal predicted fastest is measured, and the oth
   Table table({{0, 5.0}, {1, 3.0}, {2, 4.0}, {3, 9.0}, {4, 7.0}, {5, 8.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .chances = 1});
   const auto first = strategy->ask();
   REQUIRE(first);
   CHECK(first->ticket == 0);
@@ -109,7 +108,7 @@ TEST_CASE("a genome that is expected to be the best so far is measured before it
   Table table({{0, 1.0}, {1, 2.0}, {2, 9.0}, {3, 8.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .chances = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 50.0});  // much slower than predicted: the median says 50 times
   CHECK(answers.at(1) == 100.0);
@@ -120,7 +119,7 @@ TEST_CASE("a genome that is expected to be the best so far is measured before it
   Table close({{0, 4.0}, {1, 4.5}, {2, 9.0}, {3, 9.0}});
   answers.clear();
   const auto other =
-      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), close, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), close, {.among = 2, .chances = 1});
   CHECK(x_of(other->ask()->genome) == 0);
   CHECK(x_of(other->ask()->genome) == 2);
   other->tell({1, 9.0});  // as predicted: 1 would be the best with 4.5
@@ -132,7 +131,7 @@ TEST_CASE("a genome within the predictor's error of the best competes again with
   Table table({{0, 4.0}, {1, 4.1}, {2, 5.0}, {3, 9.0}, {4, 9.0}, {5, 9.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .chances = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 4.0});
   CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{0, 4.0}, {2, 5.0}});
@@ -144,19 +143,19 @@ TEST_CASE("the predictor's error, learnt from measurements, decides which propos
   std::vector<Value> numbers;
   for (int i = 0; i < 50; ++i) numbers.push_back(number(i));
   const Space space({evo::test::family("f", {gene("odd", {number(0), number(1)}), gene("x", numbers)}, {})}, {}, {});
-  class Optimist : public LatencyPredictor {  // about odd ones, which take twice as long as it predicts
+  class Optimist : public InstantPredictor {  // about odd ones, which take twice as long as it predicts
    public:
-    std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-      std::vector<PredictedLatency> predicted;
-      for (const Genome& genome : genomes) predicted.push_back({latency(genome) / (odd(genome) ? 2 : 1), ""});
-      return predicted;
-    }
     static bool odd(const Genome& genome) { return std::get<std::int64_t>(genome.genes.at("odd")) == 1; }
     static double latency(const Genome& genome) {
       return (odd(genome) ? 18.0 : 10.0) + static_cast<double>(x_of(genome) % 10);
     }
+
+   protected:
+    std::optional<PredictedLatency> prediction(const Genome& genome) override {
+      return PredictedLatency{latency(genome) / (odd(genome) ? 2 : 1)};
+    }
   } optimist;
-  const auto strategy = make_screened(make_strategy("random", space, 1), space, optimist, {.among = 2, .together = 4});
+  const auto strategy = make_screened(make_strategy("random", space, 1), space, optimist, {.among = 2});
   int early = 0;
   int late = 0;
   for (std::uint64_t ticket = 0; ticket < 40; ++ticket) {
@@ -173,16 +172,16 @@ TEST_CASE("the predictor's error, learnt from measurements, decides which propos
 namespace {
 
 /// Knows latencies but not that a genome with wrong = 1 fails, and predicts the shorter latencies for such.
-class Unsuspecting : public LatencyPredictor {
+class Unsuspecting : public InstantPredictor {
  public:
-  std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-    std::vector<PredictedLatency> predicted;
-    for (const Genome& genome : genomes) predicted.push_back({latency(genome), ""});
-    return predicted;
-  }
   static bool fails(const Genome& genome) { return std::get<std::int64_t>(genome.genes.at("wrong")) == 1; }
   static double latency(const Genome& genome) {
     return (fails(genome) ? 9.0 : 10.0) + 0.1 * static_cast<double>(x_of(genome) % 10);
+  }
+
+ protected:
+  std::optional<PredictedLatency> prediction(const Genome& genome) override {
+    return PredictedLatency{latency(genome)};
   }
 };
 
@@ -215,7 +214,7 @@ TEST_CASE("a proposal that is screened out and is likely to fail counts as faile
   Table table(std::move(latencies));
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(100, answers), space, table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(100, answers), space, table, {.among = 2, .chances = 1});
   std::uint64_t ticket = 0;
   while (const auto proposal = strategy->ask()) {  // x from 60 to 79 fail
     const std::int64_t x = x_of(proposal->genome);
@@ -230,7 +229,7 @@ TEST_CASE("a proposal that is likely to fail does not compete again, however fas
   Table table(std::move(latencies));
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(100, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(100, answers), line(), table, {.among = 2, .chances = 1});
   int measured = 0;
   std::uint64_t ticket = 0;
   while (const auto proposal = strategy->ask()) {  // x from 50 on fail
@@ -247,9 +246,8 @@ TEST_CASE("a pre-search of a search that is stuck keeps away from genomes that a
   const std::vector<Gene> genes = {gene("wrong", {number(0), number(1)}), gene("x", numbers), gene("y", numbers)};
   const Space space({evo::test::family("f", genes, {})}, {}, {});
   Unsuspecting predictor;
-  const auto strategy =
-      make_screened(make_strategy("random", space, 1), space, predictor,
-                    {.among = 1, .together = 4, .presearching = {.by = "random", .seed = 1, .after = 20}});
+  const auto strategy = make_screened(make_strategy("random", space, 1), space, predictor,
+                                      {.among = 1, .presearching = {.by = "random", .seed = 1, .after = 20}});
   int presearched = 0;
   int failed = 0;
   for (std::uint64_t ticket = 0; ticket < 80; ++ticket) {
@@ -271,36 +269,33 @@ TEST_CASE("while everything fails, proposals are measured whatever their latenci
   }
   Table table(std::move(latencies));
   std::map<std::uint64_t, std::optional<double>> answers;
-  const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(60, answers), line(), table, {.among = 4, .together = 4});
+  const auto strategy = make_screened(std::make_unique<CountingStrategy>(60, answers), line(), table, {.among = 4});
   std::vector<std::int64_t> measured;
-  for (std::uint64_t ticket = 0; ticket < 12; ++ticket) {
+  for (std::uint64_t ticket = 0; ticket < 9; ++ticket) {
     measured.push_back(x_of(strategy->ask()->genome));
     strategy->tell({ticket, std::nullopt});
   }
-  // The first four are the fastest of sixteen, then nothing is left out but 19.
-  CHECK(std::vector(measured.begin() + 4, measured.end()) == std::vector<std::int64_t>{16, 17, 18, 20, 21, 22, 23, 24});
-  CHECK(answers.at(19) == std::nullopt);
+  // The first is the fastest of four, then nothing is left out but 9.
+  CHECK(measured == std::vector<std::int64_t>{3, 4, 5, 6, 7, 8, 10, 11, 12});
+  CHECK(answers.at(9) == std::nullopt);
 }
 
 TEST_CASE("a search that is stuck measures what a pre-search by expected latencies finds") {
   std::vector<Value> values;
   for (int i = 0; i < 40; ++i) values.push_back(number(i));
   const Space space({evo::test::family("f", {gene("x", values), gene("y", values)}, {})}, {}, {});
-  class Sums : public LatencyPredictor {
+  class Sums : public InstantPredictor {
    public:
-    std::vector<PredictedLatency> predict(const std::vector<Genome>& genomes) override {
-      std::vector<PredictedLatency> predicted;
-      for (const Genome& genome : genomes) predicted.push_back({sum(genome), ""});
-      return predicted;
-    }
     static double sum(const Genome& genome) {
       return 10.0 + static_cast<double>(x_of(genome) + std::get<std::int64_t>(genome.genes.at("y")));
     }
+
+   protected:
+    std::optional<PredictedLatency> prediction(const Genome& genome) override { return PredictedLatency{sum(genome)}; }
   } sums;
   const auto best_after = [&](const std::string& by) {
     const auto strategy = make_screened(make_strategy("random", space, 1), space, sums,
-                                        {.among = 1, .together = 4, .presearching = {.by = by, .seed = 1, .after = 8}});
+                                        {.among = 1, .presearching = {.by = by, .seed = 1, .after = 8}});
     double best = 1e9;
     int presearched = 0;
     for (std::uint64_t ticket = 0; ticket < 60; ++ticket) {
@@ -323,31 +318,72 @@ TEST_CASE("a genome that is predicted to fail is measured only where there is no
   Table table({{1, 3.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .chances = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   strategy->tell({0, 3.0});
   CHECK(answers.at(0) == std::nullopt);
   CHECK(x_of(strategy->ask()->genome) == 2);
 }
 
-TEST_CASE("several proposals are chosen at once, and one without a prediction counts as the median") {
-  Table table({{0, kUnknown}, {1, 7.0}, {2, 3.0}, {3, 9.0}, {4, 4.0}, {5, kUnknown}});
+TEST_CASE("a proposal that was not chosen competes with those of the next asks") {
+  Table table({{0, 5.0}, {1, 3.0}, {2, 9.0}, {3, 8.0}, {4, 1.0}, {5, 2.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 2, .together = 3});
-  CHECK(x_of(strategy->ask()->genome) == 2);
-  CHECK(x_of(strategy->ask()->genome) == 4);
-  CHECK(x_of(strategy->ask()->genome) == 0);  // the median is 7, and it was there before 1
-  CHECK(!strategy->ask());
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 2, .chances = 2});
+  CHECK(x_of(strategy->ask()->genome) == 1);
+  CHECK(x_of(strategy->ask()->genome) == 0);  // of 0, 2 and 3
+  CHECK(x_of(strategy->ask()->genome) == 4);  // of 2 to 5
   strategy->tell({0, 3.0});
-  CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{1, 7.0}, {2, 3.0}, {3, 9.0}});
+  CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{1, 3.0}, {2, 9.0}, {3, 8.0}});
+}
+
+TEST_CASE("predictions are begun ahead of their use, and the proposals know all answers until then") {
+  Table table({{0, 5.0}, {1, 3.0}, {2, 9.0}, {3, 8.0}, {4, 1.0}, {5, 6.0}, {6, 4.0}, {7, 5.0}});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  std::vector<std::size_t> answered;  // when each was proposed
+  class Attentive : public CountingStrategy {
+   public:
+    Attentive(std::map<std::uint64_t, std::optional<double>>& answers, std::vector<std::size_t>& answered)
+        : CountingStrategy(8, answers), answers_(answers), answered_(answered) {}
+    std::optional<Proposal> ask() override {
+      auto proposal = CountingStrategy::ask();
+      if (proposal) answered_.push_back(answers_.size());
+      return proposal;
+    }
+
+   private:
+    std::map<std::uint64_t, std::optional<double>>& answers_;
+    std::vector<std::size_t>& answered_;
+  };
+  const auto strategy = make_screened(std::make_unique<Attentive>(answers, answered), line(), table,
+                                      {.among = 2, .ahead = 2, .chances = 1});
+  CHECK(x_of(strategy->ask()->genome) == 1);
+  CHECK(answered == std::vector<std::size_t>(6, 0));  // 0 to 5 are under way
+  strategy->tell({0, 3.0});
+  CHECK(answers.size() == 2);
+  CHECK(x_of(strategy->ask()->genome) == 3);
+  CHECK(answered == std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 2, 2});
+  CHECK(x_of(strategy->ask()->genome) == 4);
+  CHECK(x_of(strategy->ask()->genome) == 6);
+  CHECK(!strategy->ask());
+}
+
+TEST_CASE("a proposal without a prediction counts as the median") {
+  Table table({{0, kUnknown}, {1, 7.0}, {2, 9.0}, {3, 3.0}, {4, 8.0}, {5, kUnknown}});
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .chances = 1});
+  CHECK(x_of(strategy->ask()->genome) == 1);  // the median of two is the larger one
+  CHECK(x_of(strategy->ask()->genome) == 3);
+  strategy->tell({0, 7.0});
+  CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{1, 7.0}, {2, 9.0}, {4, 8.0}});
 }
 
 TEST_CASE("parents that were not measured are replaced by theirs, and offers are not screened") {
   Table table({{0, 1.0}, {1, 5.0}, {2, 6.0}, {3, 4.0}, {4, 9.0}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 2, .chances = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 1.0});
   const auto grandchild = strategy->ask();  // 3, child of 2, child of 1, child of 0
@@ -375,7 +411,7 @@ TEST_CASE("a genome that a proposer offers is measured, even if it was screened 
                {10, 9.0},
                {11, kUnknown}});
   const auto strategy =
-      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 2, .together = 2});
+      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 4, .chances = 1});
   std::uint64_t tickets = 0;
   const auto offered = [&](std::int64_t x) {
     const auto proposal = strategy->offer(at_x(x), "proposer", {0});
@@ -391,7 +427,7 @@ TEST_CASE("a genome that a proposer offers is measured, even if it was screened 
     CHECK(proposal->ticket == tickets++);
     return x_of(proposal->genome);
   };
-  CHECK(asked() == 1);  // of 0 to 3; 2 is next
+  CHECK(asked() == 1);  // of 0 to 3
   CHECK(offered(2));
   CHECK(offered(0));  // nothing is known of the model's error, so the strategy has no answer yet
   strategy->tell({0, 1.0});
@@ -401,7 +437,7 @@ TEST_CASE("a genome that a proposer offers is measured, even if it was screened 
   strategy->tell({3, 0.5});
   for (const std::int64_t x : {0, 1, 2, 3}) CHECK(!offered(x));
   CHECK(asked() == 5);  // of 4 to 7
-  CHECK(asked() == 4);
+  CHECK(offered(4));    // it would compete again
   CHECK(offered(6));
   for (const std::uint64_t ticket : {4, 5, 6}) strategy->tell({ticket, 1.0});
   CHECK(asked() == 8);  // of 8 to 11; 11 has no prediction
@@ -416,10 +452,20 @@ TEST_CASE("a genome that a proposer offers is measured, even if it was screened 
   for (const std::int64_t x : {0, 1, 2, 3, 4, 5, 6, 8, 11}) CHECK(std::ranges::count(rest, x) == 0);
 }
 
+TEST_CASE("a genome that a proposer offers is measured while its prediction is under way") {
+  Table table({{0, 5.0}, {1, 4.0}, {2, 3.0}, {3, 2.0}, {4, 1.5}, {5, 1.4}}, {{1, "a"}, {4, "a"}});
+  const auto strategy =
+      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 2, .ahead = 2, .chances = 1});
+  CHECK(x_of(strategy->ask()->genome) == 1);
+  CHECK(x_of(strategy->offer(at_x(3), "proposer", {})->genome) == 3);
+  CHECK(!strategy->offer(at_x(4), "proposer", {}));  // it makes the program of 1
+  CHECK(x_of(strategy->ask()->genome) == 2);         // 3 would be faster
+}
+
 TEST_CASE("a screened-out genome whose program was measured is refused to others: it is a duplicate") {
   Table table({{0, 5.0}, {1, 3.0}, {2, 6.0}, {3, 6.5}, {4, 4.0}, {5, 1.0}}, {{2, "a"}, {3, "a"}, {5, "b"}});
   const auto strategy =
-      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 4, .together = 1});
+      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 4, .chances = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   strategy->tell({0, 3.0});
   CHECK(strategy->offer(at_x(2), "proposer", {}));
@@ -433,7 +479,7 @@ TEST_CASE("a duplicate is not measured: it gets the answer of the program that w
   Table table({{0, 5.0}, {1, 3.0}, {2, 3.0}, {3, 3.0}, {4, 7.0}, {5, 8.0}}, {{1, "a"}, {2, "a"}, {3, "a"}, {4, "b"}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(6, answers), line(), table, {.among = 3, .chances = 1});
   CHECK(x_of(strategy->ask()->genome) == 1);
   CHECK(answers.empty());  // of 2, too: what it waits for is in flight
   strategy->tell({0, std::nullopt});
@@ -452,7 +498,7 @@ TEST_CASE("of a batch of duplicates one is measured, and a search over one progr
   Table table(latencies, programs);
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(9, answers), line(), table, {.among = 3, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(9, answers), line(), table, {.among = 3, .chances = 1});
   for (std::uint64_t ticket = 0; ticket < 3; ++ticket) {
     REQUIRE(strategy->ask());
     strategy->tell({ticket, 4.0});
@@ -466,7 +512,7 @@ TEST_CASE("the offspring of a duplicate descends from the genome that was measur
   Table table({{0, 3.0}, {1, 3.0}, {2, 3.0}, {3, 9.0}}, {{0, "a"}, {1, "a"}, {2, "b"}, {3, "c"}});
   std::map<std::uint64_t, std::optional<double>> answers;
   const auto strategy =
-      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .together = 1});
+      make_screened(std::make_unique<CountingStrategy>(4, answers), line(), table, {.among = 2, .chances = 1});
   CHECK(x_of(strategy->ask()->genome) == 0);
   strategy->tell({0, 3.0});
   const auto child = strategy->ask();  // of 1, which made the program of 0
@@ -511,7 +557,7 @@ TEST_CASE("a screened search is the same each time") {
 TEST_CASE("an answer to a ticket that is not in flight is refused") {
   const Space& space = line();
   Table table({{0, 1.0}, {1, 2.0}});
-  const auto strategy = make_screened(make_strategy("exhaustive", space, 1), space, table, {.among = 2, .together = 2});
+  const auto strategy = make_screened(make_strategy("exhaustive", space, 1), space, table, {.among = 2});
   const auto proposal = strategy->ask();
   REQUIRE(proposal);
   CHECK_THROWS_AS(strategy->tell({proposal->ticket + 1, 1.0}), std::logic_error);
