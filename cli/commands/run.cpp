@@ -499,9 +499,9 @@ void add_search_options(CLI::App& command, RunRequest& request) {
       ->type_name("DEVICE,...");
   command
       .add_option("--workers", request.workers,
-                  "Devices of another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 "
-                  "--overlap -w node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be "
-                  "repeated. --devices names those of each host")
+                  "Another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 --overlap -w "
+                  "node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be repeated. "
+                  "--devices names the devices of each; a host without them only models (docs/scale.md)")
       ->allow_extra_args(false)
       ->type_name("PREFIX");
   command

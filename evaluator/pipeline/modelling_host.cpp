@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -33,6 +34,11 @@ PipelineOptions options_there(PipelineOptions options, const OtherHost& host) {
 /// What two compilers must build alike.
 protocol::Compile sample(const std::string& arch) {
   return {"extern \"C\" __global__ void sample(float* x) { x[threadIdx.x] *= 3.0f; }", arch, 0, {"sample"}};
+}
+
+/// The first lines of PTX name the build of its compiler. (Later ones name the folder in which it ran.)
+std::string_view builder_of(const Binary& binary) {
+  return std::string_view(binary.ptx).substr(0, binary.ptx.find(".version"));
 }
 
 }  // namespace
@@ -100,9 +106,9 @@ std::string ModellingHost::why_unlike(WorkerClient& there) const {
   const auto* ours = std::get_if<protocol::Compiled>(&built_here);
   const auto* theirs = std::get_if<protocol::Compiled>(&built_there);
   if (ours == nullptr || theirs == nullptr) throw machine_error("a compiler does not compile a kernel of one line");
-  if (here.opened() == there.opened() && ours->binary.ptx == theirs->binary.ptx &&
-      ours->binary.cubin == theirs->binary.cubin)
-    return "";
+  const bool alike = builder_of(ours->binary) == builder_of(theirs->binary) &&
+                     ours->binary.build.cubin_hash == theirs->binary.build.cubin_hash;
+  if (alike && here.opened() == there.opened()) return "";
   return fmt::format("{} is there, {}{} here; install the same one", there.opened(),
                      here.opened() == there.opened() ? "another build of " : "", here.opened());
 }
