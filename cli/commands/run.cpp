@@ -363,6 +363,9 @@ std::string run_document(const RunSummary& summary) {
   json["seeds"] = seeds_json(summary.seeds);
   json["exchanges"] = exchanges_json(summary.exchanges);
   json["devices"] = shares_json(summary.devices);
+  json["modelled"] = Json::array();
+  for (const ModelShare& share : summary.modelled)
+    json["modelled"].push_back({{"host", share.host}, {"programs", share.programs}});
   json["times"] = times_json(summary.times);
   return json_text(json);
 }
@@ -417,9 +420,14 @@ int run(const RunRequest& request, const std::string& command_line) {
   // Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   std::unique_ptr<LatencyPredictor> predictor;
-  if (run.info.screen > 1 || run.presearch > 0)
-    predictor = std::make_unique<CachedPredictor>(std::make_unique<CostModelPredictor>(
-        run.task, run.info.target, run.device, build, binaries, interrupt.requested()));
+  ModelPool* models = nullptr;
+  if (is_guided(run)) {
+    auto by_cost_model = std::make_unique<CostModelPredictor>(run.task, run.info.target, run.device, build, binaries,
+                                                              interrupt.requested());
+    models = &by_cost_model->pool();
+    for (const OtherHost& host : run.other_hosts) models->join(host);
+    predictor = std::make_unique<CachedPredictor>(std::move(by_cost_model));
+  }
   const SearchLimits limits = limits_of(run, interrupt.requested());
   RecordedProposals recorded = recorded_proposals(request, run, templates);
   // The pipeline computes reference outputs while the pre-search runs.
@@ -459,7 +467,7 @@ int run(const RunRequest& request, const std::string& command_line) {
                            .recalled = run.recalled,
                            .placed = placed});
   RunClock clock(*evaluators.pipeline);
-  std::optional<JoiningHosts> joining(std::in_place, request, run, *evaluators.pipeline);
+  std::optional<JoiningHosts> joining(std::in_place, request, run, *evaluators.pipeline, models);
   const SearchResult result =
       search_recorded(id, store, *strategy, *evaluators.in_front, build, limits, progress, proposer.get(),
                       elite_comparer(store, run.task, run.info.target, *evaluators.pipeline, run.device), clock);
@@ -476,6 +484,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   RunSummary summary = summarise(store, id, result, placed);
   summary.devices = shares;
   summary.times = times;
+  if (models != nullptr) summary.modelled = models->shares();
   fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
 }
@@ -493,9 +502,9 @@ void add_search_options(CLI::App& command, RunRequest& request) {
       ->type_name("DEVICE,...");
   command
       .add_option("--workers", request.workers,
-                  "Devices of another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 "
-                  "--overlap -w node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be "
-                  "repeated. --devices names those of each host")
+                  "Another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 --overlap -w "
+                  "node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be repeated. "
+                  "--devices names the devices of each; a host without them only models (docs/scale.md)")
       ->allow_extra_args(false)
       ->type_name("PREFIX");
   command

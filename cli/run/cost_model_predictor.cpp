@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/model/modeller.h"
+#include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "engine/base/mean.h"
 #include "engine/device/device_kind.h"
@@ -34,6 +35,7 @@ PipelineOptions options_for(const DeviceInfo& device, std::shared_ptr<BinaryCach
   options.binaries = std::move(binaries);
   options.device = device;
   options.compile_deadline_s = options.run_deadline_s = kDeadline_s;
+  options.notice = [](const std::string& line) { write_to_stderr(line + '\n'); };
   return options;
 }
 

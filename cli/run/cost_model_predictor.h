@@ -26,6 +26,8 @@ class CostModelPredictor : public LatencyPredictor {
 
   PendingPrediction begin(const Genome& genome) override;
   std::size_t traits() const override { return kTraits * target_.timed.size(); }
+  /// Where it models; other hosts may join it.
+  ModelPool& pool() { return pool_; }
 
  private:
   /// A candidate whose timed shapes are being modelled.

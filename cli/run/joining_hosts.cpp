@@ -18,10 +18,12 @@ constexpr auto kAskEvery = std::chrono::minutes(1);
 
 }  // namespace
 
-JoiningHosts::JoiningHosts(const RunRequest& request, const PreparedRun& run, DevicePipeline& pipeline)
+JoiningHosts::JoiningHosts(const RunRequest& request, const PreparedRun& run, DevicePipeline& pipeline,
+                           ModelPool* models)
     : file_(request.hosts),
       list_(device_list(request)),
       pipeline_(pipeline),
+      models_(models),
       known_(run.hosts.begin(), run.hosts.end()) {
   for (const std::string& prefix : run.absent_hosts) absent_.push_back({prefix, Clock::now() + kAskEvery, true});
   if (!file_.empty() || !absent_.empty()) thread_ = std::thread([this] { watch(); });
@@ -65,18 +67,24 @@ void JoiningHosts::find_new() {
 
 bool JoiningHosts::ask(Absent& host) {
   try {
-    const std::vector<DeviceInfo> found = devices_behind(host.prefix, list_, &stop_);
+    const HostDevices found = devices_behind(host.prefix, list_, &stop_);
+    const bool models = models_ != nullptr && !found.host.prefix.empty();
+    if (found.devices.empty() && !models) throw machine_error(fmt::format("{}: {}", host.prefix, found.why_none));
     std::vector<DeviceInfo> all = pipeline_.devices();
-    all.insert(all.end(), found.begin(), found.end());
+    all.insert(all.end(), found.devices.begin(), found.devices.end());
     try {
       check_alike(all);
     } catch (const Error& error) {
       throw machine_error(fmt::format("{}: {}", host.prefix, error.what()));
     }
-    for (const DeviceInfo& device : found) {
+    for (const DeviceInfo& device : found.devices) {
       pipeline_.join(device);
       write_to_stderr(fmt::format("{} joins the run\n", called(device)));
     }
+    if (models) models_->join(found.host);
+    if (found.devices.empty())
+      write_to_stderr(
+          fmt::format("{} joins the run; it has no device and only models: {}\n", host.prefix, found.why_none));
     return true;
   } catch (const Error& error) {
     host.asked_next = Clock::now() + kAskEvery;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/run/run_setup.h"
+#include "evaluator/pipeline/model_pool.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/worker/channel.h"
 
@@ -16,8 +17,8 @@ namespace evo::cli {
 /// which are asked every minute. Says which joins, and once why one cannot.
 class JoiningHosts {
  public:
-  /// The pipeline must live longer.
-  JoiningHosts(const RunRequest& request, const PreparedRun& run, DevicePipeline& pipeline);
+  /// `models`: null where nothing is modelled. Both must live longer.
+  JoiningHosts(const RunRequest& request, const PreparedRun& run, DevicePipeline& pipeline, ModelPool* models);
   /// Soon, also while a host is being asked.
   ~JoiningHosts();
   JoiningHosts(const JoiningHosts&) = delete;
@@ -39,6 +40,7 @@ class JoiningHosts {
   const std::string file_;  ///< Empty: none.
   const std::string list_;  ///< Of devices.
   DevicePipeline& pipeline_;
+  ModelPool* const models_;
   std::multiset<std::string> known_;
   std::vector<Absent> absent_;
   StopSignal stop_;

@@ -50,7 +50,7 @@ class RemoteHost {
   /// `stop` may be null.
   RemoteHost(const std::string& prefix, const StopSignal* stop) : prefix_(prefix), stop_(stop) {}
 
-  std::vector<DeviceInfo> devices(const std::string& list) {
+  HostDevices devices(const std::string& list) {
     std::string program = this_program();
     Hello answer = hello(program, list);
     if (!answer.same) {
@@ -62,13 +62,14 @@ class RemoteHost {
         throw machine_error(fmt::format("evo is not there ({}) and cannot be copied: {}", why_not_found, error.what()));
       }
     }
-    if (answer.devices.empty()) throw machine_error(answer.complaint.empty() ? "it names no device" : answer.complaint);
     for (DeviceInfo& device : answer.devices) {
       device.host = answer.host;
       device.reached_by = prefix_;
       device.program = program;
     }
-    return std::move(answer.devices);
+    return {{answer.host, prefix_, program},
+            std::move(answer.devices),
+            answer.complaint.empty() ? "it names no device" : answer.complaint};
   }
 
  private:
@@ -150,8 +151,8 @@ class RemoteHost {
 
 }  // namespace
 
-std::vector<DeviceInfo> devices_behind(const std::string& prefix, const std::string& list, const StopSignal* stop) {
-  if (prefix.empty() || prefix == "here") return find_devices(list);
+HostDevices devices_behind(const std::string& prefix, const std::string& list, const StopSignal* stop) {
+  if (prefix.empty() || prefix == "here") return {{}, find_devices(list), ""};
   try {
     return RemoteHost(prefix, stop).devices(list);
   } catch (const Error& error) {

@@ -4,16 +4,23 @@
 #include <vector>
 
 #include "evaluator/device/device.h"
+#include "evaluator/pipeline/modelling_host.h"
 #include "evaluator/worker/channel.h"
 
 namespace evo::cli {
 
+/// What a run can use of a host.
+struct HostDevices {
+  OtherHost host;  ///< Without a prefix: this host.
+  std::vector<DeviceInfo> devices;
+  std::string why_none;  ///< Where there are no devices: the reason.
+};
+
 /// The devices of a list (find_devices) on the host behind a prefix, which start_behind describes; "here" or empty:
-/// this host. The same program must be there: at this program's own path, or as the copy that an earlier run has left
-/// in a folder of the user's below /tmp; else it is copied there. Throws machine_error, which names the prefix, also
-/// soon after `stop` (may be null) is raised.
-std::vector<DeviceInfo> devices_behind(const std::string& prefix, const std::string& list,
-                                       const StopSignal* stop = nullptr);
+/// this host, which must have them. The same program must be there: at this program's own path, or as the copy that an
+/// earlier run has left in a folder of the user's below /tmp; else it is copied there. Throws machine_error, which
+/// names the prefix, also soon after `stop` (may be null) is raised.
+HostDevices devices_behind(const std::string& prefix, const std::string& list, const StopSignal* stop = nullptr);
 
 /// The prefixes in a file: one a line, `#` begins a comment. Throws usage_error when it has none.
 std::vector<std::string> read_hosts(const std::string& path);

@@ -171,35 +171,72 @@ std::vector<std::string> prefixes_of_hosts(const RunRequest& request) {
   return prefixes;
 }
 
-/// Those of every host of the run that answers. Its notice names the others.
-std::vector<DeviceInfo> devices_of_hosts(const std::string& list, PreparedRun& run) {
-  std::vector<DeviceInfo> devices;
+void add_notice(PreparedRun& run, const std::string& line) {
+  run.notice += (run.notice.empty() ? "" : "; ") + line;
+}
+
+void go_on_without(PreparedRun& run, const std::string& prefix, const std::string& why) {
+  run.absent_hosts.push_back(prefix);
+  add_notice(run, "the run goes on without " + why);
+}
+
+/// What the hosts of the run have that answer. Its notice names the others.
+std::vector<HostDevices> ask_hosts(const std::string& list, PreparedRun& run) {
+  std::vector<HostDevices> answers;
   for (const std::string& prefix : run.hosts) {
     try {
-      std::ranges::move(devices_behind(prefix, list), std::back_inserter(devices));
+      answers.push_back(devices_behind(prefix, list));
     } catch (const Error& error) {
       if (run.hosts.size() == 1) throw;
-      run.absent_hosts.push_back(prefix);
-      run.notice += fmt::format("{}the run goes on without {}", run.notice.empty() ? "" : "; ", error.what());
+      go_on_without(run, prefix, error.what());
     }
   }
-  if (devices.empty()) throw machine_error("no host of this run can be used: " + run.notice);
+  return answers;
+}
+
+/// The devices of a run's hosts, of those that have some.
+std::vector<DeviceInfo> devices_of(const std::vector<HostDevices>& hosts, const PreparedRun& run) {
+  std::vector<DeviceInfo> devices;
+  std::string why_none = run.notice;
+  for (const HostDevices& one : hosts) {
+    devices.insert(devices.end(), one.devices.begin(), one.devices.end());
+    if (one.devices.empty())
+      why_none += fmt::format("{}{}: {}", why_none.empty() ? "" : "; ", one.host.prefix, one.why_none);
+  }
+  if (devices.empty()) {
+    throw machine_error(run.hosts.size() == 1 ? why_none : "no host of this run can be used: " + why_none);
+  }
   check_alike(devices);
   return devices;
 }
 
-/// The device of a new run, and the further ones.
-void find_devices_of(const RunRequest& request, PreparedRun& run) {
+/// The hosts beside this one. Without a device a host can still model.
+void place_hosts(const std::vector<HostDevices>& hosts, PreparedRun& run) {
+  for (const auto& [host, devices, why_none] : hosts) {
+    if (host.prefix.empty()) continue;
+    if (devices.empty() && !is_guided(run)) {
+      go_on_without(run, host.prefix, fmt::format("{}: {}", host.prefix, why_none));
+      continue;
+    }
+    if (devices.empty()) add_notice(run, fmt::format("{} has no device and only models: {}", host.prefix, why_none));
+    run.other_hosts.push_back(host);
+  }
+}
+
+/// The device of a new run, and the further ones. Returns what its hosts have.
+std::vector<HostDevices> find_devices_of(const RunRequest& request, PreparedRun& run) {
   if (!names_devices(request)) {
     run.device = find_device(request.device.empty() ? "auto" : request.device, &run.notice);
-    return;
+    return {};
   }
   if (!request.device.empty())
     throw usage_error("--device cannot be combined with --devices, --workers and --hosts: name all in --devices");
   run.hosts = prefixes_of_hosts(request);
-  std::vector<DeviceInfo> devices = devices_of_hosts(device_list(request), run);
-  run.device = std::move(devices.front());
-  run.further_devices.assign(std::make_move_iterator(devices.begin() + 1), std::make_move_iterator(devices.end()));
+  std::vector<HostDevices> hosts = ask_hosts(device_list(request), run);
+  const std::vector<DeviceInfo> devices = devices_of(hosts, run);
+  run.device = devices.front();
+  run.further_devices.assign(devices.begin() + 1, devices.end());
+  return hosts;
 }
 
 /// A notice that the templates have changed since the run began. The run continues with the files it has stored.
@@ -227,6 +264,10 @@ std::string device_list(const RunRequest& request) {
   return request.devices.empty() ? "auto" : request.devices;
 }
 
+bool is_guided(const PreparedRun& run) {
+  return run.info.screen > 1 || run.presearch > 0;
+}
+
 PreparedRun prepare_new(const RunRequest& request, const std::string& command_line) {
   PreparedRun run;
   const auto [tree, name] = subject_of(request);
@@ -239,7 +280,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.salt = request.seed.empty() ? fresh_salt() : salt_of(info.seed);
   const std::vector<std::string> shapes = parse_shapes(run.task, request.shapes);
   const Bindings options = parse_options(run.task, request.options);
-  find_devices_of(request, run);
+  const std::vector<HostDevices> hosts = find_devices_of(request, run);
   info.task = run.task.name;
   info.task_hash = run.task.hash;
   info.files = files_of_task(tree, run.task.name);
@@ -254,6 +295,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
   info.screen = screen_of(request, info, run.device);
   run.presearch = presearch_of(request, info, run.device);
+  place_hosts(hosts, run);
   info.command = command_line;
   info.evo_version = EVO_VERSION;
   run.templates = tree;
@@ -282,7 +324,7 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   }
   run.notice = changed_templates_notice(request, run.task);
   if (names_devices(request)) {
-    find_devices_of(request, run);
+    place_hosts(find_devices_of(request, run), run);
     if (device_key(record_of(run.device)) != device_key(row.info.device))
       throw usage_error(fmt::format("run {} was made on {}, {} is {}: it goes on on devices of that model", id,
                                     row.info.device.name, called(run.device), run.device.name));

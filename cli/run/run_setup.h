@@ -11,6 +11,7 @@
 #include "engine/short_form/short_form.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
+#include "evaluator/pipeline/modelling_host.h"
 #include "population/store/store.h"
 
 namespace evo::cli {
@@ -68,7 +69,8 @@ struct PreparedRun {
   DeviceInfo device;
   std::vector<DeviceInfo> further_devices;    ///< Of the same model.
   std::vector<std::string> hosts;             ///< The prefixes that its hosts were asked for by.
-  std::vector<std::string> absent_hosts;      ///< Of these, those that have not answered.
+  std::vector<std::string> absent_hosts;      ///< Of these, those that are of no use now.
+  std::vector<OtherHost> other_hosts;         ///< Those that are, beside this one.
   std::size_t presearch = 0;                  ///< Genomes that a pre-search models before a new run begins.
   std::vector<std::vector<Seed>> warm_start;  ///< The best genomes of other runs, for a new run, by ranking.
   std::string notice;                         ///< For people, before it starts.
@@ -78,6 +80,9 @@ struct PreparedRun {
   std::optional<std::chrono::milliseconds> time_limit;
   std::optional<double> until_us;
 };
+
+/// Whether the cost model guides a run.
+bool is_guided(const PreparedRun& run);
 
 /// Throws usage_error for a wrong argument and machine_error for a device that is not there.
 PreparedRun prepare_new(const RunRequest& request, const std::string& command_line);

@@ -13,6 +13,7 @@
 #include "cli/run/run_times.h"
 #include "cli/text/terminal.h"
 #include "engine/search/search.h"
+#include "evaluator/pipeline/model_pool.h"
 #include "population/store/store.h"
 
 namespace evo::cli {
@@ -41,6 +42,7 @@ struct RunSummary {
   SeedsBrought seeds;
   ExchangeSums exchanges;  ///< With a language model.
   DeviceShares devices;
+  std::vector<ModelShare> modelled;  ///< By this host and the others; empty without a cost model.
   RunTimes times;
 
   bool self_consistent = false;  ///< The task has no reference but a genome.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -18,6 +19,26 @@ class JobQueue {
       jobs_.push_back(std::move(job));
     }
     changed_.notify_one();
+  }
+
+  /// A job that was taken comes first again.
+  void give_back(Job job) {
+    {
+      const std::lock_guard lock(mutex_);
+      jobs_.push_front(std::move(job));
+    }
+    changed_.notify_one();
+  }
+
+  /// The next job that `wanted` accepts. Does not wait: empty when there is none, or the queue is closed.
+  template <typename Wanted>
+  std::optional<Job> take_if(const Wanted& wanted) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(jobs_.begin(), jobs_.end(), wanted);
+    if (closed_ || found == jobs_.end()) return std::nullopt;
+    std::optional<Job> job(std::move(*found));
+    jobs_.erase(found);
+    return job;
   }
 
   /// Waits for the next job. Empty once the queue is closed, even where jobs are left in it.

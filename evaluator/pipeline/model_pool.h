@@ -1,36 +1,40 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <future>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "engine/task/candidate.h"
-#include "engine/task/profile.h"
 #include "evaluator/base/job_queue.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/pipeline/model_job.h"
+#include "evaluator/pipeline/modelling_host.h"
 #include "evaluator/pipeline/pipeline_options.h"
 #include "evaluator/worker/channel.h"
-#include "evaluator/worker/worker_client.h"
 
 namespace evo {
 
-/// What the cost model predicts for a program at one shape.
-struct Forecast {
-  double latency_us = 0;                ///< Of one warm call.
-  std::vector<LaunchProfile> launches;  ///< Of that call.
-  Build build;
+/// How many programs were modelled on a host.
+struct ModelShare {
+  std::string host;
+  std::uint64_t programs = 0;
 };
 
 /// Compiles programs and predicts their latencies by a virtual GPU's cost model. This happens in several worker
 /// processes at once, first come, first served: a compiler or a kernel that crashes or hangs costs a worker, never the
-/// search.
+/// search. Other hosts may help.
 class ModelPool {
  public:
-  using Result = std::variant<Forecast, Failure>;
+  using Result = ModelResult;
 
-  /// Of `options` it uses the device, which must be modelled, the worker command, both deadlines and the binaries.
+  /// Of `options` it uses the device, which must be modelled, the worker command, both deadlines and the binaries; for
+  /// other hosts also the lease, the pause after which one that was lost is asked again, and the notice. The device is
+  /// opened on this host.
   ModelPool(PipelineOptions options, int workers);
   /// Does not wait: programs under way end with Stopped.
   ~ModelPool();
@@ -40,21 +44,21 @@ class ModelPool {
   /// `shape`: of one of the program's plans; `recipe`: its inputs. The future throws when the machine has failed.
   std::future<Result> model(const Program& program, const std::string& shape, CaseRecipe recipe);
 
- private:
-  struct Job {
-    protocol::Compile compile;
-    protocol::Load load;  ///< Without the binary.
-    protocol::ReadCounters model;
-    std::promise<Result> result;
-  };
-  class Pair;
+  /// Another host models, too. One that is there already, by its prefix, is left alone.
+  void join(const OtherHost& host);
+  /// This host first.
+  std::vector<ModelShare> shares() const;
 
+ private:
   void work();
 
   PipelineOptions options_;
   StopSignal stop_;
-  JobQueue<Job> jobs_;
+  JobQueue<ModelJob> jobs_;
+  std::atomic<std::uint64_t> modelled_ = 0;  ///< Here.
   std::vector<std::thread> threads_;
+  mutable std::mutex mutex_;  ///< Of what follows.
+  std::vector<std::unique_ptr<ModellingHost>> hosts_;
 };
 
 }  // namespace evo

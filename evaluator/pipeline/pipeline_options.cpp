@@ -10,7 +10,7 @@ WorkerOptions worker_options(const PipelineOptions& options, const std::vector<s
   worker.command = options.worker_command;
   if (worker.command.empty()) worker.command = {"/proc/self/exe", "worker"};
   const DeviceInfo& device = options.device;
-  if (role.front() == "device" && !device.reached_by.empty()) {
+  if (role.front() != "compile" && !device.reached_by.empty()) {
     std::vector<std::string> there(worker.command.begin() + 1, worker.command.end());
     there.insert(there.end(), role.begin(), role.end());
     const std::vector<std::string> link =

@@ -32,20 +32,43 @@ int poll_timeout(std::optional<Clock::time_point> deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000));
 }
 
-}  // namespace
-
-StopSignal::StopSignal() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!event_.is_open()) throw machine_error("cannot make an event descriptor: too many open files");
+UniqueFd open_event() {
+  UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event.is_open()) throw machine_error("cannot make an event descriptor: too many open files");
+  return event;
 }
 
-void StopSignal::raise() noexcept {
+void raise_event(int event) {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
+  [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
+}
+
+bool can_read(int fd) {
+  pollfd watched{fd, POLLIN, 0};
+  return ::poll(&watched, 1, 0) > 0;
+}
+
+}  // namespace
+
+StopSignal::StopSignal() : event_(open_event()) {}
+
+void StopSignal::raise() noexcept {
+  raise_event(event_.get());
 }
 
 bool StopSignal::raised() const noexcept {
-  pollfd event{event_.get(), POLLIN, 0};
-  return ::poll(&event, 1, 0) > 0;
+  return can_read(event_.get());
+}
+
+WakeSignal::WakeSignal() : event_(open_event()) {}
+
+void WakeSignal::raise() noexcept {
+  raise_event(event_.get());
+}
+
+void WakeSignal::clear() noexcept {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto taken = ::read(event_.get(), &count, sizeof count);
 }
 
 Channel::Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop)
@@ -79,6 +102,14 @@ TransferEnd Channel::receive(protocol::Frame& frame, std::optional<Clock::time_p
                   deadline);
 }
 
+TransferEnd Channel::wait(const WakeSignal& wake, std::optional<Clock::time_point> deadline) {
+  while (!can_read(socket_.get())) {
+    const TransferEnd end = await(Direction::read, deadline, wake.fd());
+    if (end != TransferEnd::complete) return end;
+  }
+  return TransferEnd::complete;
+}
+
 const std::string& Channel::error_tail() {
   drain_errors();
   return error_tail_;
@@ -105,15 +136,17 @@ TransferEnd Channel::transfer(Direction direction, std::uint8_t* bytes, std::siz
   return TransferEnd::complete;
 }
 
-TransferEnd Channel::await(Direction direction, std::optional<Clock::time_point> deadline) {
-  std::array<pollfd, 3> watched{
+TransferEnd Channel::await(Direction direction, std::optional<Clock::time_point> deadline, int wake) {
+  std::array<pollfd, 4> watched{
       {{socket_.get(), static_cast<short>(direction == Direction::read ? POLLIN : POLLOUT), 0},
        {stop_ != nullptr ? stop_->fd() : -1, POLLIN, 0},
-       {errors_.is_open() ? errors_.get() : -1, POLLIN, 0}}};
+       {errors_.is_open() ? errors_.get() : -1, POLLIN, 0},
+       {wake, POLLIN, 0}}};
   const int ready = ::poll(watched.data(), watched.size(), poll_timeout(deadline));
   if (ready < 0 && errno != EINTR) return TransferEnd::closed;
   if (ready > 0 && watched[1].revents != 0) return TransferEnd::stopped;
   if (ready > 0 && watched[2].revents != 0) drain_errors();
+  if (ready > 0 && watched[3].revents != 0 && watched[0].revents == 0) return TransferEnd::woken;
   if (deadline && Clock::now() >= *deadline && watched[0].revents == 0) return TransferEnd::deadline;
   return TransferEnd::complete;
 }

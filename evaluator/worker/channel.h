@@ -24,8 +24,20 @@ class StopSignal {
   UniqueFd event_;
 };
 
-/// How a transfer ended.
-enum class TransferEnd { complete, closed, deadline, stopped };
+/// Wakes a wait on a channel, as often as it is raised, from any thread.
+class WakeSignal {
+ public:
+  WakeSignal();  ///< Throws machine_error when the system has no descriptors left.
+  void raise() noexcept;
+  void clear() noexcept;
+  int fd() const { return event_.get(); }
+
+ private:
+  UniqueFd event_;
+};
+
+/// How a transfer, or a wait for one, ended.
+enum class TransferEnd { complete, closed, deadline, stopped, woken };
 
 /// Frames over a stream socket. Used by one thread.
 class Channel {
@@ -37,6 +49,9 @@ class Channel {
   /// Throws ProtocolError for a bad header or more than `max_payload` payload bytes.
   TransferEnd receive(protocol::Frame& frame, std::optional<Clock::time_point> deadline, std::uint64_t max_payload);
 
+  /// Waits until something can be received (complete; the peer's end is something, too), or `wake` is raised.
+  TransferEnd wait(const WakeSignal& wake, std::optional<Clock::time_point> deadline);
+
   /// The end of what the peer wrote to stderr (at most 2 KiB).
   const std::string& error_tail();
 
@@ -44,7 +59,8 @@ class Channel {
   enum class Direction { read, write };
   TransferEnd transfer(Direction direction, std::uint8_t* bytes, std::size_t count,
                        std::optional<Clock::time_point> deadline);
-  TransferEnd await(Direction direction, std::optional<Clock::time_point> deadline);
+  /// `wake`: a descriptor that ends the wait when it can be read; below 0: none.
+  TransferEnd await(Direction direction, std::optional<Clock::time_point> deadline, int wake = -1);
   void drain_errors();
 
   UniqueFd socket_;

@@ -566,20 +566,57 @@ Timing read_timing(const json& object) {
 
 // ---- Messages: one writer and one reader for each kind, in the order of the variants.
 
-constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "counters"};
-constexpr std::array kReplyKinds = {"ready", "started",  "compiled", "done",  "ran",
-                                    "timed", "profiled", "failed",   "broken"};
+constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "counters", "model"};
+constexpr std::array kReplyKinds = {"ready", "started",  "compiled", "done",   "ran",
+                                    "timed", "profiled", "modelled", "failed", "broken"};
 static_assert(kRequestKinds.size() == std::variant_size_v<Request>);
 static_assert(kReplyKinds.size() == std::variant_size_v<Reply>);
 
-struct RequestWriter {
-  json operator()(const Compile& request) const {
-    return {{"source", request.source},
-            {"arch", request.arch},
-            {"max_registers", request.max_registers},
-            {"kernels", request.kernels},
-            {"variables", request.variables}};
+json write(const Compile& request) {
+  return {{"source", request.source},
+          {"arch", request.arch},
+          {"max_registers", request.max_registers},
+          {"kernels", request.kernels},
+          {"variables", request.variables}};
+}
+
+Compile read_compile(const json& from) {
+  Compile request{text(from, "source"), text(from, "arch"), integer<std::int32_t>(from, "max_registers")};
+  for (const json& kernel : array(from, "kernels")) {
+    if (!kernel.is_string() || !is_kernel_name(kernel.get_ref<const std::string&>()))
+      throw ProtocolError("field kernels is no list of names");
+    request.kernels.push_back(kernel.get<std::string>());
   }
+  for (const json& variable : array(from, "variables")) {
+    if (!variable.is_string() || !is_variable_name(variable.get_ref<const std::string&>()))
+      throw ProtocolError("field variables is no list of names");
+    request.variables.push_back(variable.get<std::string>());
+  }
+  return request;
+}
+
+json write(const std::vector<LaunchProfile>& launches) {
+  json list = json::array();
+  for (const LaunchProfile& launch : launches) list.push_back({{"kernel", launch.kernel}, {"values", launch.values}});
+  return list;
+}
+
+CounterValues read_values(const json& from) {
+  const json& values = field(from, "values");
+  if (!values.is_object()) throw ProtocolError("field values is no object");
+  CounterValues read;
+  for (const auto& [metric, value] : values.items()) read[metric] = number(values, metric.c_str());
+  return read;
+}
+
+std::vector<LaunchProfile> read_launches(const json& from) {
+  std::vector<LaunchProfile> launches;
+  for (const json& launch : array(from, "launches")) launches.push_back({text(launch, "kernel"), read_values(launch)});
+  return launches;
+}
+
+struct RequestWriter {
+  json operator()(const Compile& request) const { return write(request); }
   json operator()(const Load& request) const {
     return {{"module", request.module}, {"binary", write(request.binary)}, {"plans", write(request.plans)}};
   }
@@ -601,23 +638,13 @@ struct RequestWriter {
   json operator()(const ReadCounters& request) const {
     return {{"module", request.module}, {"shape", request.shape}, {"recipe", write(request.recipe)}};
   }
+  json operator()(const Model& request) const {
+    return {{"compile", write(request.compile)}, {"plan", write(request.plan)}, {"recipe", write(request.recipe)}};
+  }
 };
 
 Request read_request(std::string_view kind, const json& from) {
-  if (kind == "compile") {
-    Compile request{text(from, "source"), text(from, "arch"), integer<std::int32_t>(from, "max_registers")};
-    for (const json& kernel : array(from, "kernels")) {
-      if (!kernel.is_string() || !is_kernel_name(kernel.get_ref<const std::string&>()))
-        throw ProtocolError("field kernels is no list of names");
-      request.kernels.push_back(kernel.get<std::string>());
-    }
-    for (const json& variable : array(from, "variables")) {
-      if (!variable.is_string() || !is_variable_name(variable.get_ref<const std::string&>()))
-        throw ProtocolError("field variables is no list of names");
-      request.variables.push_back(variable.get<std::string>());
-    }
-    return request;
-  }
+  if (kind == "compile") return read_compile(from);
   if (kind == "load") return Load{integer<std::uint64_t>(from, "module"), read_binary(from), read_plans(from)};
   if (kind == "unload") return Unload{integer<std::uint64_t>(from, "module")};
   if (kind == "run") {
@@ -634,21 +661,16 @@ Request read_request(std::string_view kind, const json& from) {
   if (kind == "counters")
     return ReadCounters{integer<std::uint64_t>(from, "module"), text(from, "shape"),
                         read_recipe(field(from, "recipe"))};
+  if (kind == "model")
+    return Model{read_compile(field(from, "compile")), read_plan(field(from, "plan")),
+                 read_recipe(field(from, "recipe"))};
   throw ProtocolError(fmt::format("unknown request {}", kind));
-}
-
-CounterValues read_values(const json& from) {
-  const json& values = field(from, "values");
-  if (!values.is_object()) throw ProtocolError("field values is no object");
-  CounterValues read;
-  for (const auto& [metric, value] : values.items()) read[metric] = number(values, metric.c_str());
-  return read;
 }
 
 /// Moves bulk data into the frame's payload.
 struct ReplyWriter {
   Frame& frame;
-  json operator()(Ready& reply) const { return {{"what", reply.what}}; }
+  json operator()(Ready& reply) const { return {{"what", reply.what}, {"at_once", reply.at_once}}; }
   json operator()(Started&) const { return json::object(); }
   json operator()(Compiled& reply) const { return {{"binary", write(reply.binary)}}; }
   json operator()(Done&) const { return json::object(); }
@@ -660,18 +682,18 @@ struct ReplyWriter {
     frame.payload = std::move(reply.outputs);
     return {{"timing", write(reply.timing)}, {"as_before", reply.as_before}};
   }
-  json operator()(Profiled& reply) const {
-    json launches = json::array();
-    for (const LaunchProfile& launch : reply.launches)
-      launches.push_back({{"kernel", launch.kernel}, {"values", launch.values}});
-    return {{"launches", launches}};
+  json operator()(Profiled& reply) const { return {{"launches", write(reply.launches)}}; }
+  json operator()(Modelled& reply) const {
+    return {{"binary", write(reply.binary)},
+            {"launches", write(reply.launches)},
+            {"failure", reply.failure ? write(*reply.failure) : json()}};
   }
   json operator()(Failed& reply) const { return {{"failure", write(reply.failure)}}; }
   json operator()(Broken& reply) const { return {{"message", reply.message}}; }
 };
 
 Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>& payload) {
-  if (kind == "ready") return Ready{text(from, "what")};
+  if (kind == "ready") return Ready{text(from, "what"), integer<std::uint32_t>(from, "at_once")};
   if (kind == "started") return Started{};
   if (kind == "compiled") return Compiled{read_binary(from)};
   if (kind == "done") return Done{};
@@ -681,11 +703,11 @@ Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>
     return ran;
   }
   if (kind == "timed") return Timed{read_timing(from), flags(from, "as_before"), std::move(payload)};
-  if (kind == "profiled") {
-    Profiled profiled;
-    for (const json& launch : array(from, "launches"))
-      profiled.launches.push_back({text(launch, "kernel"), read_values(launch)});
-    return profiled;
+  if (kind == "profiled") return Profiled{read_launches(from)};
+  if (kind == "modelled") {
+    Modelled modelled{read_binary(from), read_launches(from)};
+    if (const json& failure = field(from, "failure"); !failure.is_null()) modelled.failure = read_failure(failure);
+    return modelled;
   }
   if (kind == "failed") return Failed{read_failure(field(from, "failure"))};
   if (kind == "broken") return Broken{text(from, "message")};

@@ -18,6 +18,7 @@
 
 /// The messages between the pipeline and its worker processes. A request carries an id, and every reply repeats the id
 /// of its request. A request is answered by `Started`, once its inputs are ready, and then by exactly one other reply.
+/// A worker that works on several requests at once answers them in any order, all others in the order of requests.
 namespace evo::protocol {
 
 /// A message that cannot be read: truncated, of an unknown kind, a missing or ill-typed field, an impossible size.
@@ -79,12 +80,21 @@ struct ReadCounters {
   CaseRecipe recipe;
 };
 
-using Request = std::variant<Compile, Load, Unload, Run, Time, ReadCounters>;
+/// Compiles a program and predicts one warm call of a plan by a cost model. Answered by Modelled, or by Failed when the
+/// program does not compile.
+struct Model {
+  Compile compile;
+  Plan plan;
+  CaseRecipe recipe;
+};
+
+using Request = std::variant<Compile, Load, Unload, Run, Time, ReadCounters, Model>;
 
 // ---- Replies
 
 struct Ready {  ///< The first message, with id 0: the worker has opened its device or compiler.
   std::string what;
+  std::uint32_t at_once = 1;  ///< Requests that it works on at once.
 };
 struct Started {};
 struct Compiled {
@@ -106,6 +116,11 @@ struct Timed {
 struct Profiled {
   std::vector<LaunchProfile> launches;
 };
+struct Modelled {
+  Binary binary;
+  std::vector<LaunchProfile> launches;
+  std::optional<Failure> failure = std::nullopt;  ///< Why it cannot be modelled; then there are no launches.
+};
 struct Failed {  ///< The candidate's fault.
   Failure failure;
 };
@@ -113,7 +128,7 @@ struct Broken {  ///< The machine's fault.
   std::string message;
 };
 
-using Reply = std::variant<Ready, Started, Compiled, Done, Ran, Timed, Profiled, Failed, Broken>;
+using Reply = std::variant<Ready, Started, Compiled, Done, Ran, Timed, Profiled, Modelled, Failed, Broken>;
 
 /// One message on the wire: a small CBOR text, then raw bytes (outputs).
 struct Frame {

@@ -80,9 +80,9 @@ class DeviceRole final : public Role {
   protocol::Reply answer_one(const protocol::Run& request) { return server_.run(request); }
   protocol::Reply answer_one(const protocol::Time& request) { return server_.time(request); }
   protocol::Reply answer_one(const protocol::ReadCounters& request) { return server_.read_counters(request); }
-  protocol::Reply answer_one(const protocol::Compile&) {
-    throw protocol::ProtocolError("a device worker compiles nothing");
-  }
+  protocol::Reply answer_one(const protocol::Compile&) { return refuse(); }
+  protocol::Reply answer_one(const protocol::Model&) { return refuse(); }
+  static protocol::Reply refuse() { throw protocol::ProtocolError("a device worker compiles nothing"); }
 
   std::unique_ptr<Device> device_;
   DeviceServer server_;

@@ -67,7 +67,9 @@ void WorkerClient::start() {
     Lost lost;
     const auto message = receive_message(options_.start_deadline_s, 0, lost);
     if (message && std::holds_alternative<protocol::Ready>(message->reply) && message->id == 0) {
-      opened_ = std::get<protocol::Ready>(message->reply).what;
+      const auto& ready = std::get<protocol::Ready>(message->reply);
+      opened_ = ready.what;
+      at_once_ = std::max<std::size_t>(ready.at_once, 1);
       return;
     }
     const auto* broken = message ? std::get_if<protocol::Broken>(&message->reply) : nullptr;
@@ -101,17 +103,40 @@ std::variant<protocol::Reply, Lost> WorkerClient::receive(double deadline_s, std
     if (pending_.empty() || message->id != pending_.front().id) {
       return lose(Lost::How::protocol, fmt::format("it answered request {}, which nobody is waiting for", message->id));
     }
-    const bool says_started = std::holds_alternative<protocol::Started>(message->reply);
-    if (says_started == pending_.front().started) {
-      return lose(Lost::How::protocol,
-                  says_started ? "it began a request twice" : "it answered a request it had not begun");
-    }
-    if (says_started) {
-      pending_.front().started = true;
-      continue;
-    }
+    if (std::optional<Lost> failed = out_of_turn(pending_.front(), *message)) return *std::move(failed);
+    if (std::holds_alternative<protocol::Started>(message->reply)) continue;
     pending_.pop_front();
     return std::move(message->reply);
+  }
+}
+
+std::optional<Lost> WorkerClient::out_of_turn(Pending& asked, const protocol::ReplyMessage& message) {
+  const bool says_started = std::holds_alternative<protocol::Started>(message.reply);
+  if (says_started == asked.started) {
+    return lose(Lost::How::protocol,
+                says_started ? "it began a request twice" : "it answered a request it had not begun");
+  }
+  asked.started = true;
+  return std::nullopt;
+}
+
+std::optional<std::variant<WorkerClient::Answer, Lost>> WorkerClient::receive_any(const WakeSignal& wake,
+                                                                                  double deadline_s) {
+  const Clock::time_point deadline = after(deadline_s);
+  Lost lost;
+  while (true) {
+    const TransferEnd end = link_->channel.wait(wake, deadline);
+    if (end == TransferEnd::woken) return std::nullopt;
+    if (end != TransferEnd::complete) return lose_to(end, deadline_s);
+    auto message = receive_message(deadline_s, 0, lost);
+    if (!message) return lost;
+    const auto asked = std::ranges::find(pending_, message->id, &Pending::id);
+    if (asked == pending_.end())
+      return lose(Lost::How::protocol, fmt::format("it answered request {}, which nobody asked", message->id));
+    if (std::optional<Lost> failed = out_of_turn(*asked, *message)) return *std::move(failed);
+    if (std::holds_alternative<protocol::Started>(message->reply)) continue;
+    pending_.erase(asked);
+    return Answer{message->id, std::move(message->reply)};
   }
 }
 

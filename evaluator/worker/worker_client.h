@@ -82,6 +82,15 @@ class WorkerClient {
     return answer_as<T>(call(std::move(request), deadline_s, max_payload));
   }
 
+  /// The answer to a request.
+  struct Answer {
+    std::uint64_t id = 0;
+    protocol::Reply reply;
+  };
+  /// An answer to any request on its way, for a worker that works on several at once; Lost as with receive. Waits
+  /// deadline_s at most. Empty once `wake` is raised. The worker must have been started.
+  std::optional<std::variant<Answer, Lost>> receive_any(const WakeSignal& wake, double deadline_s);
+
   /// Ends the process; what is on its way is forgotten.
   void stop();
   bool running() const { return link_ != nullptr; }
@@ -89,6 +98,8 @@ class WorkerClient {
   int starts() const { return starts_; }
   /// What the worker has opened: a device's id, or the compiler's name.
   const std::string& opened() const { return opened_; }
+  /// How many requests it works on at once.
+  std::size_t at_once() const { return at_once_; }
   std::size_t pending() const { return pending_.size(); }
 
  private:
@@ -99,6 +110,8 @@ class WorkerClient {
   };
 
   void start_once();
+  /// Loses a worker that begins a request twice, or answers one that it has not begun.
+  std::optional<Lost> out_of_turn(Pending& asked, const protocol::ReplyMessage& message);
   std::optional<protocol::ReplyMessage> receive_message(double deadline_s, std::uint64_t max_payload, Lost& lost);
   Lost lose(Lost::How how, std::string reason);
   Lost lose_to(TransferEnd end, double deadline_s);
@@ -109,6 +122,7 @@ class WorkerClient {
   std::uint64_t next_id_ = 1;
   int starts_ = 0;
   std::string opened_;
+  std::size_t at_once_ = 1;
 };
 
 }  // namespace evo

@@ -68,7 +68,7 @@ struct WatchedRun {
 TEST_CASE("a host that is added to the file joins the run, as often as it is named") {
   const WatchedRun watched;
   Joined pipeline(watched.run.device);
-  const cli::JoiningHosts joining(watched.request, watched.run, pipeline);
+  const cli::JoiningHosts joining(watched.request, watched.run, pipeline, nullptr);
   watched.add("here");
   watched.add("here");
   CHECK(pipeline.reaches(3));
@@ -80,7 +80,7 @@ TEST_CASE("a host of another model stays out", "[long]") {
   watched.run.device = cli::find_device("vgpu:l4");
   Joined pipeline(watched.run.device);
   {
-    const cli::JoiningHosts joining(watched.request, watched.run, pipeline);
+    const cli::JoiningHosts joining(watched.request, watched.run, pipeline, nullptr);
     watched.add("here");
     CHECK_FALSE(pipeline.reaches(2, 4s));
   }
@@ -93,7 +93,7 @@ TEST_CASE("a host that is being asked holds up no run that ends", "[long]") {
   Joined pipeline(watched.run.device);
   std::chrono::steady_clock::time_point end;
   {
-    const cli::JoiningHosts joining(watched.request, watched.run, pipeline);
+    const cli::JoiningHosts joining(watched.request, watched.run, pipeline, nullptr);
     watched.add("sh -c 'touch " + begun.string() + "; sleep 50'");
     for (int i = 0; i < 300 && !std::filesystem::exists(begun); ++i) std::this_thread::sleep_for(50ms);
     REQUIRE(std::filesystem::exists(begun));

@@ -128,6 +128,56 @@ TEST_CASE("workers behind commands give the same modelled search, and evo is cop
   CHECK(std::filesystem::is_empty(copy.path));
 }
 
+namespace {
+
+/// A host that has this program, and none of the devices that are wanted of it. Commands run in another folder there.
+const std::string kHostWithoutDevice =
+    "sh -c 'cd /; case $2 in --hello) exec \"$0\" worker --hello cuda:7;; *) exec \"$0\" \"$@\";; esac'";
+
+int programs_modelled(const nlohmann::json& run) {
+  int programs = 0;
+  for (const auto& share : run["modelled"]) programs += share["programs"].get<int>();
+  return programs;
+}
+
+}  // namespace
+
+TEST_CASE("hosts that model give the same screened search, also one without a device") {
+  const Bench here, there;
+  write_toy_task(here);
+  write_toy_task(there);
+  const std::vector<std::string> search = {"run",    "--task",   "toy", "--evals",     "6", "--seed",    "3",
+                                           "--json", "--screen", "4",   "--in-flight", "4", "--devices", "vgpu:h200"};
+  std::vector<std::string> alone = search, several = search;
+  several.insert(several.end(), {"--workers", kHostWithEvo, "--workers", kHostWithoutDevice, "--workers", "here"});
+  const nlohmann::json undisturbed = here.json(alone);
+  const Outcome outcome = there.evo(several);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(holds(outcome.err, kHostWithoutDevice + " has no device and only models: cuda:7: "));
+  const nlohmann::json helped = nlohmann::json::parse(outcome.out);
+  CHECK(essence(here, undisturbed) == essence(there, helped));
+  CHECK(undisturbed["modelled"].size() == 1);
+  CHECK_FALSE(holds(outcome.err, "models nothing"));
+  CHECK(helped["modelled"].size() == 3);
+  CHECK(helped["run"]["further_devices"].size() == 1);
+  CHECK(programs_modelled(undisturbed) > 6);
+  CHECK(programs_modelled(helped) == programs_modelled(undisturbed));
+}
+
+TEST_CASE("a host without a device is of no use to a search that models nothing") {
+  const Bench bench;
+  write_toy_task(bench);
+  const std::vector<std::string> search = {"run", "--task", "toy", "--evals", "2", "--devices", "vgpu:h200"};
+  std::vector<std::string> only = search, both = search;
+  only.insert(only.end(), {"--workers", kHostWithoutDevice});
+  both.insert(both.end(), {"--workers", kHostWithoutDevice, "--workers", "here"});
+  check_refused(bench.evo(only), 3, {"cuda:7: "});
+  const Outcome outcome = bench.evo(both);
+  CHECK(outcome.code == 0);
+  CHECK(holds(outcome.err, "the run goes on without " + kHostWithoutDevice + ": cuda:7: "));
+}
+
 TEST_CASE("a host that loses its link in the middle costs nothing") {
   const Bench here, there;
   write_toy_task(here);

@@ -8,7 +8,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-Limits limits_of(double relative_l2, double row_l2) {
+Limits pooled_limits(double relative_l2, double row_l2) {
   Limits limits;
   limits.relative_l2 = relative_l2;
   limits.row_l2 = row_l2;
@@ -28,7 +28,7 @@ Difference error_of(double relative_l2, double row_l2) {
 }  // namespace
 
 TEST_CASE("a draw of few rows is left open where its error is a little above the emulation's limit") {
-  const Limits limits = limits_of(0.02, 0.05);
+  const Limits limits = pooled_limits(0.02, 0.05);
   CHECK(PooledDraws::leave_open(error_of(0.024, 0.03), limits, 258, false));
   CHECK_FALSE(PooledDraws::leave_open(error_of(0.024, 0.03), limits, 100'000, false));
   CHECK_FALSE(PooledDraws::leave_open(error_of(0.06, 0.03), limits, 258, false));
@@ -48,7 +48,7 @@ TEST_CASE("a draw of few rows is left open where its error is a little above the
 }
 
 TEST_CASE("draws together are wrong when their mean error is above the mean limit by more than chance") {
-  const Limits limits = limits_of(0.02, 0.05);
+  const Limits limits = pooled_limits(0.02, 0.05);
   const auto verdict = [&](std::initializer_list<double> errors) {
     PooledDraws draws;
     for (const double error : errors)
@@ -65,7 +65,7 @@ TEST_CASE("draws together are wrong when their mean error is above the mean limi
 }
 
 TEST_CASE("rows and pools count for themselves") {
-  const Limits limits = limits_of(0.02, 0.05);
+  const Limits limits = pooled_limits(0.02, 0.05);
   PooledDraws draws;
   for (int i = 0; i < 4; ++i) {
     draws.add("a", error_of(0.01, 0.04), limits, "");

@@ -101,6 +101,10 @@ TEST_CASE("every request arrives as it was sent") {
   const Frame counters = encode(RequestMessage{1, ReadCounters{5, "long", sample_recipe()}});
   CHECK(encode(decode_request(counters)).control == counters.control);
   CHECK(std::get<ReadCounters>(decode_request(counters).request).module == 5);
+  const Frame model =
+      encode(RequestMessage{1, Model{{"source", "sm_89", 64, {"scale"}}, sample_plan(), sample_recipe()}});
+  CHECK(encode(decode_request(model)).control == model.control);
+  CHECK(std::get<Model>(decode_request(model).request).compile.max_registers == 64);
   CHECK(std::get<Run>(decode_request(run).request).shape == "long");
   REQUIRE(load.plans.size() == 2);
   const Plan& plan = load.plans.at("long");
@@ -115,6 +119,7 @@ TEST_CASE("every request arrives as it was sent") {
 
 TEST_CASE("every reply arrives as it was sent") {
   CHECK(std::get<Ready>(round_trip_reply(Ready{"cuda:0"}).reply).what == "cuda:0");
+  CHECK(std::get<Ready>(round_trip_reply(Ready{"cuda:0", 16}).reply).at_once == 16);
   CHECK(std::holds_alternative<Started>(round_trip_reply(Started{}).reply));
   CHECK(std::get<Compiled>(round_trip_reply(Compiled{sample_binary()}).reply).binary.build.cubin_hash == "abc");
   CHECK(std::get<Ran>(round_trip_reply(Ran{{std::byte{1}, std::byte{2}}, std::nullopt}).reply).outputs.size() == 2);
@@ -129,6 +134,15 @@ TEST_CASE("every reply arrives as it was sent") {
   CHECK(profiled.launches[0].kernel == "first");
   CHECK(profiled.launches[0].value("a.sum") == 2.5);
   CHECK(profiled.launches[1].values.empty());
+  const auto modelled =
+      std::get<Modelled>(round_trip_reply(Modelled{sample_binary(), {{"first", {{"a.sum", 0.1}}}}}).reply);
+  CHECK(modelled.binary.cubin == sample_binary().cubin);
+  CHECK(modelled.launches.at(0).value("a.sum") == 0.1);
+  CHECK_FALSE(modelled.failure);
+  const Failure why{Verdict::unsupported, "line 7", false, ""};
+  const auto not_modelled = std::get<Modelled>(round_trip_reply(Modelled{sample_binary(), {}, why}).reply);
+  REQUIRE(not_modelled.failure);
+  CHECK(not_modelled.failure->verdict == Verdict::unsupported);
   Timing timing;
   timing.median_us = 4.5;
   timing.samples_us = {4, 4.5, 5};

@@ -14,8 +14,8 @@
 #include "toy_task.h"
 
 using namespace evo;
+using namespace evo::testing;
 using Catch::Matchers::ContainsSubstring;
-using evo::testing::no_children_left;
 
 namespace {
 
@@ -209,4 +209,35 @@ TEST_CASE("a client that goes out of scope leaves no process behind") {
 
 TEST_CASE("a worker dies with its parent") {
   check_ends_with_parent(rogue("hangs"), protocol::Unload{1});
+}
+
+TEST_CASE("answers in any order belong to requests that were made and begun, or the worker is lost") {
+  const WakeSignal never;
+  for (const char* mode : {"wrong_id", "starts_twice", "answers_at_once", "not_cbor"}) {
+    INFO(mode);
+    WorkerClient worker(rogue(mode));
+    worker.send(protocol::Unload{1});
+    const auto answer = worker.receive_any(never, kDeadline);
+    REQUIRE(answer);
+    REQUIRE(std::holds_alternative<Lost>(*answer));
+    CHECK(std::get<Lost>(*answer).how == Lost::How::protocol);
+  }
+  WorkerClient hangs(rogue("hangs")), ends(rogue("exits_silently"));
+  hangs.send(protocol::Unload{1});
+  CHECK(std::get<Lost>(*hangs.receive_any(never, kShortWorkerDeadline)).how == Lost::How::timed_out);
+  ends.send(protocol::Unload{1});
+  CHECK(std::get<Lost>(*ends.receive_any(never, kDeadline)).how == Lost::How::crashed);
+}
+
+TEST_CASE("a wait for any answer ends when it is woken, as often as that happens") {
+  WakeSignal wake;
+  WorkerClient worker(rogue("hangs"));
+  worker.send(protocol::Unload{1});
+  for (int i = 0; i < 2; ++i) {
+    wake.raise();
+    CHECK_FALSE(worker.receive_any(wake, kDeadline));
+    wake.clear();
+  }
+  CHECK(worker.running());
+  CHECK(worker.pending() == 1);
 }

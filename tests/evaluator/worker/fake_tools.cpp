@@ -53,6 +53,8 @@ class Words {
   std::abort();
 }
 
+constexpr const char* kFakeVersion = "0.0";
+
 class FakeCompiler final : public Compiler {
  public:
   std::variant<Binary, Failure> compile(const SourceRequest& request) override {
@@ -66,6 +68,7 @@ class FakeCompiler final : public Compiler {
     Binary binary;
     binary.arch = request.arch;
     binary.ptx = source;
+    if (build() != kFakeVersion) binary.ptx += " // " + build();
     binary.cubin.resize(source.size());
     std::memcpy(binary.cubin.data(), source.data(), source.size());
     binary.build.arch = request.arch;
@@ -74,8 +77,14 @@ class FakeCompiler final : public Compiler {
     binary.build.cubin_hash = words.value("cubin", source);
     return binary;
   }
-  std::string version() const override { return "0.0"; }
+  std::string version() const override { return build().substr(0, build().find('+')); }
   std::string path() const override { return "fake"; }
+
+ private:
+  static std::string build() {
+    const char* other = std::getenv("EVO_FAKE_COMPILER");
+    return other != nullptr ? other : kFakeVersion;
+  }
 };
 
 struct FakeModule final : Module {
@@ -144,6 +153,17 @@ class FakeDevice final : public HostMemoryDevice {
     timing.low_us = timing.high_us = timing.median_us;
     timing.samples_us.assign(20, timing.median_us);
     return timing;
+  }
+
+  std::vector<LaunchProfile> profile(const Module& module, const Plan& plan, const Buffers& buffers,
+                                     std::optional<Failure>& failure) override {
+    const Words& words = static_cast<const FakeModule&>(module).words;
+    if (!words.has("counted")) return HostMemoryDevice::profile(module, plan, buffers, failure);
+    if (const char* mark = std::getenv("EVO_FAKE_ELSEWHERE"); mark != nullptr && words.has("crash_elsewhere")) {
+      ::mkdir(mark, 0700);
+      crash();
+    }
+    return {{"add", {{std::string(metric::kDuration), 1000 * std::stod(words.value("us", "10"))}}}};
   }
 
  private:

@@ -23,6 +23,10 @@ DeviceInfo fake_device_info();
 ///   lost fault unsupported break    ends of a run that the device itself reports
 ///   compile_error compile_crash compile_hang compile_break spills    of the compiler
 ///   us=N                its time
+///   counted             has counters: one launch that takes this time
+///   crash_elsewhere     when it is counted where the environment has EVO_FAKE_ELSEWHERE, a folder that this makes
+/// EVO_FAKE_COMPILER in the environment is another build of the compiler, "VERSION" or "VERSION+BUILD"; its programs
+/// tell it.
 /// Other words only make sources different. The text after "cubin=" is the cubin's hash; without it, the whole source.
 WorkerTools fake_tools();
 
