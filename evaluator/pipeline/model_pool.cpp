@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "evaluator/base/cores.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/model_workers.h"
 #include "evaluator/worker/process.h"
@@ -47,6 +48,7 @@ std::vector<ModelShare> ModelPool::shares() const {
 }
 
 void ModelPool::work() {
+  yield_cores();  // Candidates that a GPU evaluates wait for this process: for comparing their outputs.
   // Worker processes belong to the thread that started them: they would die with another one.
   ModelWorkers workers(options_, stop_);
   while (std::optional<ModelJob> job = jobs_.next()) {

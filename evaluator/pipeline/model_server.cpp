@@ -71,6 +71,7 @@ class ModelServer {
   }
 
   void work() {
+    yield_cores();  // To workers of this host's devices.
     // Worker processes belong to the thread that started them: they would die with another one.
     ModelWorkers workers(options_, stop_);
     while (std::optional<protocol::RequestMessage> message = requests_.next()) {

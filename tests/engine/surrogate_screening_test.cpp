@@ -337,35 +337,49 @@ TEST_CASE("a proposal that was not chosen competes with those of the next asks")
   CHECK(answers == std::map<std::uint64_t, std::optional<double>>{{1, 3.0}, {2, 9.0}, {3, 8.0}});
 }
 
-TEST_CASE("predictions are begun ahead of their use, and the proposals know all answers until then") {
-  Table table({{0, 5.0}, {1, 3.0}, {2, 9.0}, {3, 8.0}, {4, 1.0}, {5, 6.0}, {6, 4.0}, {7, 5.0}});
+namespace {
+
+/// The proposals that were made before each of eight measurements of x from 0 to 29, the larger the faster. Two are
+/// made for each measurement, and two batches at most are predicted ahead.
+std::vector<int> proposed_ahead(bool valid) {
+  std::map<std::int64_t, double> latencies;
+  for (int x = 0; x < 30; ++x) latencies[x] = 100 - x;
+  Table table(latencies);
   std::map<std::uint64_t, std::optional<double>> answers;
-  std::vector<std::size_t> answered;  // when each was proposed
-  class Attentive : public CountingStrategy {
+  int proposed = 0;
+  class Counted : public CountingStrategy {
    public:
-    Attentive(std::map<std::uint64_t, std::optional<double>>& answers, std::vector<std::size_t>& answered)
-        : CountingStrategy(8, answers), answers_(answers), answered_(answered) {}
+    Counted(std::map<std::uint64_t, std::optional<double>>& answers, int& proposed)
+        : CountingStrategy(30, answers), proposed_(proposed) {}
     std::optional<Proposal> ask() override {
       auto proposal = CountingStrategy::ask();
-      if (proposal) answered_.push_back(answers_.size());
+      proposed_ += proposal.has_value();
       return proposal;
     }
 
    private:
-    std::map<std::uint64_t, std::optional<double>>& answers_;
-    std::vector<std::size_t>& answered_;
+    int& proposed_;
   };
-  const auto strategy = make_screened(std::make_unique<Attentive>(answers, answered), line(), table,
+  const auto strategy = make_screened(std::make_unique<Counted>(answers, proposed), line(), table,
                                       {.among = 2, .ahead = 2, .chances = 1});
-  CHECK(x_of(strategy->ask()->genome) == 1);
-  CHECK(answered == std::vector<std::size_t>(6, 0));  // 0 to 5 are under way
-  strategy->tell({0, 3.0});
-  CHECK(answers.size() == 2);
-  CHECK(x_of(strategy->ask()->genome) == 3);
-  CHECK(answered == std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 2, 2});
-  CHECK(x_of(strategy->ask()->genome) == 4);
-  CHECK(x_of(strategy->ask()->genome) == 6);
-  CHECK(!strategy->ask());
+  std::vector<int> before;
+  for (std::uint64_t ticket = 0; ticket < 8; ++ticket) {
+    const std::int64_t x = x_of(strategy->ask()->genome);
+    CHECK(x == (valid ? 2 * static_cast<std::int64_t>(ticket) : static_cast<std::int64_t>(ticket)) + 1);
+    before.push_back(proposed);
+    strategy->tell({ticket, valid ? std::optional(latencies.at(x)) : std::nullopt});
+  }
+  return before;
+}
+
+}  // namespace
+
+TEST_CASE("predictions are begun ahead of their use: the more answers there are, up to the limit") {
+  CHECK(proposed_ahead(true) == std::vector<int>{2, 4, 8, 10, 14, 16, 18, 20});
+}
+
+TEST_CASE("while everything fails, predictions of one further batch are under way, and all of a batch are measured") {
+  CHECK(proposed_ahead(false) == std::vector<int>{2, 6, 6, 8, 8, 10, 10, 12});
 }
 
 TEST_CASE("a proposal without a prediction counts as the median") {
@@ -453,13 +467,19 @@ TEST_CASE("a genome that a proposer offers is measured, even if it was screened 
 }
 
 TEST_CASE("a genome that a proposer offers is measured while its prediction is under way") {
-  Table table({{0, 5.0}, {1, 4.0}, {2, 3.0}, {3, 2.0}, {4, 1.5}, {5, 1.4}}, {{1, "a"}, {4, "a"}});
+  Table table({{0, 5.0}, {1, 4.0}, {2, 8.0}, {3, 7.0}, {4, 3.0}, {5, 2.0}, {6, 3.5}, {7, 1.0}, {8, 2.5}, {9, 3.0}},
+              {{1, "a"}, {6, "a"}});
   const auto strategy =
-      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 2, .ahead = 2, .chances = 1});
-  CHECK(x_of(strategy->ask()->genome) == 1);
-  CHECK(x_of(strategy->offer(at_x(3), "proposer", {})->genome) == 3);
-  CHECK(!strategy->offer(at_x(4), "proposer", {}));  // it makes the program of 1
-  CHECK(x_of(strategy->ask()->genome) == 2);         // 3 would be faster
+      make_screened(make_strategy("exhaustive", line(), 1), line(), table, {.among = 2, .ahead = 1, .chances = 1});
+  for (std::uint64_t ticket = 0; ticket < 2; ++ticket) {
+    CHECK(x_of(strategy->ask()->genome) == (ticket == 0 ? 1 : 3));
+    strategy->tell({ticket, ticket == 0 ? 4.0 : 7.0});
+  }
+  CHECK(x_of(strategy->ask()->genome) == 5);  // 6 and 7 are under way
+  strategy->tell({2, 2.0});
+  CHECK(x_of(strategy->offer(at_x(7), "proposer", {})->genome) == 7);
+  CHECK(!strategy->offer(at_x(6), "proposer", {}));  // it makes the program of 1
+  CHECK(x_of(strategy->ask()->genome) != 7);
 }
 
 TEST_CASE("a screened-out genome whose program was measured is refused to others: it is a duplicate") {

@@ -1,12 +1,16 @@
 #include "evaluator/base/parallel.h"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
+#include <cstdio>
 #include <future>
 #include <thread>
 #include <vector>
 
+#include "evaluator/base/cores.h"
 #include "evaluator/base/thread_pool.h"
 
 using namespace evo;
@@ -52,4 +56,21 @@ TEST_CASE("a pool does what it was given, and its end waits for what has begun")
     begun.get_future().wait();
   }
   CHECK(ended);
+}
+
+TEST_CASE("a thread that yields cores, and what it starts, have a lower priority; others keep theirs") {
+  const auto priority = [] { return ::getpriority(PRIO_PROCESS, 0); };
+  const int before = priority();
+  int own = 0;
+  int of_started = 0;
+  std::thread([&] {
+    yield_cores();
+    own = priority();
+    FILE* started = ::popen("nice", "r");
+    if (std::fscanf(started, "%d", &of_started) != 1) of_started = -1;
+    ::pclose(started);
+  }).join();
+  CHECK(own == 10);
+  CHECK(of_started == 10);
+  CHECK(priority() == before);
 }
