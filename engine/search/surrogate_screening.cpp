@@ -29,8 +29,6 @@ constexpr double kMargin = 0.03;
 constexpr double kLikely = 0.5;
 /// Standard deviation of log(measured/expected) that is assumed where chances are weighed against latencies.
 constexpr double kDoubt = 0.1;
-/// Answers for each batch that is under way ahead of its use: what is proposed from few answers is worth little.
-constexpr std::size_t kAnswersAhead = 2;
 /// Best genomes of a pre-search among which those that the strategy has not proposed are chosen.
 constexpr std::size_t kPresearchedAmong = 32;
 
@@ -110,7 +108,6 @@ class ScreenedStrategy : public Strategy {
     const auto found = in_flight_.extract(answer.ticket);
     if (found.empty()) throw unknown_ticket(answer.ticket);
     const auto& [ticket, settled, genome, predicted] = found.mapped();
-    ++answers_;
     ++answers_since_better_;
     if (answer.latency_us) note_measured(*answer.latency_us);
     chance_.observe(genome, answer);
@@ -248,8 +245,7 @@ class ScreenedStrategy : public Strategy {
 
   /// Keeps the batches of the next asks under way. While everything fails, one batch is measured for several asks.
   void begin_predictions() {
-    const std::size_t most = chance_.all_failed() ? 1 : answers_ / kAnswersAhead;
-    const std::size_t ahead = std::min(options_.ahead, most);
+    const std::size_t ahead = chance_.all_failed() ? std::min<std::size_t>(options_.ahead, 1) : options_.ahead;
     while (predicting_.size() <= ahead) {
       std::vector<Predicting> batch;
       while (batch.size() < options_.among) {
@@ -418,7 +414,6 @@ class ScreenedStrategy : public Strategy {
   std::uint64_t next_ticket_ = 0;
   double best_us_ = kNever;
   double noticed_us_ = kNever;  // the best when there was progress
-  std::size_t answers_ = 0;
   std::size_t answers_since_better_ = 0;
 };
 

@@ -12,9 +12,8 @@ namespace evo {
 
 /// How a predictor screens proposals.
 struct ScreeningOptions {
-  std::size_t among = 4;  ///< Proposals for each that is measured.
-  /// Asks that pass between proposals and the use of their predictions, once there are enough answers.
-  std::size_t ahead = 0;
+  std::size_t among = 4;    ///< Proposals for each that is measured.
+  std::size_t ahead = 0;    ///< Asks that pass between the proposals and the use of their predictions.
   std::size_t chances = 4;  ///< Asks in which a proposal competes to be measured.
   /// The pre-search of a search that is stuck.
   struct Presearching {

@@ -31,7 +31,6 @@ WORKLOADS = {
 PARENT_S = 0.013  # Of the parent for one result: four proposals, one answer, one record (two shared cores).
 AMONG = 4         # Proposals for each candidate.
 AHEAD = 4         # Measurements of a GPU between a proposal and the use of its model.
-ANSWERS = 2       # For each batch of proposals that is modelled ahead.
 UNDER_WAY = 2     # Candidates of a GPU.
 WAITING = 32      # Results behind a comparison.
 
@@ -96,7 +95,7 @@ class Simulation:
             self.recording.append(self.rng.random() < self.workload["challengers"] / self.taken)
             self.busy_until(self.now + PARENT_S / 2, self.store)
         elif self.in_flight < UNDER_WAY * self.gpus and self.asked < self.evaluations:
-            while len(self.batches) <= min(AHEAD * self.gpus, self.taken // ANSWERS):
+            while len(self.batches) <= AHEAD * self.gpus:
                 self.batches.append(self.model_batch())
             ready = self.batches.pop(0)
             if self.free_gpus and not self.queue:
