@@ -119,6 +119,7 @@ Limits widened(const Limits& limits, double times) {
   wider.cosine = limits_from_floor(limits.relative_l2, limits.cosine, times).cosine;
   if (limits.emulated_l2.times == 0) wider.relative_l2 *= times;
   if (limits.emulated_row.times == 0) wider.row_l2 *= times;
+  wider.element_times *= times;
   return wider;
 }
 

@@ -48,8 +48,8 @@ struct EmulationError {
 /// asked for only as far as an error within the relative limit always has it.
 Limits following(const Limits& limits, const EmulationError& error);
 
-/// `times` the error that the limits allow: relative errors grow by it, angles too. max_abs stays, and what follows
-/// the emulation: it has grown with the emulation's error.
+/// `times` the error that the limits allow: relative errors grow by it, angles and what single elements may err by,
+/// too. max_abs stays, and what follows the emulation: it has grown with the emulation's error.
 Limits widened(const Limits& limits, double times);
 
 }  // namespace evo

@@ -34,6 +34,7 @@ struct Limits {
   /// |got - want| <= atol + rtol |want| for every element, where one of them is positive.
   double atol = 0;
   double rtol = 0;
+  double element_times = 1;          ///< As many times atol + rtol |want| pass: more than 1 in a widened() limit.
   bool exact = false;                ///< Every element equals the oracle's; the others are not looked at.
   EmulationLimit emulated_l2 = {};   ///< In the place of relative_l2, if there is one.
   EmulationLimit emulated_row = {};  ///< In the place of row_l2.

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/task/calibration.h"
 #include "engine/task/limits.h"
 #include "evaluator/device/strided_layout.h"
 #include "evaluator/pipeline/comparison.h"
@@ -90,6 +91,20 @@ TEST_CASE("atol and rtol hold for every element") {
   };
   CHECK_FALSE(reason({0.05F, 101, 1.05F}));
   CHECK_THAT(reason({0.05F, 102, 1.05F}).value_or(""), ContainsSubstring("1 element is beyond atol 0.1 + rtol 0.01"));
+}
+
+TEST_CASE("widened limits let single elements err as many times as much, and no more") {
+  Limits limits;
+  limits.atol = 0.1;
+  limits.rtol = 0.01;
+  const std::vector<float> want = {0, 100};
+  const std::vector<float> got = {0.15F, 103};  // 1.5 and 2.7 times what is allowed
+  const Difference difference = compare(DType::f32, bytes_of(got), {DType::f32, bytes_of(want)}, limits, 2);
+  CHECK(difference.beyond == 2);
+  CHECK(why_wrong(difference, widened(limits, 2.5)));
+  CHECK_FALSE(why_wrong(difference, widened(limits, 3)));
+  limits.atol = 0;  // an error where nothing is allowed
+  CHECK(why_wrong(compare(DType::f32, bytes_of(got), {DType::f32, bytes_of(want)}, limits, 2), widened(limits, 1e6)));
 }
 
 TEST_CASE("a tensor with strides is gathered, and what lies between its rows is watched") {
