@@ -21,9 +21,8 @@ std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& spac
   if (guidance.screen > 1) {
     ScreeningOptions options{.among = guidance.screen, .ahead = guidance.ahead};
     if (guidance.presearches) {
-      options.presearching.by = name;
-      options.presearching.seed = seed;
-      options.presearching.every = std::max<std::size_t>(1, kPresearchedSlowly * guidance.ahead);
+      const std::size_t every = std::max<std::size_t>(1, kPresearchedSlowly * guidance.ahead);
+      options.presearching = {.by = name, .seed = seed, .every = every};
     }
     strategy = make_screened(std::move(strategy), space, *predictor, std::move(options));
   }

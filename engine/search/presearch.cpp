@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -63,8 +62,7 @@ bool PresearchClimb::advance() {
   return !batch_.empty();
 }
 
-std::vector<Seed> best_apart(const Space& space, std::vector<std::pair<Genome, PredictedLatency>> predicted,
-                             std::size_t count) {
+std::vector<Seed> best_apart(const Space& space, PredictedGenomes predicted, std::size_t count) {
   std::ranges::stable_sort(predicted, {}, [](const auto& one) { return *one.second.latency; });
   std::vector<Seed> best;
   std::set<std::string> programs;
@@ -81,30 +79,26 @@ std::vector<Seed> best_apart(const Space& space, std::vector<std::pair<Genome, P
 std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
                                 LatencyPredictor& predictor, const Presearch& presearch,
                                 const std::function<bool()>& out_of_time) {
-  std::vector<std::unique_ptr<PresearchClimb>> climbs;
+  std::vector<PresearchClimb> climbs;
   for (std::size_t number = 0; number < presearch.climbs; ++number) {
     // Random streams of their own: the search itself uses that of `seed`.
     const std::size_t genomes = presearch.genomes / presearch.climbs + (number < presearch.genomes % presearch.climbs);
-    climbs.push_back(std::make_unique<PresearchClimb>(space, strategy, Rng(seed + number + 1).next(), predictor,
-                                                      genomes, presearch.together));
+    climbs.emplace_back(space, strategy, Rng(seed + number + 1).next(), predictor, genomes, presearch.together);
   }
   // In turns: while the batch of one is waited for, those of the others are under way.
-  std::vector<PresearchClimb*> going;
-  for (const auto& climb : climbs) going.push_back(climb.get());
-  while (!going.empty()) {
-    std::vector<PresearchClimb*> left;
-    for (PresearchClimb* climb : going) {
+  for (bool going = true; going;) {
+    going = false;
+    for (PresearchClimb& climb : climbs) {
       if (out_of_time && out_of_time()) {
-        left.clear();
+        going = false;
         break;
       }
-      if (climb->advance()) left.push_back(climb);
+      going = climb.advance() || going;
     }
-    going = std::move(left);
   }
-  std::vector<std::pair<Genome, PredictedLatency>> predicted;
-  for (const auto& climb : climbs)
-    predicted.insert(predicted.end(), climb->predicted().begin(), climb->predicted().end());
+  PredictedGenomes predicted;
+  for (const PresearchClimb& climb : climbs)
+    predicted.insert(predicted.end(), climb.predicted().begin(), climb.predicted().end());
   return best_apart(space, std::move(predicted), presearch.kept);
 }
 

@@ -26,6 +26,9 @@ struct Presearch {
   std::size_t kept = 4;       ///< Seeds at most.
 };
 
+/// Genomes with what was predicted of them.
+using PredictedGenomes = std::vector<std::pair<Genome, PredictedLatency>>;
+
 /// One search in which a predictor stands in for the device, batch by batch. While a batch is predicted, the caller can
 /// do something else.
 class PresearchClimb {
@@ -35,11 +38,11 @@ class PresearchClimb {
   PresearchClimb(const Space& space, std::string_view strategy, std::uint64_t seed, LatencyPredictor& predictor,
                  std::size_t genomes, std::size_t together);
 
-  /// Waits for the batch that is under way, answers the strategy, and begins the next one. False once there is none:
-  /// all genomes are predicted, the space is exhausted or the predictor was interrupted.
+  /// Waits for the batch that is under way, answers the strategy, and begins the next one. False once there is none,
+  /// and from then on: all genomes are predicted, the space is exhausted or the predictor was interrupted.
   bool advance();
   /// The genomes with a finite prediction, in the order predicted.
-  const std::vector<std::pair<Genome, PredictedLatency>>& predicted() const { return predicted_; }
+  const PredictedGenomes& predicted() const { return predicted_; }
 
  private:
   void begin_batch();
@@ -54,13 +57,12 @@ class PresearchClimb {
   std::size_t genomes_;  // not begun yet
   std::size_t together_;
   std::vector<Pending> batch_;
-  std::vector<std::pair<Genome, PredictedLatency>> predicted_;
+  PredictedGenomes predicted_;
 };
 
 /// The genomes with the least predicted latencies, best first; no two of them make the same program, and any two differ
 /// in more than a sixth of their genes, at least in two.
-std::vector<Seed> best_apart(const Space& space, std::vector<std::pair<Genome, PredictedLatency>> predicted,
-                             std::size_t count);
+std::vector<Seed> best_apart(const Space& space, PredictedGenomes predicted, std::size_t count);
 
 /// Runs searches by `strategy` that get predicted latencies instead of measured ones, and returns best_apart() of all.
 /// `out_of_time` is asked between batches and may be empty. It ends the pre-search early, as an interrupted predictor

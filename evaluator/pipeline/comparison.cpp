@@ -417,7 +417,7 @@ std::optional<std::string> why_wrong(const Difference& difference, const Limits&
     return fmt::format("relative L2 error {:.4g} in row {} (limit of a row {:g})", difference.row_l2,
                        difference.worst_row, limits.row_l2);
   }
-  if (difference.beyond > 0 && !(difference.most_beyond <= limits.element_times)) {
+  if (!(difference.most_beyond <= limits.element_times)) {
     return fmt::format("{} element{} beyond atol {:g} + rtol {:g} |want|, the first at {}", difference.beyond,
                        difference.beyond == 1 ? " is" : "s are", limits.atol, limits.rtol, difference.first_beyond);
   }

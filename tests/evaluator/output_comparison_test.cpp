@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -91,6 +92,18 @@ TEST_CASE("atol and rtol hold for every element") {
   };
   CHECK_FALSE(reason({0.05F, 101, 1.05F}));
   CHECK_THAT(reason({0.05F, 102, 1.05F}).value_or(""), ContainsSubstring("1 element is beyond atol 0.1 + rtol 0.01"));
+}
+
+TEST_CASE("an element beyond its limit by the last bit is wrong") {
+  Limits limits;
+  limits.atol = std::nextafter(2.0, 0.0);
+  const std::vector<double> want = {0, 5};
+  const auto reason = [&](double first) {
+    const std::vector<double> got = {first, 5};
+    return why_wrong(compare(DType::f64, bytes_of(got), {DType::f64, bytes_of(want)}, limits, 2), limits);
+  };
+  CHECK(reason(2.0));
+  CHECK_FALSE(reason(limits.atol));
 }
 
 TEST_CASE("widened limits let single elements err as many times as much, and no more") {
