@@ -200,7 +200,8 @@ class Checker {
     return result;
   }
 
-  Genome first_genome(const Family& family, const Target& target) const {
+  Genome first_genome(Family family, const Target& target) const {
+    keep_constraints_of(target, family);
     const Space space({family}, known_to_space(request_.device, target), specialisations_of(task_, target));
     if (space.size() == 0) throw usage_error(fmt::format("family {} has no legal genome", family.name));
     if (space.size() < Space::kSaturated) return space.at(0);

@@ -124,6 +124,7 @@ ModelledSubject given_subject(const ModelRequest& request) {
   const std::string_view kind = modelled_kind(subject.device);
   subject.target = narrowed(subject.task, kind,
                             make_target(subject.task, kind, {}, parse_options(subject.task, request.options)), request);
+  subject.target.objective.clear();  // A model knows no limits: what errs too much is modelled, too.
   const Space space = make_space(subject.tree, subject.task, subject.device, subject.target, subject.genome.family);
   if (const auto why = space.why_illegal(subject.genome)) throw usage_error(fmt::format("--genome: {}", *why));
   return subject;

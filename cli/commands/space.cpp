@@ -31,6 +31,7 @@ struct SpaceRequest {
   std::string family;
   std::vector<std::string> shapes;
   std::vector<std::string> options;
+  std::string objective;
   std::string templates;
   std::string t1;
   bool json = false;
@@ -84,7 +85,8 @@ SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceIn
   const Bindings known = known_to_space(device, target);
   const std::vector<Bindings> specialisations = specialisations_of(task, target);
   std::vector<std::string> names;
-  for (const Family& candidate : load_families(tree, task)) {
+  for (Family& candidate : load_families(tree, task)) {
+    keep_constraints_of(target, candidate);
     names.push_back(candidate.name);
     if (family.empty() || candidate.name == family) {
       listing.families.push_back(measure(candidate, known, specialisations));
@@ -128,8 +130,8 @@ std::string space_text(const SpaceListing& space, const Terminal& terminal) {
       specialisations.push_back(fmt::format("{}={}", name, expr::to_string(value)));
     }
   }
-  std::string text = fmt::format("{} on {} ({}): {} legal genomes", space.task.name, space.device.id, space.device.name,
-                                 grouped(space.legal()));
+  std::string text = fmt::format("{} on {} ({}), objective {}: {} legal genomes", space.task.name, space.device.id,
+                                 space.device.name, space.target.objective, grouped(space.legal()));
   if (!specialisations.empty()) text += fmt::format(", each compiled for {}", fmt::join(specialisations, " and "));
   text += "\n";
   for (const FamilyListing& listing : space.families) text += "\n" + family_text(listing, terminal);
@@ -191,7 +193,7 @@ int space(const SpaceRequest& request) {
   const std::vector<std::string> shapes = parse_shapes(task, request.shapes);
   const Bindings options = parse_options(task, request.options);
   const DeviceInfo device = find_device(request.device);
-  const Target target = make_target(task, device.kind, shapes, options);
+  const Target target = make_target(task, device.kind, shapes, options, request.objective);
   const SpaceListing listing = list_space(tree, task, device, target, request.family);
   fmt::print("{}", request.json ? space_document(listing) : space_text(listing, terminal_of(stdout)));
   return kDone;
@@ -212,6 +214,7 @@ void add_space(CLI::App& app, Invocation& invocation) {
   command->add_option("--option", request->options, "An option of the task, as out=bf16")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
+  command->add_option("--objective", request->objective, "Objective of the task, as for evo run")->type_name("NAME");
   add_templates_option(*command, request->templates);
   command->add_option("--t1", request->t1, "Read a tuning problem in the T1 format instead of a task")
       ->type_name("FILE");

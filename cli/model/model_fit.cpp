@@ -126,6 +126,7 @@ Fit fit_of(const SourceTree& tree, const Sweep& sweep, const FitRequest& request
   const std::string family = family_of(tree, task, sweep);
   Target target = make_target(task, device.kind, {sweep.shape}, {});
   target.validated = target.timed;
+  target.objective.clear();  // A model knows no limits: what errs too much is modelled, too.
   Space space = make_space(tree, task, device, target, family);
   const Setting setting{tree, std::move(task), device, std::move(target), std::move(space), request.kept};
 

@@ -127,6 +127,7 @@ Space make_space(const SourceTree& tree, const Task& task, const Bindings& known
     families = {families[static_cast<std::size_t>(chosen - names.begin())]};
   }
   drop_unfit(families, known, target);
+  for (Family& each : families) keep_constraints_of(target, each);
   return Space(std::move(families), known, specialisations_of(task, target));
 }
 

@@ -244,7 +244,7 @@ Candidate ProposedTemplates::build(const Genome& genome) const {
 Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files) const {
   SourceTree tree = tree_;
   tree.insert(files.begin(), files.end());
-  const std::vector<Family> families = load_families(tree, task_);
+  std::vector<Family> families = load_families(tree, task_);
   const auto family =
       std::find_if(families.begin(), families.end(), [&](const Family& each) { return each.name == genome.family; });
   if (family == families.end()) throw usage_error(fmt::format("task {} has no family '{}'", task_.name, genome.family));
@@ -261,6 +261,7 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
       throw usage_error(fmt::format("a new allele of {} must not be the first by name", gene.name));
   }
   if (!may_serve(*family, facts_)) throw usage_error(fmt::format("it requires {}", family->legal.text()));
+  keep_constraints_of(target_, *family);
   Bindings known = facts_;
   known.insert(target_.options.begin(), target_.options.end());
   if (auto why = why_illegal(*family, genome, known, specialisations_of(task_, target_))) throw usage_error(*why);

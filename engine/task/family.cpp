@@ -44,6 +44,8 @@ class FamilyLoader {
     NameScope contract = program_scope_;
     contract.add(task_.shape_parameters);
     family_.legal = contract.read(root_, "requires", true);
+    for (const Option& option : task_.options) shape_scope_.add(option.name);
+    shape_scope_.add(task_.shape_parameters);
     genes();
     for (const std::string& parameter : task_.specialised) program_scope_.add(parameter);
     plan_scope_ = program_scope_;
@@ -115,9 +117,21 @@ class FamilyLoader {
     return {};
   }
 
+  std::vector<std::string> objective_names(const JsonPlace& list) const {
+    std::vector<std::string> known;
+    for (const Objective& objective : task_.objectives) known.push_back(objective.name);
+    std::vector<std::string> names;
+    for (const JsonPlace& place : list.items()) {
+      names.push_back(place.text());
+      if (std::ranges::find(known, names.back()) == known.end())
+        place.fail(fmt::format("unknown objective '{}'{}", names.back(), suggestion(names.back(), known)));
+    }
+    return names;
+  }
+
   void constraints() {
     for (const JsonPlace& place : optional_items("constraints")) {
-      place.allow_only({"that", "why"});
+      place.allow_only({"that", "why", "objectives", "shapes"});
       const JsonPlace that = place.at("that");
       Constraint constraint{that.expression(), {}};
       plan_scope_.check(that, constraint.condition);
@@ -128,6 +142,8 @@ class FamilyLoader {
                         constraint.condition.text(), runtime));
       }
       if (const auto why = place.find("why")) constraint.why = why->text();
+      if (const auto objectives = place.find("objectives")) constraint.objectives = objective_names(*objectives);
+      constraint.shapes = shape_scope_.read(place, "shapes", true);
       family_.constraints.push_back(std::move(constraint));
     }
   }
@@ -247,6 +263,7 @@ class FamilyLoader {
   const Task& task_;
   std::string folder_;
   JsonPlace root_;
+  NameScope shape_scope_;                               // what is known of a shape: its parameters, and options
   NameScope program_scope_;                             // what a compiled program may depend on
   NameScope plan_scope_;                                // what a launch may depend on: every shape parameter too
   NameScope buffers_;                                   // workspaces and tensor maps

@@ -16,7 +16,10 @@ namespace evo {
 
 struct Constraint {
   Expression condition;
-  std::string why;  ///< Shown when a genome breaks it.
+  std::string why;                           ///< Shown when a genome breaks it.
+  std::vector<std::string> objectives = {};  ///< It holds for these alone. Empty: for all.
+  /// Over options and shape parameters: it holds for targets of which a shape meets this.
+  Expression shapes = Expression::constant(true);
 };
 
 /// A named value derived from genes and facts, in order: later ones may read earlier ones.

@@ -126,4 +126,18 @@ std::vector<Shape> shapes_of(const Task& task, const Target& target, const Bindi
   return shapes;
 }
 
+void keep_constraints_of(const Target& target, Family& family) {
+  const auto meets = [&](const Constraint& constraint, const Shape& shape) {
+    Bindings known = target.options;
+    known.insert(shape.parameters.begin(), shape.parameters.end());
+    return constraint.shapes.evaluate_bool(known);
+  };
+  std::erase_if(family.constraints, [&](const Constraint& constraint) {
+    const std::vector<std::string>& objectives = constraint.objectives;
+    if (!objectives.empty() && std::ranges::find(objectives, target.objective) == objectives.end()) return true;
+    const auto meant = [&](const Shape& shape) { return meets(constraint, shape); };
+    return std::ranges::none_of(target.timed, meant) && std::ranges::none_of(target.validated, meant);
+  });
+}
+
 }  // namespace evo

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/task/family.h"
 #include "engine/task/task.h"
 
 namespace evo {
@@ -41,5 +42,9 @@ std::vector<Bindings> specialisations_of(const Task& task, const Target& target)
 
 /// The target's shapes of one specialisation, timed ones first, each once.
 std::vector<Shape> shapes_of(const Task& task, const Target& target, const Bindings& specialisation);
+
+/// Leaves out the constraints that are not meant for the target: those of other objectives, and of shapes that are
+/// neither timed nor validated.
+void keep_constraints_of(const Target& target, Family& family);
 
 }  // namespace evo

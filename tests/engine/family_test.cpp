@@ -46,6 +46,23 @@ TEST_CASE("every part of a family is read") {
   CHECK(family.launches[0].arguments.back().text == "rows_left");
 }
 
+TEST_CASE("constraints can be meant for some objectives and shapes") {
+  const std::string that = R"({"that": "threads <= 64", "why": "rounds too much", )";
+  const SourceTree tree = edited(edited(scale_task(), "scale/task.json", R"("summary")",
+                                        R"("objectives": {"latency": {}, "accurate": {}}, "summary")"),
+                                 "scale/plain/family.json", R"("constraints": [)",
+                                 R"("constraints": [)" + that + R"("objectives": ["accurate"], "shapes": "N > 100"},)");
+  const Task task = load_task(tree, "scale");
+  const auto holds = [&](const std::string& objective, const std::string& shape) {
+    Family family = load_families(tree, task).front();
+    keep_constraints_of(make_target(task, "vgpu", {shape}, {}, objective), family);
+    return family.constraints.front().why == "rounds too much";
+  };
+  CHECK(holds("accurate", "large"));
+  CHECK_FALSE(holds("accurate", "small"));
+  CHECK_FALSE(holds("latency", "large"));
+}
+
 TEST_CASE("dropping a file into a slot's folder adds an allele") {
   SourceTree tree = scale_task();
   tree["scale/plain/store/another.cu"] = "";
@@ -91,6 +108,10 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
       {R"("that": "M % columns == 0")", R"("that": "N % columns == 0")",
        "constraints[0].that: 'N % columns == 0' depends on N, which is not known before launch"},
       {R"("that": "M % columns == 0")", R"("that": "rows_left == 0")", "depends on N"},
+      {R"("why": "a CTA would)", R"("objectives": ["exact"], "why": "a CTA would)",
+       "constraints[0].objectives[0]: unknown objective 'exact'"},
+      {R"("why": "a CTA would)", R"("shapes": "threads > 32", "why": "a CTA would)",
+       "constraints[0].shapes: 'threads > 32' reads unknown name 'threads'"},
       {R"("32 * vector")", R"("32 * N")", "max_registers: '32 * N' reads unknown name 'N'"},
       {R"("sm >= 80")", R"("threads >= 80")", "requires: 'threads >= 80' reads unknown name 'threads'"},
       {R"("when": "threads > 32")", R"("when": "store == 'plain'")",
