@@ -6,7 +6,9 @@
     rivals/flash_attention3.py --check                compares them with attention in double precision, on a GPU
 
 Its package flash_attn_interface is taken where it is installed; else the libraries in FLASH_ATTENTION_LIBRARY, a folder
-that --build has made; else they are built here, of the checkout of flash-attention that FLASH_ATTENTION names."""
+that --build has made; else they are built here, of the checkout of flash-attention that FLASH_ATTENTION names.
+
+Keys are not split among blocks: num_splits=1 is the default of its flash_attn_func."""
 
 import argparse
 import atexit
@@ -168,8 +170,9 @@ def rivals_of(task):
 
     def rival(element):
         name, note = ("FlashAttention-3 e4m3", "bf16 out") if element == "e4m3" else ("FlashAttention-3", decoded.note)
+        notes = [] if note == f"{wide} out" else [note]
         return Rival(name, source.version(element, widths[0]), lambda problem: prepare(problem, element),
-                     lambda attention: attention(), "" if note == f"{wide} out" else note)
+                     lambda attention: attention(), "; ".join(part for part in (*notes, "num_splits=1") if part))
 
     return [rival(element) for element in elements]
 

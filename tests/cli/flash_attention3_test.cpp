@@ -110,18 +110,18 @@ TEST_CASE("FlashAttention-3 is offered for codes and for wide elements, with wha
   };
   using Names = std::vector<std::string>;
   CHECK(named(offered(bench, "fp8_sdpa", kCoded)) ==
-        Names{"FlashAttention-3 e4m3: bf16 out", "FlashAttention-3: f16 of the decoded codes"});
+        Names{"FlashAttention-3 e4m3: bf16 out; num_splits=1", "FlashAttention-3: f16 of the decoded codes; num_splits=1"});
   auto options = kCoded;
   options["out"] = "bf16";
   CHECK(named(offered(bench, "fp8_sdpa", options)) ==
-        Names{"FlashAttention-3 e4m3: ", "FlashAttention-3: bf16 of the decoded codes"});
+        Names{"FlashAttention-3 e4m3: num_splits=1", "FlashAttention-3: bf16 of the decoded codes; num_splits=1"});
   // It takes codes of values row by row only.
   options["v_layout"] = "transposed";
-  CHECK(named(offered(bench, "fp8_sdpa", options)) == Names{"FlashAttention-3: bf16 of the decoded codes"});
-  CHECK(named(offered(bench, "f16_sdpa", kWide)) == Names{"FlashAttention-3: "});
+  CHECK(named(offered(bench, "fp8_sdpa", options)) == Names{"FlashAttention-3: bf16 of the decoded codes; num_splits=1"});
+  CHECK(named(offered(bench, "f16_sdpa", kWide)) == Names{"FlashAttention-3: num_splits=1"});
   // Libraries do as well.
   std::filesystem::remove(bench / "modules/flash_attn_interface.py");
-  CHECK(named(offered(bench, "f16_sdpa", kWide, "FLASH_ATTENTION_LIBRARY=modules")) == Names{"FlashAttention-3: "});
+  CHECK(named(offered(bench, "f16_sdpa", kWide, "FLASH_ATTENTION_LIBRARY=modules")) == Names{"FlashAttention-3: num_splits=1"});
 }
 
 TEST_CASE("FlashAttention-3's kernels are built of its own instantiations with its own flags, apart from any GPU") {
