@@ -8,7 +8,8 @@
 Its package flash_attn_interface is taken where it is installed; else the libraries in FLASH_ATTENTION_LIBRARY, a folder
 that --build has made; else they are built here, of the checkout of flash-attention that FLASH_ATTENTION names.
 
-Keys are not split among blocks: num_splits=1 is the default of its flash_attn_func."""
+Keys are not split among blocks (num_splits=1), the default of its flash_attn_func. Where its heuristic (num_splits=0)
+would split them, that is a rival of its own."""
 
 import argparse
 import atexit
@@ -18,23 +19,18 @@ import shutil
 import sys
 import tempfile
 
-from flash_attention3_build import KERNELS, build, checkout, library_name
+from flash_attention3_build import KERNELS, build, library_name
+from flash_attention3_check import check
 from rival import Refusal, Rival, in_one_line, serve
 from torch_calls import attention as decoded_attention
 
 ERROR_BYTES = 512
 
 
-def dtypes():
-    import torch
-
-    return {"e4m3": torch.float8_e4m3fn, "f16": torch.float16, "bf16": torch.bfloat16}
-
-
 class Built:
     """A call of a library's kernel, on tensors of (batch, heads, length, width)."""
 
-    def __init__(self, library, q, k, v, scales, causal, softmax_scale):
+    def __init__(self, library, q, k, v, scales, causal, softmax_scale, splits):
         import torch
 
         batch, heads, length, width = q.shape
@@ -42,14 +38,21 @@ class Built:
         self.o = torch.empty(q.shape, dtype=torch.bfloat16 if scales else q.dtype, device=q.device)
         row_sums = torch.empty((batch, heads, length), dtype=torch.float32, device=q.device)
         self.counters = torch.empty(library.counters_needed(batch), dtype=torch.int32, device=q.device)
-        self.kept = [*(tensor.contiguous() for tensor in (q, k, v)), row_sums, *scales]
-        pointers = (ctypes.c_void_p * 3)(*(scale.data_ptr() for scale in scales)) if scales else None
-        # One scale for all, or one for each head.
-        strides = (heads, 1) if scales and scales[0].numel() > 1 else (0, 0)
-        self.made = library.make_attention(
-            *(ctypes.c_void_p(tensor.data_ptr()) for tensor in (*self.kept[:3], self.o, row_sums, self.counters)),
-            pointers, *(ctypes.c_longlong(stride) for stride in strides), batch, heads, length,
-            ctypes.c_float(softmax_scale), int(causal), self.error, ctypes.c_size_t(ERROR_BYTES))
+        # Outputs and row sums of the parts of the keys.
+        parts = torch.empty((splits, batch, heads, length, width + 1) if splits > 1 else 0, dtype=torch.float32,
+                            device=q.device)
+        self.kept = [*(tensor.contiguous() for tensor in (q, k, v)), self.o, row_sums, self.counters, parts, *scales]
+        buffers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in self.kept[:7]]
+        if scales:
+            buffers.append((ctypes.c_void_p * 3)(*(scale.data_ptr() for scale in scales)))
+            # One scale for all, or one for each head.
+            strides = (heads, 1) if scales[0].numel() > 1 else (0, 0)
+        else:
+            buffers.append(None)
+            strides = (0, 0)
+        self.made = library.make_attention(*buffers, *map(ctypes.c_longlong, strides), batch, heads, length,
+                                           ctypes.c_float(softmax_scale), int(causal), splits, self.error,
+                                           ctypes.c_size_t(ERROR_BYTES))
         if not self.made:
             raise Refusal(self.error.value.decode(errors="replace"))
 
@@ -88,8 +91,15 @@ class Libraries:
             return "FlashAttention 3"
         return "FlashAttention " + self.library(element, width).flash_attention3_version().decode()
 
-    def prepare(self, element, q, k, v, scales, causal, softmax_scale):
-        return Built(self.library(element, q.shape[-1]), q, k, v, scales, causal, softmax_scale)
+    def splits(self, element, sizes, causal):
+        """Into how many parts its heuristic would split the keys of (batch, heads, length, width)."""
+        if not self.has(element, sizes[-1]):
+            return 1
+        return self.library(element, sizes[-1]).splits_of(*sizes[:3], int(causal))
+
+    def prepare(self, element, q, k, v, scales, causal, softmax_scale, split):
+        splits = self.splits(element, q.shape, causal) if split else 1
+        return Built(self.library(element, q.shape[-1]), q, k, v, scales, causal, softmax_scale, splits)
 
 
 class Package:
@@ -104,19 +114,21 @@ class Package:
     def version(self, element, width):
         from importlib import metadata
 
-        for name in ("flash_attn_3", "flash_attn"):
-            try:
-                return "FlashAttention " + metadata.version(name)
-            except metadata.PackageNotFoundError:
-                continue
-        return "flash_attn_interface"
+        try:
+            return "FlashAttention " + metadata.version("flash_attn_3")
+        except metadata.PackageNotFoundError:
+            return "flash_attn_interface"
 
-    def prepare(self, element, q, k, v, scales, causal, softmax_scale):
-        descales = {name: scale.expand(q.shape[:2]) for name, scale in zip(("q_descale", "k_descale", "v_descale"), scales)}
+    def splits(self, element, sizes, causal):
+        return 0  # It does not say.
+
+    def prepare(self, element, q, k, v, scales, causal, softmax_scale, split):
+        names = ("q_descale", "k_descale", "v_descale")
+        descales = {name: scale.expand(q.shape[:2]) for name, scale in zip(names, scales)}
 
         def call():
             o = self.module.flash_attn_func(*(tensor.transpose(1, 2) for tensor in (q, k, v)), causal=causal,
-                                            softmax_scale=softmax_scale, **descales)
+                                            softmax_scale=softmax_scale, num_splits=0 if split else 1, **descales)
             return (o[0] if isinstance(o, tuple) else o).transpose(1, 2)
 
         return call
@@ -138,7 +150,6 @@ def found(kernels):
     if not os.environ.get("FLASH_ATTENTION"):
         raise ImportError("no module flash_attn_interface, no libraries in FLASH_ATTENTION_LIBRARY, and no checkout of "
                           "flash-attention in FLASH_ATTENTION")
-    checkout()
     folder = tempfile.mkdtemp(prefix="evo-flash-attention3-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for kernel in kernels:
@@ -161,93 +172,25 @@ def rivals_of(task):
     source = found([f"{element}_{width}" for element in elements for width in widths])
     decoded = decoded_attention(task)
 
-    def prepare(problem, element):
+    def prepare(problem, element, split):
         inputs = problem.inputs
         scales = [inputs[name + "_scale"] for name in ("q", "k", "v")] if element == "e4m3" else []
         tensors = [inputs[name] for name in ("q", "k", "v")] if scales else decoded.prepare(problem)
         softmax_scale = options.get("softmax_scale") or tensors[0].shape[-1] ** -0.5
-        return [source.prepare(element, *tensors, scales, causal, softmax_scale)]
+        return [source.prepare(element, *tensors, scales, causal, softmax_scale, split)]
 
-    def rival(element):
+    def rival(element, split):
         name, note = ("FlashAttention-3 e4m3", "bf16 out") if element == "e4m3" else ("FlashAttention-3", decoded.note)
-        notes = [] if note == f"{wide} out" else [note]
-        return Rival(name, source.version(element, widths[0]), lambda problem: prepare(problem, element),
-                     lambda attention: attention(), "; ".join(part for part in (*notes, "num_splits=1") if part))
+        notes = [] if note in ("", f"{wide} out") else [note]
+        return Rival(name + (", keys split" if split else ""), source.version(element, widths[0]),
+                     lambda problem: prepare(problem, element, split), lambda attention: attention(),
+                     "; ".join([*notes, "num_splits=0" if split else "num_splits=1"]))
 
-    return [rival(element) for element in elements]
+    def splits(element):
+        shapes = [[sizes[name] for name in "BHSD"] for sizes in task["shapes"].values()]
+        return any(source.splits(element, shape, causal) != 1 for shape in shapes)
 
-
-# --check: by kernel's element, the largest relative error, measured over all elements. That of e4m3 is the task's limit.
-LIMITS = {"e4m3": 0.04, "f16": 0.0006, "bf16": 0.005}
-SIZES = ((2, 3, 200), (1, 2, 513), (1, 1, 1), (2, 8, 1024))  # B, H, S
-
-
-def in_double(q, k, v, causal, softmax_scale):
-    import torch
-
-    scores = q @ k.transpose(-2, -1) * softmax_scale
-    if causal:
-        scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1), float("-inf"))
-    return scores.softmax(-1) @ v
-
-
-def check_one(source, element, width, causal, sizes, whole):
-    """The relative error of one call, and whether calls in a CUDA graph repeat its bits."""
-    import torch
-
-    shape = (*sizes, width)
-    values = [torch.randn(shape, device="cuda") for _ in range(3)]
-    scales = []
-    if element == "e4m3":
-        # Scales far from each other: one head's or one tensor's in another's place shows.
-        scales = [torch.rand((1, 1) if whole else sizes[:2], device="cuda") * factor + factor for factor in (0.5, 0.25, 2)]
-        values = [value / scale[..., None, None] for value, scale in zip(values, scales)]
-    tensors = [value.to(dtypes()[element]) for value in values]
-    exact = [tensor.double() for tensor in tensors]
-    if scales:
-        exact = [tensor * scale.double()[..., None, None] for tensor, scale in zip(exact, scales)]
-    softmax_scale = width ** -0.5
-    call = source.prepare(element, *tensors, scales, causal, softmax_scale)
-    expected = in_double(*exact, causal, softmax_scale)
-    o = call().clone()
-    error = float((o.double() - expected).norm() / expected.norm())
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-        last = call()
-    repeats = True
-    for _ in range(3):
-        last.zero_()
-        graph.replay()
-        repeats = repeats and torch.equal(last.contiguous().view(torch.int16), o.contiguous().view(torch.int16))
-    return error, repeats
-
-
-def check():
-    """Prints a line for each case. Returns how many are wrong."""
-    import torch
-
-    if not torch.cuda.is_available():
-        raise ImportError("torch finds no GPU")
-    source = found(KERNELS)
-    torch.manual_seed(1)
-    passed = failed = 0
-    for kernel in KERNELS:
-        element, width = kernel.split("_")[0], int(kernel.split("_")[1])
-        if not source.has(element, width):
-            print(f"{kernel}: skipped, no {library_name(kernel)}")
-            continue
-        print(f"{kernel}: {source.version(element, width)}")
-        for sizes in SIZES:
-            for causal in (False, True):
-                error, repeats = check_one(source, element, width, causal, sizes, whole=sizes[0] == 1)
-                right = error <= LIMITS[element] and repeats  # NaN is not.
-                passed, failed = passed + right, failed + (not right)
-                print(f"  {','.join(map(str, sizes))},{width}{' causal' if causal else ''}: error {error:.2g} of "
-                      f"{LIMITS[element]}{'' if repeats else ', other bits in a graph'}{'' if right else '  WRONG'}",
-                      flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed if passed + failed else 1
+    return [rival(element, split) for element in elements for split in (False, True) if not split or splits(element)]
 
 
 def main():
@@ -264,7 +207,7 @@ def main():
             for kernel in options.kernels or KERNELS:
                 library = build(kernel, options.build)
                 print(f"{library}: {os.path.getsize(library) / 2**20:.1f} MiB", flush=True)
-        return 1 if options.check and check() > 0 else 0
+        return 1 if options.check and not check(lambda: found(KERNELS)) else 0
     except (Refusal, ImportError, OSError) as reason:
         print(f"flash_attention3: {in_one_line(reason)}", file=sys.stderr)
         return 2

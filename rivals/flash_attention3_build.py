@@ -10,9 +10,9 @@ import tempfile
 ELEMENTS = {"e4m3": "cutlass::float_e4m3_t", "f16": "cutlass::half_t", "bf16": "cutlass::bfloat16_t"}
 WIDTHS = (64, 128, 256)
 KERNELS = tuple(f"{element}_{width}" for width in WIDTHS for element in ELEMENTS)
-# What a plain call does not use. FlashAttention-3 leaves the code for it out where its setup.py is told so; the kernel
-# that runs is the same.
-UNUSED = ("BACKWARD", "SPLIT", "PAGEDKV", "APPENDKV", "LOCAL", "SOFTCAP", "PACKGQA", "VARLEN", "SM8x", "HDIMDIFF64",
+# What a plain call does not use. FlashAttention-3 leaves the code for it out where its setup.py is told so; the kernels
+# that run are the same.
+UNUSED = ("BACKWARD", "PAGEDKV", "APPENDKV", "LOCAL", "SOFTCAP", "PACKGQA", "VARLEN", "SM8x", "HDIMDIFF64",
           "HDIMDIFF192")
 # What torch gives nvcc for every extension (torch.utils.cpp_extension.COMMON_NVCC_FLAGS).
 TORCH_FLAGS = ("-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__", "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
@@ -61,7 +61,8 @@ def version_of(folder, nvcc):
     if os.path.exists(os.path.join(folder, ".git")):  # No other repository, in which the folder lies.
         commit = subprocess.run(["git", "-C", folder, "rev-parse", "--short=8", "HEAD"], stdout=subprocess.PIPE,
                                 text=True).stdout.strip()
-    release = re.search(r"release ([\d.]+)", subprocess.run([nvcc, "--version"], stdout=subprocess.PIPE, text=True).stdout)
+    said = subprocess.run([nvcc, "--version"], stdout=subprocess.PIPE, text=True).stdout
+    release = re.search(r"release ([\d.]+)", said)
     parts = [version[1] if version else "", commit, f"nvcc {release[1]}" if release else ""]
     return ", ".join(part for part in parts if part)
 
@@ -79,23 +80,24 @@ def build(kernel, folder):
         raise ImportError(f"no kernel {kernel}: there are {', '.join(KERNELS)}")
     flash, nvcc = checkout(), compiler()
     element, width = kernel.split("_")
-    theirs = f"flash_fwd_hdim{width}_{ {'f16': 'fp16'}.get(element, element)}_sm90.cu"
-    sources = [os.path.join(flash, "hopper", "instantiations", theirs),
-               os.path.join(os.path.dirname(os.path.abspath(__file__)), "flash_attention3.cu")]
+    name = f"flash_fwd_hdim{width}_{ {'f16': 'fp16'}.get(element, element)}"
+    theirs = [os.path.join(flash, "hopper", "instantiations", f"{name}{kind}_sm90.cu") for kind in ("", "_split")]
+    ours = os.path.join(os.path.dirname(os.path.abspath(__file__)), "flash_attention3.cu")
     flags = [*own_flags(os.path.join(flash, "hopper", "setup.py")), *TORCH_FLAGS, "-gencode",
              "arch=compute_90a,code=sm_90a", *(f"-DFLASHATTENTION_DISABLE_{feature}" for feature in UNUSED),
              f"-I{flash}/hopper", f"-I{flash}/csrc/cutlass/include", "-w", "-Xcompiler", "-fPIC"]
-    ours = [f"-DELEMENT={ELEMENTS[element]}", f"-DWIDTH={width}", f"-DVERSION=\"{version_of(flash, nvcc)}\""]
+    chosen = [f"-DELEMENT={ELEMENTS[element]}", f"-DWIDTH={width}", f"-DVERSION=\"{version_of(flash, nvcc)}\""]
     os.makedirs(folder, exist_ok=True)
     library = os.path.join(os.path.abspath(folder), library_name(kernel))
     scratch = tempfile.mkdtemp(prefix="evo-flash-attention3-")
     try:
-        objects = [os.path.join(scratch, name) for name in ("theirs.o", "ours.o")]
-        for source, made, more in zip(sources, objects, ([], ours)):
-            run([nvcc, *flags, *more, "-c", source, "-o", made], os.path.basename(source))
-        # With its own CUDA runtime, which takes no symbol of torch's.
-        run([nvcc, "-shared", "-cudart", "static", "-Xlinker", "-Bsymbolic", "-Xlinker", "--exclude-libs=ALL", "-Xlinker",
-             "-s", *objects, "-o", library + ".new"], library_name(kernel))
+        objects = []
+        for source, more in ((theirs[0], []), (theirs[1], []), (ours, chosen)):
+            objects.append(os.path.join(scratch, os.path.basename(source) + ".o"))
+            run([nvcc, *flags, *more, "-c", source, "-o", objects[-1]], os.path.basename(source))
+        # With a CUDA runtime of its own, which takes no symbol of torch's.
+        linked = [f"-Xlinker={option}" for option in ("-Bsymbolic", "--exclude-libs=ALL", "-s")]
+        run([nvcc, "-shared", "-cudart", "static", *linked, *objects, "-o", library + ".new"], library_name(kernel))
         os.replace(library + ".new", library)
     finally:
         shutil.rmtree(scratch)

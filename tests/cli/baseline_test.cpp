@@ -211,7 +211,8 @@ TEST_CASE("the shipped rivals are listed, and say in one line why they cannot ru
     INFO(name);
     CHECK(holds(list.out, name));
   }
-  for (const char* part : {"torch_calls", "flash_attention3_build"}) CHECK_FALSE(holds(list.out, part));
+  for (const char* part : {"torch_calls", "flash_attention3_build", "flash_attention3_check"})
+    CHECK_FALSE(holds(list.out, part));
   REQUIRE(bench.evo({"run", "--task", "softmax", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code ==
           0);
   const Outcome outcome = bench.evo({"baseline"});

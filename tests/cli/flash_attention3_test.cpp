@@ -109,19 +109,45 @@ TEST_CASE("FlashAttention-3 is offered for codes and for wide elements, with wha
     return names;
   };
   using Names = std::vector<std::string>;
-  CHECK(named(offered(bench, "fp8_sdpa", kCoded)) ==
-        Names{"FlashAttention-3 e4m3: bf16 out; num_splits=1", "FlashAttention-3: f16 of the decoded codes; num_splits=1"});
+  const std::string codes = "FlashAttention-3 e4m3", wide = "FlashAttention-3", split = ", keys split";
+  CHECK(named(offered(bench, "fp8_sdpa", kCoded)) == Names{codes + ": bf16 out; num_splits=1",
+                                                           codes + split + ": bf16 out; num_splits=0",
+                                                           wide + ": f16 of the decoded codes; num_splits=1",
+                                                           wide + split + ": f16 of the decoded codes; num_splits=0"});
   auto options = kCoded;
   options["out"] = "bf16";
-  CHECK(named(offered(bench, "fp8_sdpa", options)) ==
-        Names{"FlashAttention-3 e4m3: num_splits=1", "FlashAttention-3: bf16 of the decoded codes; num_splits=1"});
+  CHECK(named(offered(bench, "fp8_sdpa", options)).front() == codes + ": num_splits=1");
   // It takes codes of values row by row only.
   options["v_layout"] = "transposed";
-  CHECK(named(offered(bench, "fp8_sdpa", options)) == Names{"FlashAttention-3: bf16 of the decoded codes; num_splits=1"});
-  CHECK(named(offered(bench, "f16_sdpa", kWide)) == Names{"FlashAttention-3: num_splits=1"});
-  // Libraries do as well.
-  std::filesystem::remove(bench / "modules/flash_attn_interface.py");
-  CHECK(named(offered(bench, "f16_sdpa", kWide, "FLASH_ATTENTION_LIBRARY=modules")) == Names{"FlashAttention-3: num_splits=1"});
+  CHECK(named(offered(bench, "fp8_sdpa", options)) ==
+        Names{wide + ": bf16 of the decoded codes; num_splits=1",
+              wide + split + ": bf16 of the decoded codes; num_splits=0"});
+  CHECK(named(offered(bench, "f16_sdpa", kWide)) == Names{wide + ": num_splits=1", wide + split + ": num_splits=0"});
+}
+
+TEST_CASE("FlashAttention-3 of a library splits keys only where its heuristic does, and names its version") {
+  if (std::system("command -v cc > /dev/null") != 0) SKIP("no cc");
+  const Bench bench;
+  write_torch(bench);
+  bench.write("library.c",
+              "const char* flash_attention3_version(void) { return \"3.1.4\"; }\n"
+              "void make_attention(void) {}\n"
+              "int splits_of(int batch, int heads, int length, int causal) {\n"
+              "  return batch == 1 && heads == 8 && length == 512 ? causal ? 1 : 5 : -1;\n}\n");
+  REQUIRE(run_flash(bench, "mkdir made && cc -shared -fPIC library.c -o made/flash_attention3_f16_64.so") == 0);
+  const auto names = [&](bool causal) {
+    auto options = kWide;
+    options["mask"] = causal ? "causal" : "none";
+    const nlohmann::json answer = offered(bench, "f16_sdpa", options, "FLASH_ATTENTION_LIBRARY=made");
+    std::vector<std::string> found;
+    for (const auto& rival : answer["rivals"]) {
+      CHECK(rival["version"] == "FlashAttention 3.1.4");
+      found.push_back(rival["name"]);
+    }
+    return found;
+  };
+  CHECK(names(true) == std::vector<std::string>{"FlashAttention-3"});
+  CHECK(names(false) == std::vector<std::string>{"FlashAttention-3", "FlashAttention-3, keys split"});
 }
 
 TEST_CASE("FlashAttention-3's kernels are built of its own instantiations with its own flags, apart from any GPU") {
@@ -137,20 +163,21 @@ TEST_CASE("FlashAttention-3's kernels are built of its own instantiations with i
   std::vector<std::string> lines;
   for (std::string line; std::getline(called, line);)
     if (line != "--version") lines.push_back(line);
-  REQUIRE(lines.size() == 6);  // Two sources and a library for each.
-  for (const std::size_t i : {0, 1, 3, 4}) {
+  REQUIRE(lines.size() == 8);  // Three sources and a library for each.
+  for (const std::size_t i : {0, 1, 2, 4, 5, 6}) {
     INFO(lines[i]);
     CHECK(holds(lines[i], "-O3 -DTHEIRS=1 "));
     CHECK(holds(lines[i], " -gencode arch=compute_90a,code=sm_90a "));
-    CHECK(holds(lines[i], " -DFLASHATTENTION_DISABLE_SPLIT "));
+    CHECK(holds(lines[i], " -DFLASHATTENTION_DISABLE_VARLEN "));
     CHECK_FALSE(holds(lines[i], "lineinfo"));
     CHECK_FALSE(holds(lines[i], "--keep"));
   }
   CHECK(holds(lines[0], "/flash/hopper/instantiations/flash_fwd_hdim64_e4m3_sm90.cu -o "));
-  CHECK(holds(lines[1], " -DELEMENT=cutlass::float_e4m3_t -DWIDTH=64 -DVERSION=\"3.1.4, nvcc 13.7\" -c "));
-  CHECK(holds(lines[1], "/rivals/flash_attention3.cu -o "));
-  CHECK(holds(lines[3], "/flash/hopper/instantiations/flash_fwd_hdim128_fp16_sm90.cu -o "));
-  CHECK(holds(lines[4], " -DELEMENT=cutlass::half_t -DWIDTH=128 "));
+  CHECK(holds(lines[1], "/flash/hopper/instantiations/flash_fwd_hdim64_e4m3_split_sm90.cu -o "));
+  CHECK(holds(lines[2], " -DELEMENT=cutlass::float_e4m3_t -DWIDTH=64 -DVERSION=\"3.1.4, nvcc 13.7\" -c "));
+  CHECK(holds(lines[2], "/rivals/flash_attention3.cu -o "));
+  CHECK(holds(lines[4], "/flash/hopper/instantiations/flash_fwd_hdim128_fp16_sm90.cu -o "));
+  CHECK(holds(lines[6], " -DELEMENT=cutlass::half_t -DWIDTH=128 "));
 }
 
 TEST_CASE("FlashAttention-3 is not built of what is no checkout, nor left half built, and one line says why") {
