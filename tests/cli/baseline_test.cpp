@@ -206,11 +206,13 @@ TEST_CASE("no rival, an unknown one and a wrong candidate are refused in one lin
 TEST_CASE("the shipped rivals are listed, and say in one line why they cannot run on a virtual GPU") {
   const Bench bench;
   const Outcome list = bench.evo({"baseline", "--list"});
-  for (const char* name : {"cublaslt ", "cudnn_attention ", "torch_compile ", "torch_library ", "triton_attention "}) {
+  for (const char* name : {"cublaslt ", "cudnn_attention ", "flash_attention3 ", "torch_compile ", "torch_library ",
+                           "triton_attention "}) {
     INFO(name);
     CHECK(holds(list.out, name));
   }
-  CHECK_FALSE(holds(list.out, "torch_calls"));
+  for (const char* part : {"torch_calls", "flash_attention3_build", "flash_attention3_check"})
+    CHECK_FALSE(holds(list.out, part));
   REQUIRE(bench.evo({"run", "--task", "softmax", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code ==
           0);
   const Outcome outcome = bench.evo({"baseline"});
