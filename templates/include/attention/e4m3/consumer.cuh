@@ -34,7 +34,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     const float score_unit = problem.softmax_scale * log2_e * units_per_octave;
     const float code_scale =
         arguments.q_scale[problem.q_scale_index(work)] * arguments.k_scale[problem.kv_scale_index(work)];
-//% if score_type == 'f32'
+//% if weigh_type == 'f32'
     const float qk_scale = fmaxf(code_scale * score_unit, smallest_scale);
 //% elif !row_scales
     // Queries are shrunk, and packed arithmetic takes the scale in f16: so does the search for the maximum.
@@ -127,7 +127,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       }
 //% end
 //% probe
-//%   if score_type == 'f32'
+//%   if weigh_type == 'f32'
 #pragma unroll
       for (int n = 0; n < tile_k / 8; ++n) {
 #pragma unroll
@@ -140,6 +140,9 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
         }
       }
 //%   end
+//% end
+//% if weigh_type != score_type
+      narrow(scores);
 //% end
       float tile_max[2];
       find_tile_max(tile_max, scores, qk_scale);

@@ -81,7 +81,7 @@ constexpr int group_bytes = ${group_bytes};        // of a group's tiles, and of
 //% if merges
 constexpr int merging_threads = consumer_threads;
 //% end
-//% if warpgroups_k > 1 || schedule == 'ping_pong' || q_operand == 'smem' && score_type == 'f16'
+//% if warpgroups_k > 1 || schedule == 'ping_pong' || q_operand == 'smem' && weigh_type == 'f16'
 constexpr int consumers_barrier = groups + 1;    // 1..groups: of a group; 0: of __syncthreads
 //% end
 //% if schedule == 'ping_pong'

@@ -3,7 +3,7 @@
 
 // What scores are multiplied by at least, however small queries and keys are: masked scores then still fall out of sight,
 // and the others are all but equal.
-//% if score_type == 'f32'
+//% if weigh_type == 'f32'
 constexpr float smallest_scale = 1e-20f;
 //% else
 // 2^-24 octaves, the smallest f16 value, so that a scale in octaves is not 0 either (mixed takes both): a masked score, minus
@@ -64,10 +64,29 @@ __device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], in
   }
 }
 
+//% if weigh_type != score_type
+// In place: two f16 scores in the place of the first of two.
+__device__ __forceinline__ void narrow(Score (&scores)[score_registers]) {
+#pragma unroll
+  for (int i = 0; i < score_registers; i += 2) {
+    asm volatile("mov.b32 %0, %1;" : "=f"(scores[i]) : "r"(f16x2_from_f32(scores[i], scores[i + 1])));
+  }
+}
+
+//% end
+//% if weigh_type == 'f16'
+//%   let narrowed = weigh_type != score_type
+// Of two keys: number 2 n + r is that of row r and of the keys of number n of key_of.
+constexpr int score_pairs = tile_k / 4;
+__device__ __forceinline__ f16x2 score_pair(const Score (&scores)[score_registers], int i) {
+  return ${narrowed ? '__float_as_uint(scores[2 * i])' : 'scores[i]'};
+}
+
+//% end
 // In units of the weights' exponent. `scale` is positive.
 __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score (&scores)[score_registers],
                                               ${row_scales ? 'const float (&scale)[2]' : 'float scale'}) {
-//% if score_type == 'f32'
+//% if weigh_type == 'f32'
   float highest[2] = {fmaxf(scores[0], scores[1]), fmaxf(scores[2], scores[3])};
 #pragma unroll
   for (int n = 1; n < tile_k / 8; ++n) {
@@ -77,12 +96,9 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
 #pragma unroll
   for (int r = 0; r < 2; ++r) tile_max[r] = rounded_max(quad_max(highest[r]) * scale);
 //% else
-  f16x2 highest[2] = {scores[0], scores[1]};
+  f16x2 highest[2] = {score_pair(scores, 0), score_pair(scores, 1)};
 #pragma unroll
-  for (int n = 1; n < tile_k / 8; ++n) {
-    highest[0] = max_f16x2(highest[0], scores[2 * n]);
-    highest[1] = max_f16x2(highest[1], scores[2 * n + 1]);
-  }
+  for (int i = 2; i < score_pairs; ++i) highest[i % 2] = max_f16x2(highest[i % 2], score_pair(scores, i));
 //%   if row_scales
   // Both rows at once: `row` in the low half, `row + 8` in the high one.
   f16x2 rows = max_f16x2(pick_bytes<0x5410>(highest[0], highest[1]), pick_bytes<0x7632>(highest[0], highest[1]));
@@ -104,7 +120,7 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
 // In place${f32_pairs ? ', two f16 weights in the place of the first of two scores' : ''}. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
 // is the operand register that the weight will be part of.
 __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_scales ? 'const float (&scale)[2]' : 'float scale'}, const float (&row_max)[2]) {
-//% if score_type == 'f32'
+//% if weigh_type == 'f32'
   const float offset[2] = {weight_offset(row_max[0]), weight_offset(row_max[1])};
 //%   if f32_pairs
 #pragma unroll
@@ -125,7 +141,14 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_sc
 //%   if row_scales
   const RowLogarithm rows[2] = {{scale[0], row_max[0]}, {scale[1], row_max[1]}};
 #pragma unroll
-  for (int i = 0; i < score_registers; ++i) scores[i] = weight(scores[i], rows[i % 2], i / 4 * 2 + i % 2);
+  for (int i = 0; i < score_pairs; ++i) {
+    const f16x2 pair = weight(score_pair(scores, i), rows[i % 2], i / 4 * 2 + i % 2);
+//%     if score_type == 'f32'
+    scores[2 * i] = __uint_as_float(pair);
+//%     else
+    scores[i] = pair;
+//%     end
+  }
 //%   else
   const f16x2 scale_pair = twice_f16(scale);
   const f16x2 offset[2] = {twice_f16(weight_offset(row_max[0])), twice_f16(weight_offset(row_max[1]))};

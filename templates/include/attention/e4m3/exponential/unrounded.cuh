@@ -1,4 +1,4 @@
-//% if score_type == 'f32'
+//% if weigh_type == 'f32'
 // The row's maximum is not rounded. The logarithms of two weights at once become f16.
 //% else
 // The row's maximum as precise as an f16 offset can be: the maximum is what the rounded offset makes of it, so that what
@@ -16,7 +16,7 @@ constexpr float top = 8.0f;  // log2 of the largest weight
 constexpr float top = 0.0f;  // log2 of the largest weight, before its code makes it 2^8
 //% end
 __device__ __forceinline__ float weight_offset(float row_max) { return top - row_max; }
-//% if score_type == 'f32'
+//% if weigh_type == 'f32'
 __device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
 //% end
 
@@ -77,7 +77,7 @@ __device__ __forceinline__ f16x2 weight_of_steps(f16x2 steps) {
 //%   end
 
 //% end
-//% if score_type == 'f32'
+//% if weigh_type == 'f32'
 __device__ __forceinline__ f16x2 weight(f16x2 logarithms, int reg) {
 //%   if fma_percent > 0
   if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(logarithms, octave_steps, first_step));
