@@ -113,14 +113,21 @@ std::string gene_table(const Family& family, const Terminal& terminal) {
   return table.text(terminal, 2);
 }
 
+std::string constraint_table(const Family& family, const Terminal& terminal) {
+  if (family.constraints.empty()) return "";
+  Table table({{"legal only if"}, {"because otherwise"}});
+  for (const Constraint& constraint : family.constraints) table.add({constraint.condition.text(), constraint.why});
+  return "\n" + table.text(terminal, 2);
+}
+
 std::string family_text(const FamilyListing& listing, const Terminal& terminal) {
   const std::string name = styled(terminal, Style::bold, listing.family.name);
   if (!listing.left_out.empty()) {
     return fmt::format("{}  left out: {}\n", name, styled(terminal, Style::warning, one_line(listing.left_out)));
   }
-  return fmt::format("{}  {}\n  {} legal genomes of {} in the product of all alleles\n{}", name,
+  return fmt::format("{}  {}\n  {} legal genomes of {} in the product of all alleles\n{}{}", name,
                      one_line(listing.family.summary), grouped(listing.legal), grouped(listing.product),
-                     gene_table(listing.family, terminal));
+                     gene_table(listing.family, terminal), constraint_table(listing.family, terminal));
 }
 
 std::string space_text(const SpaceListing& space, const Terminal& terminal) {
@@ -160,13 +167,17 @@ std::string space_document(const SpaceListing& space) {
   for (const FamilyListing& listing : space.families) {
     Json genes = Json::array();
     for (const Gene& gene : listing.family.genes) genes.push_back(gene_json(gene));
+    Json constraints = Json::array();
+    for (const Constraint& constraint : listing.family.constraints)
+      constraints.push_back({{"that", constraint.condition.text()}, {"why", constraint.why}});
     json["families"].push_back({{"name", listing.family.name},
                                 {"summary", listing.family.summary},
                                 {"requires", listing.family.legal.text()},
                                 {"left_out", listing.left_out.empty() ? Json(nullptr) : Json(listing.left_out)},
                                 {"legal", listing.legal},
                                 {"product", listing.product},
-                                {"genes", genes}});
+                                {"genes", genes},
+                                {"constraints", constraints}});
   }
   return json_text(json);
 }

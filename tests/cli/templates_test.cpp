@@ -39,6 +39,29 @@ TEST_CASE("evo space counts the legal genomes and shows every gene") {
   CHECK(json["families"][0]["genes"][0]["alleles"] == nlohmann::json({32, 64, 128, 256}));
 }
 
+TEST_CASE("evo space has the constraints of the objective and the shapes") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string family = bench.read("templates/toy/plain/family.json");
+  const std::string constraints = R"("constraints": [)";
+  family.insert(family.find(constraints) + constraints.size(),
+                R"({"that": "items == 1", "objectives": ["accurate"], "shapes": "N > 600", "why": "sums err"},)");
+  bench.write("templates/toy/plain/family.json", family);
+  const auto space = [&](const std::string& objective, const std::string& shape) {
+    return bench.json({"space", "--task", "toy", "--device", "vgpu", "--objective", objective, "--shapes", shape});
+  };
+  CHECK(space("latency", "N=700")["legal"] == 26);
+  const nlohmann::json accurate = space("accurate", "N=700");
+  CHECK(accurate["legal"] == 12);
+  CHECK(accurate["families"][0]["constraints"][0] == nlohmann::json({{"that", "items == 1"}, {"why", "sums err"}}));
+
+  const Outcome outcome =
+      bench.evo({"space", "--task", "toy", "--device", "vgpu", "--objective", "accurate", "--shapes", "N=700"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.out.find("objective accurate") != std::string::npos);
+  CHECK(outcome.out.find("sums err") != std::string::npos);
+}
+
 TEST_CASE("evo space says why a family is left out") {
   const Bench bench;
   write_toy_task(bench);
