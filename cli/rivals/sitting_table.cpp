@@ -39,7 +39,7 @@ std::vector<SittingLine> lines_of(const SittingReport& report) {
   lines.push_back({sitting.median_us,
                    true,
                    {fmt::format("candidate {}", sitting.candidate), "evo " + sitting.evo_version,
-                    microseconds(sitting.median_us), "1", error_figure(report.worst_relative_l2), ""}});
+                    microseconds(sitting.median_us), "1", error_figure(report.relative_l2), ""}});
   for (const RivalResult& rival : sitting.rivals) {
     lines.push_back(
         {rival.median_us.value_or(std::numeric_limits<double>::infinity()),

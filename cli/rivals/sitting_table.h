@@ -14,7 +14,7 @@ struct SittingReport {
   std::string task;
   std::string objective;
   bool modelled = false;
-  double worst_relative_l2 = 0;  ///< The candidate's, over every validated case.
+  double relative_l2 = 0;  ///< The candidate's: the worst on inputs like those that rivals were given.
 };
 
 /// For people: the candidate and its rivals, the fastest first.

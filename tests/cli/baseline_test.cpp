@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
+#include <map>
 
 #include "bench.h"
 
@@ -108,6 +109,24 @@ TEST_CASE("rivals are given the timed inputs, judged by the task's limits, and t
   const std::string asked = bench.read("asked");
   CHECK(holds(asked, R"("dtype":"f32","dims":[700])"));
   CHECK(asked.find(R"("type":"run")") < asked.find(R"("type":"time")"));
+}
+
+TEST_CASE("beside rivals stands the candidate's error on inputs like theirs, not its worst one") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string kernel = bench.read("templates/toy/plain/kernel.cu");
+  const std::string sum = "b[i${item}];";  // Larger sums, as those of the regime peaked, err by more.
+  kernel.replace(kernel.find(sum), sum.size(), "b[i${item}] * (1.0f + 1e-6f * b[i${item}]);");
+  bench.write("templates/toy/plain/kernel.cu", kernel);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code == 0);
+  bench.write("rival.py", kScript);
+  const nlohmann::json shown = bench.json({"show", best_of(bench)});
+  std::map<std::string, double> worst;  // By regime.
+  for (const auto& one : shown["evaluation"]["cases"])
+    if (one["shape"] == "middle")
+      worst[one["regime"]] = std::max(worst[one["regime"]], one["relative_l2"].get<double>());
+  REQUIRE(worst["peaked"] > 2 * worst["normal"]);
+  CHECK(bench.json({"baseline", "--rival", rivals("fast")})["sittings"][0]["relative_l2"] == worst["normal"]);
 }
 
 TEST_CASE("what is stored of rivals is shown with elites, candidates and runs, and exported") {
