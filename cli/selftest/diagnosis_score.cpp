@@ -59,7 +59,9 @@ DiagnosisScore score_diagnosis(const SourceTree& tree, const Task& task, const D
     if (!mutant.stages.empty() || is_control(mutant)) by_options[mutant.options].push_back(std::move(mutant));
   for (const auto& [options, mutants] : by_options) {
     const PipelineOptions given = options_for(tree, task, device, options);
-    const Space space = make_space(tree, task, device, given.target, "");
+    Target any = given.target;
+    any.objective.clear();  // Mutants are planted in kernels of every objective.
+    const Space space = make_space(tree, task, device, any, "");
     Diagnostician diagnostician(given);
     for (const Mutant& mutant : mutants) {
       const auto planted = plant(tree, task, space, mutant);

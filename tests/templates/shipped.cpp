@@ -79,7 +79,11 @@ Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>
 Space Aimed::space() const {
   Bindings facts = facts_of(gpu_.limits);
   facts.insert(target_.options.begin(), target_.options.end());
-  return Space(load_families(shipped_templates(), task_), facts, specialisations_of(task_, target_));
+  std::vector<Family> families = load_families(shipped_templates(), task_);
+  Target any = target_;
+  any.objective.clear();  // Genomes of every objective.
+  for (Family& family : families) keep_constraints_of(any, family);
+  return Space(std::move(families), facts, specialisations_of(task_, target_));
 }
 
 std::vector<Genome> Aimed::sample(const Space& space, int count, std::uint64_t seed) const {
