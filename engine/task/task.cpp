@@ -376,7 +376,7 @@ class TaskLoader {
   }
 
   Regime regime(const std::string& name, const JsonPlace& place) const {
-    place.allow_only({"distribution", "gain", "tensors", "objectives"});
+    place.allow_only({"distribution", "gain", "tensors", "objectives", "unit_scales"});
     Regime regime;
     regime.name = name;
     regime.distribution = distribution(place.at("distribution"));
@@ -393,6 +393,12 @@ class TaskLoader {
         require_known(objective, "objective", objective.text(), names_of(task_.objectives));
         regime.objectives.push_back(objective.text());
       }
+    }
+    if (const auto unit_scales = place.find("unit_scales")) {
+      regime.unit_scales = unit_scales->boolean();
+      const auto has_zero_point = [](const Tensor& tensor) { return !tensor.zero_point.empty(); };
+      if (std::ranges::any_of(task_.inputs, has_zero_point))
+        unit_scales->fail("only of tasks without zero points: these follow from the scales");
     }
     return regime;
   }

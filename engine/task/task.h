@@ -106,6 +106,9 @@ struct Regime {
   double gain = 1.0;
   std::vector<std::string> tensors = {};     ///< Inputs it applies to; the others are N(0, 1). Empty: all.
   std::vector<std::string> objectives = {};  ///< Those whose candidates it is drawn for. Empty: all.
+  /// Scales are 1 and codes the rounded values, as callers pass them who only cast; else the largest value gets the
+  /// largest code.
+  bool unit_scales = false;
 };
 
 /// What the candidates of a run are ranked by. That is always the latency; objectives differ in the errors they

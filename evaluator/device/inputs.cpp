@@ -335,7 +335,7 @@ void quantise(const CaseRecipe& recipe, const InputRecipe& input, const std::vec
     const auto [low, high] = extents[group];
     Quantiser& quantiser = quantisers[group];
     quantiser = input.zero_point ? affine(input.dtype, low, high) : symmetric(input.dtype, low, high);
-    quantiser.scale = stored_scale(scale_dtype, quantiser.scale);
+    quantiser.scale = input.unit_scale ? 1.0F : stored_scale(scale_dtype, quantiser.scale);
     store_at(scale_dtype, contents[*input.scale].data(), group, static_cast<double>(quantiser.scale));
     if (input.zero_point) {
       store_at(recipe.inputs[*input.zero_point].dtype, contents[*input.zero_point].data(), group,
@@ -406,6 +406,7 @@ InputRecipe resolve_input(const Task& task, const Tensor& tensor, const Bindings
   if (applies) {
     recipe.distribution = regime.distribution;
     recipe.gain = regime.gain;
+    recipe.unit_scale = regime.unit_scales;
   }
   return recipe;
 }

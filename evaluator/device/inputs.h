@@ -33,6 +33,7 @@ struct InputRecipe {
   std::vector<std::uint64_t> scale_dims = {};   ///< As many: groups of scales along each dim.
   std::vector<std::uint64_t> strides = {};      ///< In elements; empty: dense.
   std::optional<DType> widened = std::nullopt;  ///< The elements are stored as these: what a reference works on.
+  bool unit_scale = false;                      ///< Its scales are 1, whatever its values are.
 };
 
 /// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
@@ -51,8 +52,8 @@ CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& s
 /// The bytes of every input, in the recipe's order. The same on every machine: counter-based random numbers and nothing
 /// but correctly rounded arithmetic. Values are drawn as f32 by the distribution, then stored as the dtype:
 /// - with a scale: per group, scale = amax / 448 (e4m3), 57344 (e5m2), 127 (s8) or 448 (u8: the affine code of
-///   a simulated 8-bit float, value = (code / 255 * 896 - 448) * scale, 128 for zero); a group of zeros has scale 1.
-///   code = value / scale, rounded to nearest even, saturated.
+///   a simulated 8-bit float, value = (code / 255 * 896 - 448) * scale, 128 for zero); a group of zeros, and all of an
+///   input of unit scale, have scale 1. code = value / scale, rounded to nearest even, saturated.
 /// - without: rounded to nearest even, saturated for 8-bit types.
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe);
 

@@ -341,6 +341,7 @@ json write(const CaseRecipe& recipe) {
                       {"group", input.group},
                       {"distribution", code(input.distribution)},
                       {"gain", input.gain},
+                      {"unit_scale", input.unit_scale},
                       {"stream", input.stream},
                       {"scale", input.scale ? json(*input.scale) : json()},
                       {"zero_point", input.zero_point ? json(*input.zero_point) : json()},
@@ -387,6 +388,7 @@ InputRecipe read_input(const json& from, std::size_t inputs) {
   input.group = integer<std::uint64_t>(from, "group");
   input.distribution = enumerator(from, "distribution", Distribution::ties);
   input.gain = number(from, "gain");
+  input.unit_scale = boolean(from, "unit_scale");
   input.stream = integer<std::uint64_t>(from, "stream");
   input.is_computed = boolean(from, "is_computed");
   for (const auto& [key, index] : {std::pair("scale", &input.scale), std::pair("zero_point", &input.zero_point)}) {

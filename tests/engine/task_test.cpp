@@ -207,6 +207,18 @@ TEST_CASE("an objective's limits may follow the emulation of limits.json, and it
   CHECK(complaint(without) == place + ": scale/limits.json with an emulation is missing (docs/trust.md)");
 }
 
+TEST_CASE("a regime may pass values as codes, but not where zero points follow from scales") {
+  const SourceTree tree = edited(scale_task(), "scale/task.json", R"({ "distribution": "normal" })",
+                                 R"({ "distribution": "normal", "unit_scales": true })");
+  CHECK(load_task(tree, "scale").regimes[0].unit_scales);
+  CHECK(!load_task(tree, "scale").regimes[1].unit_scales);
+  const SourceTree with_zero_points =
+      edited(edited(tree, "scale/task.json", R"("scale": "a")", R"("scale": "a", "zero_point": "z")"),
+             "scale/task.json", R"({ "name": "a")", R"({ "name": "z", "dtype": "s32", "dims": ["N"] }, { "name": "a")");
+  CHECK_THAT(complaint_of([&] { load_task(with_zero_points, "scale"); }),
+             ContainsSubstring("regimes.normal.unit_scales: only of tasks without zero points"));
+}
+
 TEST_CASE("a regime may belong to some objectives") {
   const std::string limits = "\"limits\": { \"relative_l2\": 0.01, \"cosine\": 0.99 },";
   const auto with = [&](const std::string& name, const std::string& objective) {

@@ -284,6 +284,16 @@ TEST_CASE("a group of zeros has scale 1 and zero codes") {
   }
 }
 
+TEST_CASE("an input of unit scale has the scale 1 and its values as codes") {
+  CaseRecipe recipe = quantised(DType::e4m3, Distribution::normal, 1);
+  recipe.inputs[0].unit_scale = true;
+  const auto contents = generate_inputs(recipe);
+  CHECK(std::ranges::all_of(floats(contents[1]), [](float scale) { return scale == 1.0F; }));
+  recipe.inputs = {recipe.inputs[0]};
+  recipe.inputs[0].scale.reset();
+  CHECK(contents[0] == generate_inputs(recipe).front());
+}
+
 TEST_CASE("the affine 8-bit code has zero at 128, also for a tensor of zeros") {
   const auto zeros = generate_inputs(quantised(DType::u8, Distribution::zero_group, 1));
   CHECK(floats(zeros[1])[0] == 1.0F);
@@ -331,6 +341,7 @@ TEST_CASE("recipes have the same fingerprint when they are equal, and only then"
   differs([](CaseRecipe&, InputRecipe& first) { first.scale_dims = {20, 100, 50}; });
   differs([](CaseRecipe&, InputRecipe& first) { first.strides = {20, 100, 50}; });
   differs([](CaseRecipe&, InputRecipe& first) { first.widened = DType::f32; });
+  differs([](CaseRecipe&, InputRecipe& first) { first.unit_scale = true; });
 }
 
 TEST_CASE("salt, seed, shape, regime and tensor each change the numbers") {

@@ -36,15 +36,12 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
         arguments.q_scale[problem.q_scale_index(work)] * arguments.k_scale[problem.kv_scale_index(work)];
 //% if weigh_type == 'f32'
     const float qk_scale = fmaxf(code_scale * score_unit, smallest_scale);
-//% elif !row_scales
-    // Queries are shrunk, and packed arithmetic takes the scale in f16: so does the search for the maximum.
-    const float qk_scale = rounded_to_f16(fmaxf(code_scale * (score_unit * query_shrink), smallest_scale));
 //% end
 
 //% if q_operand == 'global'
     e4m3x4 query[head_dim / 8];
     load_query(query, arguments.q, problem, work, work.first_row + row_part * 64 + warp * 16, lane);
-//%   if row_scales
+//%   if weigh_type == 'f16'
     int shifts[2];
     find_query_shifts(shifts, query);
     shrink_query(query, shifts);
@@ -56,7 +53,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //%   if q_operand == 'registers'
     e4m3x4 query[head_dim / 8];
     load_query(query, query_rows + warp * 16 * row_bytes, lane);
-//%     if row_scales
+//%     if weigh_type == 'f16'
     int shifts[2];
     find_query_shifts(shifts, query);
     shrink_query(query, shifts);
@@ -65,7 +62,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     if (lane == 0) arrive(smem.query_free());
 //%     end
 //%   else
-//%     if row_scales
+//%     if weigh_type == 'f16'
     int shifts[2];
     e4m3x4 rows[head_dim / 8];
     load_query_rows(rows, query_rows, warp, lane);
@@ -76,15 +73,13 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     shrink_query(rows, shifts);
     if (group == 0) store_query_rows(query_rows, rows, warp, lane);
     sync_at(consumers_barrier, consumer_threads);
-//%     elif score_type == 'f16'
-    if (group == 0) shrink_query_rows(query_rows);
-    sync_at(consumers_barrier, consumer_threads);
 //%     end
     const matrix_descriptor query = describe_matrix<row_bytes>(query_rows);
 //%   end
 //% end
-//% if row_scales
-    float qk_scale[2];  // an f16 value
+//% if weigh_type == 'f16'
+    // Packed arithmetic takes the scale in f16: so does the search for the maximum.
+    float qk_scale[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       qk_scale[r] = rounded_to_f16(fmaxf(code_scale * score_unit * power_of_two(shifts[r]), smallest_scale));

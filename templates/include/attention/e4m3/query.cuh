@@ -1,4 +1,4 @@
-//% if row_scales
+//% if weigh_type == 'f16'
 // An f16 score must not overflow: the codes of a query are divided by a power of two, 2^shift, so that their sum times the
 // largest code of a key is an f16 value. Its scores' scale makes up for it. Rows of small codes keep their bits.
 __device__ __forceinline__ void find_query_shifts(int (&shifts)[2], const e4m3x4 (&query)[head_dim / 8]) {
@@ -28,17 +28,6 @@ __device__ __forceinline__ void shrink_query(e4m3x4 (&query)[head_dim / 8], cons
 
 __device__ __forceinline__ float power_of_two(int exponent) { return __int_as_float((127 + exponent) << 23); }
 
-//% elif score_type == 'f16'
-// An f16 score must not overflow: the queries' codes are divided by 4 D (2^8 where D = 64), and the scores' scale makes up
-// for it.
-constexpr float query_shrink = 4.0f * head_dim;
-
-__device__ __forceinline__ e4m3x4 shrink_query(e4m3x4 codes) {
-  const f16x2 factor = ${D == 64 ? '0x1c001c00u' : D == 128 ? '0x18001800u' : '0x14001400u'};  // 1 / query_shrink
-  return join(e4m3x2_from_f16x2(multiply_f16x2(first_pair(codes), factor)),
-              e4m3x2_from_f16x2(multiply_f16x2(second_pair(codes), factor)));
-}
-
 //% end
 //% if q_operand == 'global'
 // The warp's 16 rows of a work as operands, rows past the end zero: of each 32 codes four of `row` and `row + 8`, and the
@@ -52,10 +41,6 @@ __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const 
                    ? load_global_u32(q + problem.query_place(work, row) + i / 2 * 16 + lane % 4 * 4)
                    : 0;
   }
-//%   if score_type == 'f16' && !row_scales
-#pragma unroll
-  for (int i = 0; i < head_dim / 8; ++i) query[i] = shrink_query(query[i]);
-//%   end
 }
 //% elif q_operand == 'registers'
 // The warp's 16 rows, from `rows` on, as operands: four registers for each 32 codes.
@@ -68,10 +53,10 @@ __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], shared
     load_matrices(matrices, rows + 2 * step * 16 / row_bytes * (tile_q * row_bytes) +
                                 xor_offset<row_bytes>(row, chunk % (row_bytes / 16)));
 #pragma unroll
-    for (int i = 0; i < 4; ++i) query[4 * step + i] = ${score_type == 'f16' && !row_scales ? 'shrink_query' : ''}(matrices[i]);
+    for (int i = 0; i < 4; ++i) query[4 * step + i] = matrices[i];
   }
 }
-//% elif row_scales
+//% elif weigh_type == 'f16'
 // A warpgroup's 64 rows, `rows` on: a thread's chunk of 16 codes of its two rows as registers of either in turns.
 __device__ __forceinline__ shared_address query_chunk(shared_address rows, int r, int chunk, int warp, int lane) {
   constexpr int panel_chunks = row_bytes / 16;
@@ -98,19 +83,6 @@ __device__ __forceinline__ void store_query_rows(shared_address rows, const e4m3
     const int r = i % 2;
     const e4m3x4* codes = query + i / 2 * 8 + r;
     store_shared(query_chunk(rows, r, i / 2 * 4 + lane % 4, warp, lane), make_uint4(codes[0], codes[2], codes[4], codes[6]));
-  }
-  publish_to_async_proxy();
-}
-//% elif score_type == 'f16'
-// A warpgroup's 64 rows in place.
-__device__ __forceinline__ void shrink_query_rows(shared_address rows) {
-#pragma unroll
-  for (int i = threadIdx.x % 128; i < 64 * head_dim / 16; i += 128) {
-    const int panel = i / (64 * row_bytes / 16);
-    const shared_address chunk = rows + panel * (tile_q * row_bytes) + i % (64 * row_bytes / 16) * 16;
-    const uint4 codes = load_shared(chunk);
-    store_shared(chunk, make_uint4(shrink_query(codes.x), shrink_query(codes.y), shrink_query(codes.z),
-                                   shrink_query(codes.w)));
   }
   publish_to_async_proxy();
 }

@@ -13,7 +13,7 @@ constexpr float smallest_scale = 5.9604645e-8f * units_per_octave;
 
 //% if mask == 'causal'
 // The maximum of a row that has seen no key yet. Its weights, which are all zero, have an offset that is still an f16 value.
-//%   if row_scales
+//%   if exponential == 'unrounded' && weigh_type == 'f16'
 constexpr float lowest_max = -1000.0f;  // in steps, 64 an octave, too
 //%   else
 constexpr float lowest_max = -30000.0f;
@@ -83,9 +83,10 @@ __device__ __forceinline__ f16x2 score_pair(const Score (&scores)[score_register
 }
 
 //% end
+//% let scale_type = weigh_type == 'f16' ? 'const float (&scale)[2]' : 'float scale'
 // In units of the weights' exponent. `scale` is positive.
 __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score (&scores)[score_registers],
-                                              ${row_scales ? 'const float (&scale)[2]' : 'float scale'}) {
+                                              ${scale_type}) {
 //% if weigh_type == 'f32'
   float highest[2] = {fmaxf(scores[0], scores[1]), fmaxf(scores[2], scores[3])};
 #pragma unroll
@@ -99,7 +100,7 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
   f16x2 highest[2] = {score_pair(scores, 0), score_pair(scores, 1)};
 #pragma unroll
   for (int i = 2; i < score_pairs; ++i) highest[i % 2] = max_f16x2(highest[i % 2], score_pair(scores, i));
-//%   if row_scales
+//%   if exponential == 'unrounded'
   // Both rows at once: `row` in the low half, `row + 8` in the high one.
   f16x2 rows = max_f16x2(pick_bytes<0x5410>(highest[0], highest[1]), pick_bytes<0x7632>(highest[0], highest[1]));
 #pragma unroll
@@ -110,7 +111,7 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
 //%   else
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    tile_max[r] = rounded_max(quad_max(fmaxf(first_of(highest[r]), second_of(highest[r]))) * scale);
+    tile_max[r] = rounded_max(quad_max(fmaxf(first_of(highest[r]), second_of(highest[r]))) * scale[r]);
   }
 //%   end
 //% end
@@ -119,7 +120,7 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
 //% let f32_pairs = exponential == 'unrounded' && score_type == 'f32'
 // In place${f32_pairs ? ', two f16 weights in the place of the first of two scores' : ''}. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
 // is the operand register that the weight will be part of.
-__device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_scales ? 'const float (&scale)[2]' : 'float scale'}, const float (&row_max)[2]) {
+__device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${scale_type}, const float (&row_max)[2]) {
 //% if weigh_type == 'f32'
   const float offset[2] = {weight_offset(row_max[0]), weight_offset(row_max[1])};
 //%   if f32_pairs
@@ -138,7 +139,7 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_sc
   }
 //%   end
 //% else
-//%   if row_scales
+//%   if exponential == 'unrounded'
   const RowLogarithm rows[2] = {{scale[0], row_max[0]}, {scale[1], row_max[1]}};
 #pragma unroll
   for (int i = 0; i < score_pairs; ++i) {
@@ -150,11 +151,11 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${row_sc
 //%     end
   }
 //%   else
-  const f16x2 scale_pair = twice_f16(scale);
+  const f16x2 scale_pair[2] = {twice_f16(scale[0]), twice_f16(scale[1])};
   const f16x2 offset[2] = {twice_f16(weight_offset(row_max[0])), twice_f16(weight_offset(row_max[1]))};
 #pragma unroll
   for (int i = 0; i < score_registers; ++i) {
-    scores[i] = weight(scores[i], scale_pair, offset[i % 2], i / 4 * 2 + i % 2);
+    scores[i] = weight(scores[i], scale_pair[i % 2], offset[i % 2], i / 4 * 2 + i % 2);
   }
 //%   end
 //% end
