@@ -38,8 +38,8 @@ class OutsideAnswers {
   void rest();
 
  private:
-  /// As for candidates: whether the draw is so ill-conditioned that rounding alone explains the error.
-  bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits);
+  /// The floor, which asks for the oracle of the first timed case.
+  NoiseFloor& floor();
 
   PipelineOptions options_;
   std::optional<Calibration> calibration_;
