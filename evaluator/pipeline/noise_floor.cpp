@@ -11,10 +11,10 @@
 namespace evo {
 namespace {
 
-/// What single elements may err by of the worst of the problem's own code. They scatter: of sums that are added one
-/// after another the worst erred 1.2 to 7 times as far as of sums in blocks, where both were close to a limit
-/// (KernelBench level3/44).
-constexpr double kElementFactor = 8;
+/// What single elements may err by of the worst of the problem's own code. They scatter: where a block of a transformer
+/// was ill-conditioned (KernelBench level3/44), the worst of sums that are added one after another erred up to 10 times
+/// as far as that of sums in blocks. Both are right.
+constexpr double kElementFactor = 16;
 /// Half the last bit of an f32. The problem's own code errs less only by luck, where its results are few.
 constexpr double kLeastOrdinary = 0x1p-24;
 

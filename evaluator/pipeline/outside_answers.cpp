@@ -61,7 +61,10 @@ OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span
   for (std::size_t i = 0; i < compared.size(); ++i) {
     const ComparedOutput& output = compared[i];
     const auto wrong = why_wrong(output.difference, output.limits);
-    if (wrong && floor().explains(output.difference, output.limits, one, *expected, i)) continue;
+    if (wrong && floor().explains(output.difference, output.limits, one, *expected, i)) {
+      answer.set_aside = true;
+      continue;
+    }
     answer.relative_l2 = std::max(answer.relative_l2, output.difference.relative_l2);
     if (wrong && !answer.why_wrong) answer.why_wrong = fmt::format("{}: {}", output.name, *wrong);
   }

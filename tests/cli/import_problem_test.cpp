@@ -295,6 +295,7 @@ TEST_CASE("no solution is held to less error than the problem's own code makes, 
     const Bench bench;
     bench.write("rounds.py", rounding_problem(scale));
     REQUIRE(bench.evo({"import", "rounds.py", "--name", "rounds"}, with_torch()).code == 0);
+    int set_aside = 0;
     const auto why_wrong = [&](const std::string& second) -> std::string {
       bench.write("solution.py", solution("torch.stack([" + scale + " * x, " + second + "])"));
       const Outcome outcome =
@@ -302,11 +303,14 @@ TEST_CASE("no solution is held to less error than the problem's own code makes, 
       INFO(outcome.out << outcome.err);
       REQUIRE(outcome.code <= 1);
       const auto judged = nlohmann::json::parse(outcome.out);
+      set_aside = judged["set_aside"];
       return judged["right"] == true ? "" : judged["wrong"][0]["why"];
     };
     INFO("scale " << scale);
     CHECK(why_wrong("(x + 3e4) - 3e4") == "");
+    CHECK(set_aside == 10);
     CHECK(why_wrong("x") == "");
+    CHECK(set_aside == 0);
     CHECK(why_wrong("3e4 - (3e4 - x)") == "");
     CHECK(why_wrong("(x + 1e6) - 1e6") != "");  // 30 times as far.
     CHECK(why_wrong("x + 0.1 * (x == x.max())") != "");
