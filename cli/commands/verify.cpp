@@ -257,6 +257,11 @@ LauncherCheck launcher_found(const VerifyRequest& request, const std::vector<Ver
 
 constexpr std::size_t kListedWrong = 5;
 
+std::string set_aside_text(const SolutionCheck& found) {
+  if (found.set_aside == 0) return {};
+  return fmt::format("; {} of {} cases set aside: rounding alone explains their errors", found.set_aside, found.cases);
+}
+
 std::string solution_text(const SolutionCheck& found, const SolutionRequest& request, const Terminal& terminal) {
   std::string text =
       fmt::format("{}: {} under {}, {} cases\n", request.solution, request.task.name, found.version, found.cases);
@@ -266,8 +271,8 @@ std::string solution_text(const SolutionCheck& found, const SolutionRequest& req
   }
   if (found.wrong.size() > kListedWrong) text += fmt::format("  and {} more\n", found.wrong.size() - kListedWrong);
   if (found.wrong.empty())
-    return text + fmt::format("{}, worst relative error {}\n", styled(terminal, Style::good, "right"),
-                              error_figure(found.worst_relative_l2));
+    return text + fmt::format("{}, worst relative error {}{}\n", styled(terminal, Style::good, "right"),
+                              error_figure(found.worst_relative_l2), set_aside_text(found));
   return text +
          fmt::format("{} in {} of {} cases\n", styled(terminal, Style::bad, "wrong"), found.wrong.size(), found.cases);
 }
@@ -278,6 +283,7 @@ std::string solution_document(const SolutionCheck& found, const SolutionRequest&
   json["task"] = request.task.name;
   json["right"] = found.wrong.empty();
   json["cases"] = found.cases;
+  json["set_aside"] = found.set_aside;
   json["relative_l2"] = found.worst_relative_l2;
   json["version"] = found.version;
   json["wrong"] = Json::array();

@@ -98,6 +98,7 @@ class SolutionRun {
         const OutsideAnswer answer = answers_.judge(one, plan, files.outputs());
         check_.worst_relative_l2 = std::max(check_.worst_relative_l2, answer.relative_l2);
         why = answer.why_wrong.value_or("");
+        if (why.empty() && answer.set_aside) ++check_.set_aside;
       } catch (const RivalRefusal& refusal) {
         why = refusal.what();
       } catch (const LineFailure& failure) {

@@ -123,4 +123,13 @@ Limits widened(const Limits& limits, double times) {
   return wider;
 }
 
+Limits admitting(const Limits& limits, const EmulationError& error, double factor) {
+  const Limits floor = limits_from_floor(error.relative_l2, 1, factor);
+  Limits wider = limits;
+  if (limits.relative_l2 > 0) wider.relative_l2 = std::max(limits.relative_l2, floor.relative_l2);
+  if (limits.row_l2 > 0) wider.row_l2 = std::max(limits.row_l2, error.row_l2 * factor);
+  wider.cosine = std::min(limits.cosine, floor.cosine);
+  return wider;
+}
+
 }  // namespace evo

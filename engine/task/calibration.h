@@ -11,13 +11,16 @@
 
 namespace evo {
 
+/// What a limit is of the error of an honest kernel, where nobody says otherwise.
+inline constexpr double kFloorFactor = 1.5;
+
 /// TASK/limits.json: how far an honest kernel of the lowest precision that the task admits is from the reference,
 /// measured, and what follows for the limits. The emulation is the reference with edits that round where such a kernel
 /// rounds.
 struct Calibration {
   std::string about;  ///< What the emulation rounds.
   std::vector<TextEdit> emulation;
-  double factor = 1.5;  ///< A limit is this many times the measured floor.
+  double factor = kFloorFactor;  ///< A limit is this many times the measured floor.
   /// By regime; empty while nothing was measured: the task's own limits then hold everywhere.
   std::map<std::string, Limits, std::less<>> limits;
 };
@@ -51,5 +54,9 @@ Limits following(const Limits& limits, const EmulationError& error);
 /// `times` the error that the limits allow: relative errors grow by it, angles and what single elements may err by,
 /// too. max_abs stays, and what follows the emulation: it has grown with the emulation's error.
 Limits widened(const Limits& limits, double times);
+
+/// The limits that are set, none of them below `factor` times what an honest kernel errs by on the same inputs. max_abs
+/// and the limits of single elements stay.
+Limits admitting(const Limits& limits, const EmulationError& error, double factor);
 
 }  // namespace evo

@@ -335,9 +335,10 @@ void compare_each(const Elements& got, const Elements& want, std::uint64_t count
   visit_pairs(got, want, 0, count, [&](std::uint64_t i, double g, double w) {
     const double error = std::fabs(g - w);
     const double allowed = limits.atol + limits.rtol * std::fabs(w);
-    if (error <= allowed) return;
-    if (difference.beyond++ == 0) difference.first_beyond = i;
-    difference.most_beyond = std::max(difference.most_beyond, finite(error / allowed));
+    // Written so that a NaN is beyond.
+    if (error <= std::min(difference.worst_element, 1.0) * allowed) return;
+    difference.worst_element = std::max(difference.worst_element, finite(error / allowed));
+    if (!(error <= allowed) && difference.beyond++ == 0) difference.first_beyond = i;
   });
 }
 
@@ -377,7 +378,7 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
 
 double closeness(const Difference& difference, const Limits& limits) {
   if (limits.exact) return difference.unequal > 0 ? 2 : 0;
-  double closest = 0;
+  double closest = difference.worst_element;
   if (limits.row_l2 > 0) closest = difference.row_l2 / limits.row_l2;
   if (limits.relative_l2 > 0) closest = std::max(closest, difference.relative_l2 / limits.relative_l2);
   if (limits.cosine > 0 && limits.cosine < 1) {
@@ -417,7 +418,7 @@ std::optional<std::string> why_wrong(const Difference& difference, const Limits&
     return fmt::format("relative L2 error {:.4g} in row {} (limit of a row {:g})", difference.row_l2,
                        difference.worst_row, limits.row_l2);
   }
-  if (!(difference.most_beyond <= limits.element_times)) {
+  if (!(difference.worst_element <= limits.element_times)) {
     return fmt::format("{} element{} beyond atol {:g} + rtol {:g} |want|, the first at {}", difference.beyond,
                        difference.beyond == 1 ? " is" : "s are", limits.atol, limits.rtol, difference.first_beyond);
   }

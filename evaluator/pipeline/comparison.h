@@ -41,7 +41,7 @@ struct Difference {
   std::uint64_t worst_row = 0;
   std::uint64_t beyond = 0;  ///< Elements beyond atol + rtol |want|.
   std::uint64_t first_beyond = 0;
-  double most_beyond = 0;     ///< The largest |got - want| over atol + rtol |want| of these.
+  double worst_element = 0;   ///< The largest |got - want| over atol + rtol |want|.
   std::uint64_t unequal = 0;  ///< Elements that are not the oracle's, where that was asked for.
   std::uint64_t first_unequal = 0;
   std::string unequal_text;  ///< "7, not 9"

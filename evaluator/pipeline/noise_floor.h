@@ -1,12 +1,17 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/task/calibration.h"
+#include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/oracle.h"
 
 namespace evo {
@@ -16,9 +21,12 @@ inline constexpr double kHopelessError = 0.5;
 
 /// What an honest kernel errs by on single cases, and how ill-conditioned these are. Some draws have sums that nearly
 /// cancel, or a few values on which every output depends. On these any kernel of the precision that the task admits has
-/// a large relative error. How large is measured by the task's emulation of such a kernel (engine/task/calibration.h)
-/// on the same inputs. For a task without one it is how far the reference's results move when the last bits of its
-/// inputs change. Several threads may ask.
+/// a large error. How large is measured on the same inputs by what stands for such a kernel:
+/// - the task's emulation (engine/task/calibration.h);
+/// - else, for an imported problem that is computed in double precision, the problem's own code in the types of its
+///   tensors;
+/// - else, and where that code fails, the reference of inputs whose last bits are random.
+/// Several threads may ask.
 class NoiseFloor {
  public:
   /// Everything referred to must outlive it. `stop` may be null.
@@ -28,27 +36,39 @@ class NoiseFloor {
   /// What the emulation errs by on this case in an output: `output` counts those that are there. Throws as
   /// compute_oracles does.
   EmulationError emulation_error(const Case& one, const Expected& exact, std::size_t output);
-  /// The error on this case over the error on the first timed case, which is an ordinary draw of many values; at least
-  /// 1. Throws as compute_oracles does.
-  double ill_conditioning(const Case& one, const Expected& exact);
-  /// Ends the worker, because nothing else may run on a GPU while a candidate is timed.
+  /// Whether rounding alone explains a difference that breaks the limits of an output: the draw then says nothing of
+  /// the kernel. Throws as compute_oracles does.
+  bool explains(const Difference& difference, const Limits& limits, const Case& one, const Expected& exact,
+                std::size_t output);
+  /// Ends the workers, because nothing else may run on a GPU while a candidate is timed.
   void rest();
 
  private:
+  enum class StandIn : std::uint8_t { emulation, own_code, perturbed };
+  using Errors = std::vector<EmulationError>;  ///< By output. Those of integers are 0.
+
   // To be called with the lock held.
-  /// The errors of what stands for an honest kernel, by output. Those of integers are 0.
-  const std::vector<EmulationError>& errors(const Case& one, const Expected& exact);
-  /// The largest relative L2 error of several outputs.
-  double floor(const Case& one, const Expected& exact);
+  /// The first of the stand-ins that computes this case and the ordinary one.
+  StandIn stand_in_for(const Case& one, const Expected& exact);
+  /// The error on this case over the error on the first timed case, which is an ordinary draw of many values; at least
+  /// 1.
+  double ill_conditioning(StandIn stand_in, const Case& one, const Expected& exact);
+  /// The limits of a draw that nobody is held to more tightly than the problem's own code.
+  Limits admitting_own_code(const Limits& limits, const Case& one, const Expected& exact, std::size_t output);
+  /// Null where the problem's own code fails.
+  const Errors* errors(StandIn stand_in, const Case& one, const Expected& exact);
+  const Errors* ordinary(StandIn stand_in);
+  Errors measured(const Expected& honest, const Case& one, const Expected& exact) const;
+  std::shared_ptr<const Expected> answer(StandIn stand_in, const Case& one);
 
   std::mutex mutex_;
-  bool has_emulation_;
   const CasePlan& plan_;
   OracleStore& oracles_;
-  PipelineOptions options_;  ///< With the emulation, if there is one, in place of the reference.
-  ExtraOracles stand_in_;
-  std::optional<double> ordinary_;
-  std::map<std::string, std::vector<EmulationError>> known_;  ///< By the case's recipe.
+  std::vector<StandIn> stand_ins_;  ///< Those that there are, the best first.
+  PipelineOptions options_;         ///< With the emulation or the problem's own code in place of the reference.
+  PipelineOptions plain_;
+  ExtraOracles edited_, perturbed_;
+  std::map<std::pair<StandIn, std::string>, std::optional<Errors>> known_;  ///< By the case's recipe.
 };
 
 }  // namespace evo

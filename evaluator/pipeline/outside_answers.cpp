@@ -54,27 +54,30 @@ OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span
     const Limits limits = limits_of_output(task, output, choices, of_regime);
     const std::size_t mine = number++;
     return following(limits,
-                     limits.follow_emulation() ? floor_.emulation_error(one, *expected, mine) : EmulationError{});
+                     limits.follow_emulation() ? floor().emulation_error(one, *expected, mine) : EmulationError{});
   };
+  const auto compared = compare_outputs(task, choices, one, plan, *expected, outputs, limits_of_one);
   OutsideAnswer answer;
-  for (const ComparedOutput& output : compare_outputs(task, choices, one, plan, *expected, outputs, limits_of_one)) {
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    const ComparedOutput& output = compared[i];
     const auto wrong = why_wrong(output.difference, output.limits);
-    if (wrong && ill_conditioned(one, *expected, output.difference, output.limits)) continue;
+    if (wrong && floor().explains(output.difference, output.limits, one, *expected, i)) {
+      answer.set_aside = true;
+      continue;
+    }
     answer.relative_l2 = std::max(answer.relative_l2, output.difference.relative_l2);
     if (wrong && !answer.why_wrong) answer.why_wrong = fmt::format("{}: {}", output.name, *wrong);
   }
   return answer;
 }
 
-bool OutsideAnswers::ill_conditioned(const Case& one, const Expected& expected, const Difference& difference,
-                                     const Limits& limits) {
-  if (limits.exact || difference.not_finite > 0 || difference.relative_l2 > kHopelessError) return false;
+NoiseFloor& OutsideAnswers::floor() {
   if (!has_ordinary_) {
     const std::size_t first = plan_.timed.front().rotation.front();
     ordinary_.put(first, *oracles_.get(plan_.cases[first]));
     has_ordinary_ = true;
   }
-  return !why_wrong(difference, widened(limits, floor_.ill_conditioning(one, expected)));
+  return floor_;
 }
 
 void OutsideAnswers::rest() {

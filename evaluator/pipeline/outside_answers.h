@@ -16,8 +16,9 @@ namespace evo {
 
 /// What a program outside of the pipeline answered to one case.
 struct OutsideAnswer {
-  double relative_l2 = 0;                ///< The largest of its outputs.
+  double relative_l2 = 0;                ///< The largest of its outputs that count.
   std::optional<std::string> why_wrong;  ///< The output and the limit that it breaks; empty for a right answer.
+  bool set_aside = false;                ///< An output does not count: rounding alone explains its error.
 };
 
 /// A plan of the outputs that a task has for a shape, dense and in its order, and of nothing else.
@@ -38,8 +39,8 @@ class OutsideAnswers {
   void rest();
 
  private:
-  /// As for candidates: whether the draw is so ill-conditioned that rounding alone explains the error.
-  bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits);
+  /// The floor, which asks for the oracle of the first timed case.
+  NoiseFloor& floor();
 
   PipelineOptions options_;
   std::optional<Calibration> calibration_;

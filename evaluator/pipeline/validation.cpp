@@ -333,12 +333,6 @@ class Trial {
     return judge(one, compare(one, setup_.oracles.get(number), outputs)).failure;
   }
 
-  /// Whether rounding alone explains this error: the draw is so ill-conditioned that it says nothing of the candidate.
-  bool ill_conditioned(const Case& one, const Expected& expected, const Difference& difference, const Limits& limits) {
-    if (limits.exact || difference.not_finite > 0 || difference.relative_l2 > kHopelessError) return false;
-    return !why_wrong(difference, widened(limits, setup_.floor.ill_conditioning(one, expected)));
-  }
-
   struct OutputCheck {
     std::optional<Failure> failure;
     /// Of the output that is closest to a limit. Above 1 without a failure: the case is ill-conditioned and set aside,
@@ -385,7 +379,7 @@ class Trial {
         pooled_.add(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, output.name), difference,
                     output.limits, open ? *wrong + yardstick(output.limits, honest) : "");
       if (open) check.further_draws = std::max(check.further_draws, PooledDraws::further_draws(output.rows));
-      if (wrong && !open && ill_conditioned(one, *comparison.expected, difference, output.limits)) continue;
+      if (wrong && !open && setup_.floor.explains(difference, output.limits, one, *comparison.expected, i)) continue;
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, output.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);

@@ -102,6 +102,14 @@ def get_inputs(rows=8, features=8):
 input_names = ["x"]
 )python";
 
+/// In f32 the second half errs by up to 1e-3, where 1e-4 is allowed: the last bits of x go. Beside values SCALE times
+/// as large that is little of the whole output.
+std::string rounding_problem(const std::string& scale, const std::string& before = "") {
+  return "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n" + before +
+         "        return torch.stack([" + scale + " * x, (x + 3e4) - 3e4])\n\n" +
+         "def get_inputs():\n    return [torch.rand(64, 40)]\n";
+}
+
 std::string solution(const std::string& body) {
   return "import torch\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return " + body + "\n";
 }
@@ -279,6 +287,81 @@ TEST_CASE("a problem of robust-kbench becomes a task, and its forward() is calle
   const Outcome wrong = verified("x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * weight");
   CHECK(wrong.code == 1);
   CHECK(holds(wrong.out, "relative L2 error"));
+}
+
+TEST_CASE("no solution is held to less error than the problem's own code makes, and to little more", "[long]") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  for (const std::string scale : {"1000", "1"}) {  // Single elements are beyond their limit, or the whole output.
+    const Bench bench;
+    bench.write("rounds.py", rounding_problem(scale));
+    REQUIRE(bench.evo({"import", "rounds.py", "--name", "rounds"}, with_torch()).code == 0);
+    int set_aside = 0;
+    const auto why_wrong = [&](const std::string& second) -> std::string {
+      bench.write("solution.py", solution("torch.stack([" + scale + " * x, " + second + "])"));
+      const Outcome outcome =
+          bench.evo({"verify", "solution.py", "--task", "rounds", "--device", "vgpu", "--json"}, with_torch());
+      INFO(outcome.out << outcome.err);
+      REQUIRE(outcome.code <= 1);
+      const auto judged = nlohmann::json::parse(outcome.out);
+      set_aside = judged["set_aside"];
+      return judged["right"] == true ? "" : judged["wrong"][0]["why"];
+    };
+    INFO("scale " << scale);
+    CHECK(why_wrong("(x + 3e4) - 3e4") == "");
+    CHECK(set_aside == 10);
+    CHECK(why_wrong("x") == "");
+    CHECK(set_aside == 0);
+    CHECK(why_wrong("3e4 - (3e4 - x)") == "");
+    CHECK(why_wrong("(x + 1e6) - 1e6") != "");  // 30 times as far.
+    CHECK(why_wrong("x + 0.1 * (x == x.max())") != "");
+    CHECK(why_wrong("0 * x") != "");
+    CHECK(why_wrong("x.clamp(-1, 1)") != "");
+  }
+}
+
+TEST_CASE("a kernel is held to no less error than the problem's own code makes, either", "[long]") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("rounds.py", rounding_problem("1000"));
+  REQUIRE(bench.evo({"import", "rounds.py", "--name", "rounds"}, with_torch()).code == 0);
+  const auto verified = [&](const std::string& second) {
+    bench.write("rounds.cu",
+                "__global__ void rounds(const float* x, float* y, int n) {\n"
+                "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                "  if (i < n) { y[i] = 1000 * x[i]; y[n + i] = " +
+                    second + "; }\n}\n");
+    return bench.evo({"verify", "rounds.cu", "--task", "rounds", "--device", "vgpu", "--launch",
+                      "rounds<<<(A * B + 63) / 64, 64>>>(x, y, A * B)"},
+                     with_torch());
+  };
+  const Outcome right = verified("(x[i] + 3e4f) - 3e4f");
+  if (holds(right.err, "NVRTC")) SKIP(right.err);
+  INFO(right.out << right.err);
+  CHECK(right.code == 0);
+  CHECK(verified("x[i]").code == 0);
+  const Outcome wrong = verified("(x[i] + 1e6f) - 1e6f");
+  CHECK(wrong.code == 1);
+  CHECK(holds(wrong.out, "beyond atol 0.0001"));
+}
+
+TEST_CASE("where a problem's own code fails in the types of its tensors, its solutions are judged without it",
+          "[long]") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("fails.py", rounding_problem("1000",
+                                           "        if x.dtype == torch.float32 and x.device.type != 'meta':\n"
+                                           "            raise TypeError('not in f32')\n"));
+  REQUIRE(bench.evo({"import", "fails.py", "--name", "fails"}, with_torch()).code == 0);
+  const auto verified = [&](const std::string& second) {
+    bench.write("solution.py", solution("torch.stack([1000 * x, " + second + "])"));
+    return bench.evo({"verify", "solution.py", "--task", "fails", "--device", "vgpu"}, with_torch());
+  };
+  const Outcome right = verified("x");
+  INFO(right.out << right.err);
+  CHECK(right.code == 0);
+  const Outcome wrong = verified("(x + 3e4) - 3e4");
+  CHECK(wrong.code == 1);
+  CHECK(holds(wrong.out, "beyond atol 0.0001"));
 }
 
 TEST_CASE("a solution is judged by a task of evo's own, too") {

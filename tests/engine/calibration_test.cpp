@@ -35,6 +35,23 @@ TEST_CASE("limits that follow the emulation are a multiple of its error, and are
   CHECK(widened(fixed, 2).relative_l2 == 0.08);
 }
 
+TEST_CASE("limits admit what an honest kernel errs by, where they are tighter") {
+  const Limits limits{.relative_l2 = 1e-4, .cosine = 0.999999, .row_l2 = 8e-4, .atol = 1e-4};
+  const Limits wider = admitting(limits, {.relative_l2 = 2e-4, .row_l2 = 4e-4}, 1.5);
+  CHECK_THAT(wider.relative_l2, WithinAbs(3e-4, 1e-12));
+  CHECK(wider.row_l2 == 8e-4);
+  CHECK(wider.cosine == 0.999999);  // An error of 3e-4 has a cosine of 0.99999996.
+  CHECK(wider.atol == limits.atol);
+  CHECK(wider.element_times == 1);
+  const Limits rough = admitting(limits, {.relative_l2 = 2e-2, .row_l2 = 4e-2}, 1.5);
+  CHECK_THAT(rough.row_l2, WithinAbs(6e-2, 1e-12));
+  CHECK_THAT(rough.cosine, WithinAbs(1 - 0.03 * 0.03 / 2, 1e-12));
+  const Limits unset = admitting({.atol = 1}, {.relative_l2 = 0.1, .row_l2 = 0.2}, 1.5);
+  CHECK(unset.relative_l2 == 0);
+  CHECK(unset.row_l2 == 0);
+  CHECK(unset.cosine == 0);
+}
+
 TEST_CASE("an emulation whose error has no angle leaves an honest kernel as much error across its results") {
   const Limits limits = limits_from_floor(0.001, 1, 1.5);
   CHECK_THAT(limits.cosine, WithinAbs(1 - 0.0015 * 0.0015 / 2, 1e-12));

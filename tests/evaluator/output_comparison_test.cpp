@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -104,6 +105,25 @@ TEST_CASE("an element beyond its limit by the last bit is wrong") {
   };
   CHECK(reason(2.0));
   CHECK_FALSE(reason(limits.atol));
+}
+
+TEST_CASE("the worst element is known where all are within their limit, and tells how close that is") {
+  const Limits limits{.atol = 0.1, .rtol = 0.01};
+  const std::vector<float> want = {0, 100, 7};
+  const auto difference = [&](std::vector<float> got) {
+    return compare(DType::f32, bytes_of(got), {DType::f32, bytes_of(want)}, limits, 3);
+  };
+  const Difference within = difference({0.05F, 100.88F, 7});
+  CHECK(within.beyond == 0);
+  CHECK(std::abs(within.worst_element - 0.8) < 1e-4);
+  CHECK(closeness(within, limits) == within.worst_element);
+  CHECK_FALSE(why_wrong(within, limits));
+  const Difference beyond = difference({0.05F, 102.2F, 7.3F});
+  CHECK(beyond.beyond == 2);
+  CHECK(beyond.first_beyond == 1);
+  CHECK(std::abs(beyond.worst_element - 2) < 1e-4);
+  CHECK(closeness(beyond, limits) > 1);
+  CHECK(why_wrong(difference({0.05F, std::numeric_limits<float>::quiet_NaN(), 7}), limits));
 }
 
 TEST_CASE("widened limits let single elements err as many times as much, and no more") {
