@@ -35,6 +35,21 @@ Path Diagram::sample(Rng& rng) const {
   return path;
 }
 
+Path Diagram::sample_evenly(Rng& rng) const {
+  Path path;
+  std::vector<std::size_t> live;
+  for (NodeId node = root_; path.size() < levels_;) {
+    live.clear();
+    for (std::size_t edge = 0; edge < graph_.nodes[node].edges; ++edge) {
+      if (child(node, edge) != DiagramGraph::kDead) live.push_back(edge);
+    }
+    const std::size_t edge = live[rng.below(live.size())];
+    path.push_back(graph_.nodes[node].active ? static_cast<int>(edge) : kInactive);
+    node = child(node, edge);
+  }
+  return path;
+}
+
 Path Diagram::at(std::uint64_t index) const {
   Path path;
   for (NodeId node = root_; path.size() < levels_;) {

@@ -32,6 +32,9 @@ class Diagram {
 
   /// Uniform over the genomes. The diagram must not be empty.
   Path sample(Rng& rng) const;
+  /// Gene by gene, every allele that some genome has after those before it is as likely as any other. An allele that
+  /// few genomes have, since it leaves the other genes little choice, is drawn far more often so.
+  Path sample_evenly(Rng& rng) const;
   /// The genome of an index below size(), which must not be saturated.
   Path at(std::uint64_t index) const;
 

@@ -225,6 +225,10 @@ Point Space::sample_point(Rng& rng, std::size_t family) const {
   return {family, impl_->diagrams[family].sample(rng)};
 }
 
+Point Space::sample_point_evenly(Rng& rng, std::size_t family) const {
+  return {family, impl_->diagrams[family].sample_evenly(rng)};
+}
+
 Point Space::point_at(std::uint64_t index) const {
   std::size_t family = 0;
   while (index >= impl_->diagrams[family].size()) index -= impl_->diagrams[family++].size();

@@ -76,6 +76,7 @@ class Space {
   Point point_at(std::uint64_t index) const;
   Point sample_point(Rng& rng) const;
   Point sample_point(Rng& rng, std::size_t family) const;
+  Point sample_point_evenly(Rng& rng, std::size_t family) const;  ///< As Diagram::sample_evenly.
   Genome genome(const Point& point) const;
   /// Genes that the genome lacks or has an unknown allele for are kInactive.
   Point point(const Genome& genome) const;

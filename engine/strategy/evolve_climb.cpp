@@ -92,6 +92,11 @@ Point EvolveClimb::sample() {
   return space_.sample_point(rng_, samples_++ % space_.families().size());
 }
 
+// Finds the niches of a space whose genomes are few, because one allele asks for certain ones of other genes.
+Point EvolveClimb::sample_evenly() {
+  return space_.sample_point_evenly(rng_, samples_++ % space_.families().size());
+}
+
 void EvolveClimb::enter(Ranking& ranking, std::uint32_t index) const {
   const auto place = std::upper_bound(
       ranking.begin(), ranking.end(), answered_[index].log_latency,
@@ -195,7 +200,8 @@ void EvolveClimb::breed() {
     for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking.size()); ++rank)
       consider_neighbours(ranking[rank]);
   }
-  for (std::size_t i = 0; i < tuning_.immigrants; ++i) consider(sample(), std::nullopt);
+  const auto even = static_cast<std::size_t>(tuning_.even * static_cast<double>(tuning_.immigrants));
+  for (std::size_t i = 0; i < tuning_.immigrants; ++i) consider(i < even ? sample_evenly() : sample(), std::nullopt);
 }
 
 void EvolveClimb::consider_neighbours(std::uint32_t parent) {

@@ -57,6 +57,7 @@ class EvolveClimb {
   bool only_failures_differ() const;
 
   Point sample();
+  Point sample_evenly();
   Point unasked();
   Proposal founder();
   double distance(const Point& a, const Point& b) const;

@@ -26,7 +26,7 @@ const std::map<std::string, Field, std::less<>>& fields() {
       {"immigrants", &EvolveTuning::immigrants}, {"trees", &EvolveTuning::trees},
       {"tries", &EvolveTuning::tries},           {"pairs", &EvolveTuning::pairs},
       {"turns", &EvolveTuning::turns},           {"beside", &EvolveTuning::beside},
-      {"patience", &EvolveTuning::patience},
+      {"patience", &EvolveTuning::patience},     {"even", &EvolveTuning::even},
   };
   return kFields;
 }

@@ -18,6 +18,7 @@ struct EvolveTuning {
   std::size_t turns = 6;         ///< One ask in this many goes to a family that does not lead; 0: none does.
   std::size_t bred = 4;          ///< Best genomes of each family whose neighbours enter the pool.
   std::size_t immigrants = 300;  ///< Random genomes in the pool.
+  double even = 0.5;             ///< Part of these whose alleles are drawn evenly, not the genomes.
   std::size_t beside = 50;       ///< Answers without progress after which neighbours of the best go first.
   std::size_t patience = 100;    ///< Answers without progress after which another climb begins; 0: never.
   std::size_t trees = 16;        ///< Trees of the forest.

@@ -159,6 +159,26 @@ TEST_CASE("sampling is uniform over legal genomes") {
   CHECK(std::abs(chi_square - freedom) < 5 * std::sqrt(2 * freedom));
 }
 
+TEST_CASE("an even sample draws each legal allele alike, however few genomes have it") {
+  // x = 0 leaves y and z one choice: 1 of 33 genomes has it, but half of the even samples do.
+  const Space space(
+      {family("niche",
+              {gene("x", {number(0), number(1)}), gene("y", {number(0), number(1), number(2), number(3)}),
+               gene("z", {number(0), number(1), number(2), number(3), number(4), number(5), number(6), number(7)})},
+              {"x > 0 or y == 3 and z == 5"})},
+      {}, {});
+  REQUIRE(space.size() == 33);
+  Rng rng(5);
+  std::map<std::string, int> counts;
+  for (int i = 0; i < 10'000; ++i) ++counts[to_text(space.genome(space.sample_point_evenly(rng, 0)))];
+  CHECK(counts.size() == 33);
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    const Genome genome = space.at(i);
+    const double expected = genome.genes.at("x") == Value(number(0)) ? 5000 : 5000 / 32.0;
+    CHECK(std::abs(counts[to_text(genome)] - expected) < 5 * std::sqrt(expected));
+  }
+}
+
 TEST_CASE("families share a space and its samples by their sizes") {
   const Family big =
       family("big", {gene("x", {number(0), number(1), number(2)}), gene("y", {number(0), number(1), number(2)})}, {});
