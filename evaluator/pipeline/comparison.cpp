@@ -378,8 +378,8 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
 
 double closeness(const Difference& difference, const Limits& limits) {
   if (limits.exact) return difference.unequal > 0 ? 2 : 0;
-  double closest = difference.worst_element;
-  if (limits.row_l2 > 0) closest = difference.row_l2 / limits.row_l2;
+  double closest = difference.worst_element / limits.element_times;
+  if (limits.row_l2 > 0) closest = std::max(closest, difference.row_l2 / limits.row_l2);
   if (limits.relative_l2 > 0) closest = std::max(closest, difference.relative_l2 / limits.relative_l2);
   if (limits.cosine > 0 && limits.cosine < 1) {
     closest = std::max(closest, std::sqrt(std::max(0.0, 1 - difference.cosine) / (1 - limits.cosine)));

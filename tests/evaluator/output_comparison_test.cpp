@@ -117,6 +117,9 @@ TEST_CASE("the worst element is known where all are within their limit, and tell
   CHECK(within.beyond == 0);
   CHECK(std::abs(within.worst_element - 0.8) < 1e-4);
   CHECK(closeness(within, limits) == within.worst_element);
+  Limits with_rows = limits;
+  with_rows.row_l2 = 1;
+  CHECK(closeness(within, with_rows) == within.worst_element);
   CHECK_FALSE(why_wrong(within, limits));
   const Difference beyond = difference({0.05F, 102.2F, 7.3F});
   CHECK(beyond.beyond == 2);
