@@ -61,10 +61,11 @@ __device__ __forceinline__ constexpr bool by_polynomial(int i) {
 }
 
 //% end
-// In place.
+// In place, the scores from `begin` to `end`: so in what follows.
+template <int begin = 0, int end = score_registers>
 __device__ __forceinline__ void weigh(float (&scores)[score_registers], float scale, const float (&row_max)[2]) {
 #pragma unroll
-  for (int i = 0; i < score_registers; ++i) {
+  for (int i = begin; i < end; ++i) {
     const float octaves = fmaf(scores[i], scale, -row_max[i / 2 % 2]);
 //% if exponential == 'ex2'
     scores[i] = exp2_approximate(octaves);
@@ -76,17 +77,19 @@ __device__ __forceinline__ void weigh(float (&scores)[score_registers], float sc
 //% if row_sum == 'adds'
 
 // Adds a tile's weights, as they are before they are rounded, to the thread's share of its rows' sums.
+template <int begin = 0, int end = score_registers>
 __device__ __forceinline__ void add_weights(float (&row_sum)[2], const float (&weights)[score_registers]) {
 #pragma unroll
-  for (int i = 0; i < score_registers; i += 2) row_sum[i / 2 % 2] += weights[i] + weights[i + 1];
+  for (int i = begin; i < end; i += 2) row_sum[i / 2 % 2] += weights[i] + weights[i + 1];
 }
 //% end
 
 // The operand of the second product: of each 16 keys two weights of `row`, `row + 8`, and of the keys 8 further.
+template <int begin = 0, int end = score_registers>
 __device__ __forceinline__ void pack_weights(u32 (&weights)[score_registers / 2],
                                              const float (&scores)[score_registers]) {
 #pragma unroll
-  for (int i = 0; i < score_registers / 2; ++i) {
+  for (int i = begin / 2; i < end / 2; ++i) {
     weights[i] = ${dtype}x2_from_f32(scores[2 * i], scores[2 * i + 1]);
   }
 }

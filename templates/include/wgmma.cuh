@@ -49,3 +49,10 @@ __device__ __forceinline__ void pin_registers(u32 (&d)[length]) {
 #pragma unroll
   for (int i = 0; i < length; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }
+
+// Those from `begin` to `end` only.
+template <int begin, int end, int length>
+__device__ __forceinline__ void pin_registers(u32 (&d)[length]) {
+#pragma unroll
+  for (int i = begin; i < end; ++i) asm volatile("" : "+r"(d[i])::"memory");
+}

@@ -498,6 +498,13 @@ __device__ __forceinline__ void pin_registers(u32 (&d)[length]) {
   for (int i = 0; i < length; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }
 
+// Those from `begin` to `end` only.
+template <int begin, int end, int length>
+__device__ __forceinline__ void pin_registers(u32 (&d)[length]) {
+#pragma unroll
+  for (int i = begin; i < end; ++i) asm volatile("" : "+r"(d[i])::"memory");
+}
+
 // Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and newer): a launch starts while the one
 // ahead of it in the stream still runs.
 
@@ -715,12 +722,13 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
   for (int r = 0; r < 2; ++r) tile_max[r] = rounded_max(quad_max(highest[r]) * scale);
 }
 
-// In place. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
+// The keys from `begin` to `end` (so in what follows), in place. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
 // is the operand register that the weight will be part of.
+template <int begin = 0, int end = tile_k>
 __device__ __forceinline__ void weigh(Score (&scores)[score_registers], float scale, const float (&row_max)[2]) {
   const float offset[2] = {weight_offset(row_max[0]), weight_offset(row_max[1])};
 #pragma unroll
-  for (int i = 0; i < score_registers; ++i) {
+  for (int i = begin / 2; i < end / 2; ++i) {
     scores[i] = weight(scores[i], scale, offset[i / 2 % 2], i / 8 * 2 + i / 2 % 2);
   }
 }
@@ -733,10 +741,11 @@ __device__ __forceinline__ void add_weights(float (&row_sum)[2], const Score (&w
 
 // The operand of the second product: of each 32 keys four codes of `row` and `row + 8`, and of the keys 16 further. The
 // instruction takes them for depths 4 quad + 0..3, so the values lie in the order of the keys that a thread has.
+template <int begin = 0, int end = tile_k>
 __device__ __forceinline__ void pack_weights(e4m3x4 (&weights)[weight_registers],
                                              const Score (&scores)[score_registers]) {
 #pragma unroll
-  for (int n = 0; n < tile_k / 16; ++n) {
+  for (int n = begin / 16; n < end / 16; ++n) {
     const float* s = scores + 8 * n;
     weights[2 * n] = codes_of(s[0], s[1], s[4], s[5], 2 * n);
     weights[2 * n + 1] = codes_of(s[2], s[3], s[6], s[7], 2 * n + 1);

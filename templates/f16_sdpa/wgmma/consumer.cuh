@@ -90,19 +90,41 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
       find_tile_max(tile_max, scores, scale);
       raise_row_max(row_max, shrink, tile_max);
     };
+//% if schedule == 'early_output'
+    constexpr int early_scores = ${early_keys / 2};
+    const auto weigh_late_keys = [&] {
+      weigh<early_scores>(scores, scale, row_max);
+      add_weights<early_scores>(row_sum, scores);
+      pack_weights<early_scores>(weights, scores);
+    };
+    const auto weigh_early_keys = [&] {
+      weigh<0, early_scores>(scores, scale, row_max);
+//% else
     const auto weigh_scores = [&](TileScores& scores) {
       weigh(scores, scale, row_max);
+//% end
 #pragma unroll
       for (int r = 0; r < 2; ++r) row_sum[r] *= shrink[r];
+//% if schedule == 'early_output'
+      add_weights<0, early_scores>(row_sum, scores);
+      pack_weights<0, early_scores>(weights, scores);
+//% else
       add_weights(row_sum, scores);
+//% end
     };
     const auto start_output = [&](const RingPlace<stages>& place) {
       wait_for(smem.barrier(values_full, group, place.stage), place.full_parity());
       const matrix_descriptor values = describe_columns<tile_k * 128>(smem.values(group, place.stage));
       pin_registers(acc_o);  // rescaled: before the fence, not behind it
-      pin_registers(weights);
+      pin_registers${schedule == 'early_output' ? '<0, early_scores / 2>' : ''}(weights);
       start_products();
 //% for step in 0..tile_k / 16
+//%   if schedule == 'early_output' && 16 * step == early_keys
+      commit_products();
+      weigh_late_keys();
+      pin_registers<early_scores / 2, score_registers / 2>(weights);
+      start_products();
+//%   end
       multiply_pv<true>(acc_o, weights + ${4 * step}, along_rows(values, ${step * 16 * 128}));
 //% end
       commit_products();

@@ -1,1 +1,1 @@
-//% include "include/attention/e4m3/sequential.cuh"
+//% include "include/attention/schedule/sequential.cuh"

@@ -7,9 +7,19 @@
     const auto start_part = [&](const RingPlace<stages>& place, int part) {
       const shared_address values =
           smem.value_operand(group, place.stage) + part * ${v_path == 'widened' ? 0 : part_columns * panel};
+//% if schedule == 'early_output'
+      pin_registers<0, ${4 * early_keys / step_keys}>(weights);
+//% else
       pin_registers(weights);  // all of them before the first product
+//% end
       start_products();
-//% for step in 0..tile_k / (v_path == 'widened' ? 16 : 32)
+//% for step in 0..tile_k / step_keys
+//%   if schedule == 'early_output' && step * step_keys == early_keys
+      commit_products();
+      weigh_late_keys();
+      pin_registers<${4 * step}, weight_registers>(weights);
+      start_products();
+//%   end
 //%   if v_path == 'widened'
       multiply_pv_last<true>(acc_o, weights + ${4 * step},
                              describe_columns<panel_bytes>(values + ${step * 16 * 128}));

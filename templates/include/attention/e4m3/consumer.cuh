@@ -147,6 +147,16 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       raise_row_max(row_max, shrink, tile_max);
 //% end
     };
+//% if schedule == 'early_output'
+    const auto weigh_early_keys = [&] {
+      weigh<0, early_keys>(scores, qk_scale, row_max);
+      pack_weights<0, early_keys>(weights, scores);
+    };
+    const auto weigh_late_keys = [&] {
+      weigh<early_keys>(scores, qk_scale, row_max);
+      pack_weights<early_keys>(weights, scores);
+    };
+//% else
     const auto weigh_scores = [&](TileScores& scores) {
       weigh(scores, qk_scale, row_max);
 //% if row_sum == 'adds'
@@ -155,6 +165,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       add_weights(row_sum, scores);
 //% end
     };
+//% end
 //% include "accumulate.cuh"
 //% if consumers_prepare
     const int preparing_warp = row_part * 4 + warp${v_path == 'all' ? ' + 4' : ''};

@@ -75,6 +75,9 @@ constexpr int consumer_threads = ${128 * warpgroups};
 constexpr int threads = ${threads};
 constexpr int score_registers = tile_k / ${score_type == 'f32' ? 2 : 4};
 constexpr int weight_registers = ${weight_registers};
+//% if schedule == 'early_output'
+constexpr int early_keys = ${early_keys};              // of a tile: their output starts before the others are weighed
+//% end
 constexpr int part_registers = ${part_columns / 2};         // of the output, ${output_parts} part(s)
 constexpr int o_registers = ${(D + sum_columns) / 2};
 constexpr int group_bytes = ${group_bytes};        // of a group's tiles, and of its partial rows later

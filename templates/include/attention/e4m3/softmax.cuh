@@ -118,14 +118,15 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Score 
 }
 
 //% let f32_pairs = exponential == 'unrounded' && score_type == 'f32'
-// In place${f32_pairs ? ', two f16 weights in the place of the first of two scores' : ''}. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
+// The keys from `begin` to `end` (so in what follows), in place${f32_pairs ? ', two f16 weights in the place of the first of two scores' : ''}. The rows' sums are left to the columns of ones of the transposed values. The last argument of `weight`
 // is the operand register that the weight will be part of.
+template <int begin = 0, int end = tile_k>
 __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${scale_type}, const float (&row_max)[2]) {
 //% if weigh_type == 'f32'
   const float offset[2] = {weight_offset(row_max[0]), weight_offset(row_max[1])};
 //%   if f32_pairs
 #pragma unroll
-  for (int i = 0; i < score_registers; i += 2) {
+  for (int i = begin / 2; i < end / 2; i += 2) {
     const int r = i / 2 % 2;
     const f16x2 logarithms =
         f16x2_from_f32(fmaf(scores[i], scale, offset[r]), fmaf(scores[i + 1], scale, offset[r]));
@@ -134,7 +135,7 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${scale_
   }
 //%   else
 #pragma unroll
-  for (int i = 0; i < score_registers; ++i) {
+  for (int i = begin / 2; i < end / 2; ++i) {
     scores[i] = weight(scores[i], scale, offset[i / 2 % 2], i / 8 * 2 + i / 2 % 2);
   }
 //%   end
@@ -142,7 +143,7 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${scale_
 //%   if exponential == 'unrounded'
   const RowLogarithm rows[2] = {{scale[0], row_max[0]}, {scale[1], row_max[1]}};
 #pragma unroll
-  for (int i = 0; i < score_pairs; ++i) {
+  for (int i = begin / 4; i < end / 4; ++i) {
     const f16x2 pair = weight(score_pair(scores, i), rows[i % 2], i / 4 * 2 + i % 2);
 //%     if score_type == 'f32'
     scores[2 * i] = __uint_as_float(pair);
@@ -154,7 +155,7 @@ __device__ __forceinline__ void weigh(Score (&scores)[score_registers], ${scale_
   const f16x2 scale_pair[2] = {twice_f16(scale[0]), twice_f16(scale[1])};
   const f16x2 offset[2] = {twice_f16(weight_offset(row_max[0])), twice_f16(weight_offset(row_max[1]))};
 #pragma unroll
-  for (int i = 0; i < score_registers; ++i) {
+  for (int i = begin / 4; i < end / 4; ++i) {
     scores[i] = weight(scores[i], scale_pair[i % 2], offset[i % 2], i / 4 * 2 + i % 2);
   }
 //%   end
@@ -182,9 +183,10 @@ __device__ __forceinline__ void add_weights(float (&row_sum)[2], const Score (&w
 //% end
 //% if v_path == 'widened'
 // The operand of the second product: of each 16 keys two weights of `row`, `row + 8`, and of the keys 8 further.
+template <int begin = 0, int end = tile_k>
 __device__ __forceinline__ void pack_weights(u32 (&weights)[weight_registers], const Score (&scores)[score_registers]) {
 #pragma unroll
-  for (int i = 0; i < weight_registers; ++i) {
+  for (int i = begin / 4; i < end / 4; ++i) {
 //%   if score_type == 'f32'
     weights[i] = f16x2_from_f32(scores[2 * i], scores[2 * i + 1]);
 //%   else
@@ -195,10 +197,11 @@ __device__ __forceinline__ void pack_weights(u32 (&weights)[weight_registers], c
 //% else
 // The operand of the second product: of each 32 keys four codes of `row` and `row + 8`, and of the keys 16 further. The
 // instruction takes them for depths 4 quad + 0..3, so the values lie in the order of the keys that a thread has.
+template <int begin = 0, int end = tile_k>
 __device__ __forceinline__ void pack_weights(e4m3x4 (&weights)[weight_registers],
                                              const Score (&scores)[score_registers]) {
 #pragma unroll
-  for (int n = 0; n < tile_k / 16; ++n) {
+  for (int n = begin / 16; n < end / 16; ++n) {
 //% if f32_pairs
     const float* s = scores + 8 * n;
     weights[2 * n] = codes_of(__float_as_uint(s[0]), __float_as_uint(s[4]), 2 * n);

@@ -1,0 +1,1 @@
+//% include "include/attention/schedule/early_output.cuh"
