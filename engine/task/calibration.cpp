@@ -103,12 +103,16 @@ Limits limits_from_floor(double relative_l2, double cosine, double factor) {
   return limits;
 }
 
+double smallest_cosine(double relative_l2) {
+  const double sine = std::min(1.0, relative_l2);  // of the largest angle that such an error makes
+  return std::sqrt(1 - sine * sine);
+}
+
 Limits following(const Limits& limits, const EmulationError& error) {
   Limits here = limits;
   if (limits.emulated_l2.times > 0) {
     here.relative_l2 = limits.emulated_l2.of(error.relative_l2);
-    const double sine = std::min(1.0, here.relative_l2);  // of the largest angle that such an error makes
-    here.cosine = std::min(limits.cosine, std::sqrt(1 - sine * sine));
+    here.cosine = std::min(limits.cosine, smallest_cosine(here.relative_l2));
   }
   if (limits.emulated_row.times > 0) here.row_l2 = limits.emulated_row.of(error.row_l2);
   return here;

@@ -47,6 +47,9 @@ struct EmulationError {
   double row_l2 = 0;  ///< Of the worst row.
 };
 
+/// The smallest cosine that an answer with this relative L2 error can have.
+double smallest_cosine(double relative_l2);
+
 /// The limits of a case in which the emulation errs so: those that follow the emulation become numbers. A cosine is
 /// asked for only as far as an error within the relative limit always has it.
 Limits following(const Limits& limits, const EmulationError& error);

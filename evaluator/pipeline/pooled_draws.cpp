@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/task/calibration.h"
+
 namespace evo {
 namespace {
 
@@ -27,7 +29,10 @@ bool PooledDraws::leave_open(const Difference& difference, const Limits& limits,
   const double deviations = 2.5 * kScatter / std::sqrt(static_cast<double>(std::max<std::uint64_t>(rows, 1)));
   const double allowance = further ? kFarOff : 1 + std::min(deviations, 2.0);
   Limits wider = limits;
-  if (limits.emulated_l2.times > 0) wider.relative_l2 *= allowance;
+  if (limits.emulated_l2.times > 0) {
+    wider.relative_l2 *= allowance;
+    wider.cosine = std::min(limits.cosine, smallest_cosine(wider.relative_l2));
+  }
   if (limits.emulated_row.times > 0) wider.row_l2 *= further ? kFarOff : kWorstRowAllowance;
   return !evo::why_wrong(difference, wider);
 }

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/task/calibration.h"
+
 using namespace evo;
 using Catch::Matchers::ContainsSubstring;
 
@@ -45,6 +47,17 @@ TEST_CASE("a draw of few rows is left open where its error is a little above the
   CHECK_FALSE(PooledDraws::leave_open(broken, limits, 258, false));
   CHECK(PooledDraws::further_draws(4) > PooledDraws::further_draws(400));
   CHECK(PooledDraws::further_draws(1'000'000) >= 2);
+}
+
+TEST_CASE("a draw is left open too where the emulation itself errs so much that the cosine follows it") {
+  Limits limits = pooled_limits(0.1166, 0.5);
+  limits.cosine = smallest_cosine(0.1166);
+  Difference honest = error_of(0.1217, 0.3);
+  honest.cosine = smallest_cosine(0.1217);
+  REQUIRE(honest.cosine < limits.cosine);
+  CHECK(PooledDraws::leave_open(honest, limits, 40, false));
+  honest.cosine = 0.9;  // far beyond what such an error explains
+  CHECK_FALSE(PooledDraws::leave_open(honest, limits, 40, false));
 }
 
 TEST_CASE("draws together are wrong when their mean error is above the mean limit by more than chance") {
