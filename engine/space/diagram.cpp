@@ -25,40 +25,38 @@ std::size_t Diagram::pick(const Node& node, Rng& rng) const {
   return last;
 }
 
-Path Diagram::sample(Rng& rng) const {
+template <typename Choose>
+Path Diagram::descend(const Choose& choose) const {
   Path path;
   for (NodeId node = root_; path.size() < levels_;) {
-    const std::size_t edge = pick(graph_.nodes[node], rng);
+    const std::size_t edge = choose(node);
     path.push_back(graph_.nodes[node].active ? static_cast<int>(edge) : kInactive);
     node = child(node, edge);
   }
   return path;
 }
 
+Path Diagram::sample(Rng& rng) const {
+  return descend([&](NodeId node) { return pick(graph_.nodes[node], rng); });
+}
+
 Path Diagram::sample_evenly(Rng& rng) const {
-  Path path;
   std::vector<std::size_t> live;
-  for (NodeId node = root_; path.size() < levels_;) {
+  return descend([&](NodeId node) {
     live.clear();
     for (std::size_t edge = 0; edge < graph_.nodes[node].edges; ++edge) {
       if (child(node, edge) != DiagramGraph::kDead) live.push_back(edge);
     }
-    const std::size_t edge = live[rng.below(live.size())];
-    path.push_back(graph_.nodes[node].active ? static_cast<int>(edge) : kInactive);
-    node = child(node, edge);
-  }
-  return path;
+    return live[rng.below(live.size())];
+  });
 }
 
 Path Diagram::at(std::uint64_t index) const {
-  Path path;
-  for (NodeId node = root_; path.size() < levels_;) {
+  return descend([&](NodeId node) {
     std::size_t edge = 0;
     while (index >= graph_.nodes[child(node, edge)].count) index -= graph_.nodes[child(node, edge++)].count;
-    path.push_back(graph_.nodes[node].active ? static_cast<int>(edge) : kInactive);
-    node = child(node, edge);
-  }
-  return path;
+    return edge;
+  });
 }
 
 bool Diagram::contains(const Path& genome) const {

@@ -55,6 +55,9 @@ class Diagram {
 
   NodeId child(NodeId node, std::size_t edge) const { return graph_.child(node, edge); }
   std::size_t pick(const Node& node, Rng& rng) const;
+  /// The genome along the edges that `choose` takes, node by node.
+  template <typename Choose>
+  Path descend(const Choose& choose) const;
   void match(NodeId node, const Path& wish, Path& prefix, std::size_t limit, std::vector<Path>& found) const;
   std::optional<Path> nearest_within(const Path& wish, const std::vector<bool>& kept, int budget, Rng& rng) const;
 
