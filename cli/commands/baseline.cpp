@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "cli/commands/commands.h"
 #include "cli/rivals/rival_commands.h"
 #include "cli/rivals/rival_sitting.h"
+#include "cli/rivals/sitting_report.h"
 #include "cli/rivals/sitting_table.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/dispatch.h"
@@ -20,7 +19,6 @@
 #include "cli/text/signals.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
-#include "engine/device/device_kind.h"
 
 namespace evo::cli {
 namespace {
@@ -41,24 +39,6 @@ struct BaselineRequest {
   bool json = false;
 };
 
-/// The candidate's worst error on inputs like those that are timed, which rivals are given: of its timed shapes and of
-/// the task's first regime.
-double error_beside_rivals(const Store& store, const CandidateRow& row, const RunRow& run) {
-  const std::string regime = load_task(files_of(store, run), run.info.task).regimes.front().name;
-  double worst = 0;
-  for (const CaseError& error : row.evaluation.errors) {
-    const auto is_its_shape = [&](const Shape& shape) { return shape.name == error.shape; };
-    if (error.regime == regime && std::ranges::any_of(run.info.target.timed, is_its_shape))
-      worst = std::max(worst, error.relative_l2);
-  }
-  return worst;
-}
-
-SittingReport report_of(const Store& store, const CandidateRow& row, const RunRow& run, Sitting sitting) {
-  const bool modelled = kind_named(sitting.device.kind).modelled;
-  return {std::move(sitting), run.info.task, run.info.objective, modelled, error_beside_rivals(store, row, run)};
-}
-
 using Json = nlohmann::ordered_json;
 
 std::string baseline_document(const std::vector<SittingReport>& reports) {
@@ -74,35 +54,11 @@ std::string baseline_document(const std::vector<SittingReport>& reports) {
 
 // ---- What is stored
 
-bool is_wanted(const RunInfo& info, const Sitting& sitting, const EliteFilter& filter) {
-  return (filter.task.empty() || info.task == filter.task) &&
-         (filter.device.empty() || is_called(sitting.device, filter.device)) &&
-         (filter.objective.empty() || (info.objective + " ").starts_with(filter.objective + " "));
-}
-
-/// By task, device and objective; of one candidate the newest sitting on a device.
-std::vector<SittingReport> stored_reports(const Store& store, const BaselineRequest& request) {
-  const std::optional<CandidateId> only =
-      request.id.empty() ? std::nullopt : std::optional(parse_id("candidate", request.id));
-  std::vector<SittingReport> reports;
-  for (Sitting& sitting : store.sittings(only)) {
-    const bool newer = std::ranges::any_of(reports, [&](const SittingReport& one) {
-      return one.sitting.candidate == sitting.candidate && device_key(one.sitting.device) == device_key(sitting.device);
-    });
-    if (newer) continue;
-    const CandidateRow row = find_candidate(store, sitting.candidate);
-    const RunRow run = find_run(store, row.run);
-    if (is_wanted(run.info, sitting, request.filter)) reports.push_back(report_of(store, row, run, std::move(sitting)));
-  }
-  std::ranges::stable_sort(reports, {}, [](const SittingReport& one) {
-    return std::tuple(one.task, one.sitting.device.name, one.objective, one.sitting.median_us);
-  });
-  return reports;
-}
-
 int print_stored(const BaselineRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
-  const std::vector<SittingReport> reports = stored_reports(store, request);
+  const std::optional<CandidateId> only =
+      request.id.empty() ? std::nullopt : std::optional(parse_id("candidate", request.id));
+  const std::vector<SittingReport> reports = newest_sittings(store, request.filter, only);
   fmt::print("{}", request.json ? baseline_document(reports) : sittings_markdown(reports));
   if (reports.empty()) write_to_stderr("no candidate was timed with rivals yet: evo baseline does it\n");
   return kDone;
@@ -162,8 +118,7 @@ int hold(const BaselineRequest& request) {
   }
   Store store = Store::open(request.database, Store::Mode::change);
   store.record_sitting(sitting);
-  const SittingReport report =
-      report_of(store, row, sitting_request.candidate.run, store.sittings(sitting.candidate).front());
+  const SittingReport report = sitting_report(store, store.sittings(sitting.candidate).front());
   fmt::print("{}", request.json ? baseline_document({report}) : sitting_text(report, terminal_of(stdout)));
   return best_rival(sitting) == nullptr ? kNothingValid : kDone;
 }

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/report/front_plot.h"
 #include "cli/report/pareto_front.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/elite_table.h"
@@ -15,7 +15,6 @@
 #include "cli/text/files.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
-#include "cli/text/scatter_svg.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -79,38 +78,18 @@ std::string front_document(const std::vector<Front>& fronts, const FrontFilter& 
   return json_text(json);
 }
 
-/// Without kernels that are exact: a logarithmic axis has no place for them.
-ScatterPlot plot_of(const Front& front) {
-  PointSeries best{.name = "evo, the front", .note = "", .points = {}, .joined = true};
-  std::map<std::string, PointSeries> others, rivals;
-  for (const FrontPoint& point : front.candidates) {
-    if (point.error == 0) continue;
-    if (point.on_front) best.points.push_back({point.error, point.latency_us});
-    PointSeries& series = others[point.objective];
-    series.name = "evo, " + point.objective;
-    if (!point.on_front) series.points.push_back({point.error, point.latency_us});
-  }
-  for (const FrontPoint& rival : front.rivals) {
-    rivals[rival.name].name = rival.name;
-    rivals[rival.name].points.push_back({rival.error, rival.latency_us});
-  }
-  ScatterPlot plot{.title = fmt::format("{}, {}", front.shape, front.device), .series = {best}};
-  for (const auto* group : {&others, &rivals})
-    for (const auto& [name, series] : *group)
-      if (!series.points.empty()) plot.series.push_back(series);
-  return plot;
-}
-
 int front(const FrontRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   const std::vector<Front> fronts = pareto_fronts(store, request.filter);
-  if (!request.svg.empty()) {
-    std::vector<ScatterPlot> plots;
-    for (const Front& one : fronts) plots.push_back(plot_of(one));
-    write_file(request.svg, scatter_svg(plots, {.x_label = "relative L2 error, regime " + request.filter.regime,
-                                                .y_label = "latency, us",
-                                                .same_scale = false}));
+  if (fronts.empty()) {
+    throw usage_error(fmt::format(
+        "no results of task {} that timed one shape{}{} with errors of regime {} in {}: evo run --task {} --shapes S "
+        "finds some",
+        request.filter.task, request.filter.shape.empty() ? "" : " " + request.filter.shape,
+        request.filter.device.empty() ? "" : " on " + request.filter.device, request.filter.regime,
+        store.path().string(), request.filter.task));
   }
+  if (!request.svg.empty()) write_file(request.svg, front_svg(fronts, request.filter.regime));
   if (request.json) {
     fmt::print("{}", front_document(fronts, request.filter));
     return kDone;

@@ -36,6 +36,26 @@ std::optional<double> error_at(const Evaluation& evaluation, const std::string& 
   return draws > 0 ? std::optional(sum / draws) : std::nullopt;
 }
 
+/// The rivals that a candidate was timed in turns with on a device of this model, whose answers were right. The newest
+/// sitting that has a rival counts.
+void add_rivals(Front& front, const std::vector<Sitting>& sittings, const DeviceRecord& device,
+                std::map<std::string, std::string>& newest) {
+  for (const Sitting& sitting : sittings) {
+    if (device_key(sitting.device) != device_key(device)) continue;
+    for (const RivalResult& rival : sitting.rivals) {
+      const bool shown = rival.verdict == Verdict::valid && rival.median_us && rival.relative_l2;
+      std::string& at = newest[rival.name];
+      if (!shown || sitting.at <= at) continue;
+      at = sitting.at;
+      std::erase_if(front.rivals, [&](const FrontPoint& one) { return one.name == rival.name; });
+      FrontPoint point{.name = rival.name};
+      point.latency_us = *rival.median_us;
+      point.error = *rival.relative_l2;
+      front.rivals.push_back(std::move(point));
+    }
+  }
+}
+
 bool faster(const FrontPoint& a, const FrontPoint& b) {
   return std::tie(a.latency_us, a.error, a.candidate, a.name) < std::tie(b.latency_us, b.error, b.candidate, b.name);
 }
@@ -83,14 +103,17 @@ std::vector<Rival> read_rivals(const std::vector<std::string>& files) {
 }
 
 std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter) {
-  std::map<std::tuple<std::string, std::string, std::string>, Front> fronts;  // by device, shape and options
+  using Key = std::tuple<std::string, std::string, std::string>;  // Device, shape, options.
+  std::map<Key, Front> fronts;
+  std::map<Key, std::map<std::string, std::string>> newest;  // When the rival of that name was timed.
   for (const RunRow& run : store.runs()) {
     const Target& target = run.info.target;
     const bool on_device = filter.device.empty() || is_called(run.info.device, filter.device);
     if (run.info.task != filter.task || target.timed.size() != 1 || !on_device) continue;
     const std::string& shape = target.timed.front().name;
     if (!filter.shape.empty() && shape != filter.shape) continue;
-    Front& front = fronts[{device_key(run.info.device), shape, options_of(target)}];
+    const Key key = {device_key(run.info.device), shape, options_of(target)};
+    Front& front = fronts[key];
     front.device = run.info.device.name;
     front.shape = shape;
     front.options = options_of(target);
@@ -98,6 +121,7 @@ std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter) 
     for (const OutcomeRow& outcome : store.outcomes(run.id)) {
       if (!outcome.latency_us) continue;
       const auto candidate = store.candidate(outcome.candidate);
+      if (candidate) add_rivals(front, candidate->sittings, run.info.device, newest[key]);
       const auto error = candidate ? error_at(candidate->evaluation, shape, filter.regime) : std::nullopt;
       if (!error) continue;
       FrontPoint point{.candidate = outcome.candidate, .objective = target.objective, .genome = outcome.genome};
@@ -115,13 +139,6 @@ std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter) 
       if (shape == front.shape) front.rivals.push_back(rival);
     std::ranges::sort(front.rivals, faster);
     found.push_back(std::move(front));
-  }
-  if (found.empty()) {
-    throw usage_error(fmt::format(
-        "no results of task {} that timed one shape{}{} with errors of regime {} in {}: evo run --task {} --shapes S "
-        "finds some",
-        filter.task, filter.shape.empty() ? "" : " " + filter.shape,
-        filter.device.empty() ? "" : " on " + filter.device, filter.regime, store.path().string(), filter.task));
   }
   return found;
 }

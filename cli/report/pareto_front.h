@@ -23,7 +23,8 @@ struct FrontPoint {
   std::string objective = {};
   Genome genome = {};
   double latency_us = 0;
-  double error = 0;       ///< The mean relative L2 error over the draws of the regime at the shape.
+  double error = 0;       ///< The mean relative L2 error over the draws of the regime at the shape; of a rival that was
+                          ///< timed with a candidate its largest on the timed inputs.
   bool on_front = false;  ///< None of the candidates is both faster and more accurate. Never for rivals.
 };
 
@@ -47,8 +48,9 @@ struct Rival {
 /// that names file and line when one cannot be read.
 std::vector<Rival> read_rivals(const std::vector<std::string>& files);
 
-/// Of runs that timed one shape. A rival is a line {"name", "shape", "us", "error"} whose shape is the timed one's
-/// name. Throws usage_error when there are no such results, or when a file of rivals cannot be read.
+/// Of runs that timed one shape. Rivals are those that `evo baseline` timed with one of the candidates, and the lines
+/// {"name", "shape", "us", "error"} of files whose shape is the timed one's name. Throws
+/// usage_error when a file of rivals cannot be read.
 std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter);
 
 }  // namespace evo::cli

@@ -7,6 +7,7 @@
 
 #include "cli/subject/best_rival.h"
 #include "cli/text/format.h"
+#include "cli/text/markdown.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -64,22 +65,6 @@ std::string circumstances(const Sitting& sitting) {
   return text;
 }
 
-/// A bar would end the cell, a line break the row.
-std::string markdown_cell(const std::string& text) {
-  std::string cell;
-  for (const char c : text) {
-    if (c == '|') cell += '\\';
-    cell += c == '\n' ? ' ' : c;
-  }
-  return cell;
-}
-
-std::string markdown_row(const std::vector<std::string>& cells) {
-  std::string row = "|";
-  for (const std::string& cell : cells) row += " " + markdown_cell(cell) + " |";
-  return row + '\n';
-}
-
 std::string heading_of(const SittingReport& report) {
   return fmt::format("{} on {}: {}", report.task, report.sitting.device.name, report.objective);
 }
@@ -102,19 +87,28 @@ std::string sitting_text(const SittingReport& report, const Terminal& terminal) 
                        : fmt::format("candidate {}: {}\n", report.sitting.candidate, best));
 }
 
+std::string sitting_markdown(const SittingReport& report) {
+  std::string text = fmt::format("{}.\n\n", circumstances(report.sitting));
+  text += markdown_heading_row({"program", "version", time_heading(report), "over the candidate's", "error", "remark"});
+  for (SittingLine& line : lines_of(report)) {
+    if (line.candidate) line.cells.front() = "**" + line.cells.front() + "**";
+    text += markdown_row(line.cells);
+  }
+  return text;
+}
+
 std::string sittings_markdown(const std::vector<SittingReport>& reports) {
   std::string text, last;
   for (const SittingReport& report : reports) {
     const std::string heading = heading_of(report);
-    if (heading != last) text += fmt::format("{}## {}\n", text.empty() ? "" : "\n", heading);
-    last = heading;
-    text += fmt::format("\n{}.\n\n", circumstances(report.sitting));
-    text += markdown_row({"program", "version", time_heading(report), "over the candidate's", "error", "remark"});
-    text += "|---|---|---|---|---|---|\n";
-    for (SittingLine& line : lines_of(report)) {
-      if (line.candidate) line.cells.front() = "**" + line.cells.front() + "**";
-      text += markdown_row(line.cells);
+    if (heading != last) {
+      const std::size_t name = report.objective.find(' ');
+      text += fmt::format("{}## {} on {}: {}\n", text.empty() ? "" : "\n", report.task, report.sitting.device.name,
+                          report.objective.substr(0, name));
+      if (name != std::string::npos) text += '\n' + wrapped(report.objective.substr(name + 1));
     }
+    last = heading;
+    text += '\n' + sitting_markdown(report);
   }
   return text;
 }

@@ -3,24 +3,18 @@
 #include <string>
 #include <vector>
 
+#include "cli/rivals/sitting_report.h"
 #include "cli/text/terminal.h"
-#include "population/store/store.h"
 
 namespace evo::cli {
-
-/// A sitting with what it is about.
-struct SittingReport {
-  Sitting sitting;
-  std::string task;
-  std::string objective;
-  bool modelled = false;
-  double relative_l2 = 0;  ///< The candidate's: the worst on inputs like those that rivals were given.
-};
 
 /// For people: the candidate and its rivals, the fastest first.
 std::string sitting_text(const SittingReport& report, const Terminal& terminal);
 
-/// The same as Markdown: a heading for each task, device and objective, and a table for each sitting.
+/// The same as Markdown: how it was held, and a table.
+std::string sitting_markdown(const SittingReport& report);
+
+/// The same of several, below a heading for each task, device and objective.
 std::string sittings_markdown(const std::vector<SittingReport>& reports);
 
 }  // namespace evo::cli

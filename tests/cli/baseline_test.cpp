@@ -146,13 +146,18 @@ TEST_CASE("what is stored of rivals is shown with elites, candidates and runs, a
   CHECK(holds(bench.evo({"report", "1"}).out, line));
   CHECK(holds(bench.evo({"export", best}).out, "//   rivals     " + line));
   CHECK(bench.json({"show", best})["sittings"][0]["rivals"].size() == 2);
+  const auto beside = bench.json({"front", "--task", "toy"})["fronts"][0]["rivals"];
+  REQUIRE(beside.size() == 2);
+  CHECK(beside[0]["name"] == "fast");
+  CHECK(beside[0]["latency_us"] == rival_named(document, "fast")["median_us"]);
+  CHECK(beside[1]["name"] == "slow");
   // An export verifies as before, and so does a candidate.
   REQUIRE(bench.evo({"export", best, "-o", "best.cu"}).code == 0);
   CHECK(bench.evo({"verify", "best.cu"}).code == 0);
 
   const Outcome table = bench.evo({"baseline", "--table"});
   CHECK(table.code == 0);
-  CHECK(holds(table.out, "## toy on NVIDIA H200 (virtual): latency middle mode=exact\n"));
+  CHECK(holds(table.out, "## toy on NVIDIA H200 (virtual): latency\n\nmiddle mode=exact\n\n"));
   CHECK(holds(table.out, "| program | version | modelled us |"));
   CHECK(holds(table.out, "| **candidate " + best + "** | evo "));
   CHECK(holds(table.out, "| fast | fake 1.0 | 2.000 | "));

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "cli/commands/commands.h"
+#include "cli/report/results_page.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/files.h"
+#include "cli/text/streams.h"
+#include "engine/base/error.h"
+
+namespace evo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ResultsRequest {
+  EliteFilter filter;
+  std::string folder = "results";
+  std::string database = kDefaultDatabase;
+  bool all = false;
+};
+
+/// Throws usage_error for a page that this command did not write.
+void check_replaceable(const fs::path& page) {
+  std::ifstream file(page);
+  std::string title, mark;
+  if (file && (!std::getline(file, title) || !std::getline(file, mark) || mark != kResultsMark)) {
+    throw usage_error(
+        fmt::format("{} was not written by evo results and stays as it is: -o names another folder", page.string()));
+  }
+}
+
+int results(const ResultsRequest& request) {
+  const Store store = Store::open(request.database, Store::Mode::read);
+  const std::vector<ResultsPage> pages = results_pages(store, request.filter, request.all);
+  if (pages.empty()) {
+    write_to_stderr(fmt::format("no elites in {}: evo run finds some\n", store.path().string()));
+    return kNothingValid;
+  }
+  const fs::path folder = request.folder;
+  for (const ResultsPage& page : pages) check_replaceable(folder / page.file);
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) throw machine_error(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
+  for (const ResultsPage& page : pages) {
+    for (const ResultsPicture& picture : page.pictures) write_file(folder / picture.file, picture.svg);
+    write_file(folder / page.file, page.markdown);
+    fmt::print("{}\n", (folder / page.file).string());
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_results(CLI::App& app, Invocation& invocation) {
+  auto request = std::make_shared<ResultsRequest>();
+  CLI::App* command = app.add_subcommand(
+      "results", "Write a page for each model of device: its fastest kernels, beside rivals, as Markdown");
+  command->add_option("-o,--output", request->folder, "The folder of the pages and their pictures")
+      ->capture_default_str()
+      ->type_name("DIR");
+  command->add_option("--task", request->filter.task, "Only of this task")->type_name("TASK");
+  command
+      ->add_option("--device", request->filter.device, "Only of this device: its id, cuda, vgpu, or a part of its name")
+      ->type_name("DEVICE");
+  command->add_option("--objective", request->filter.objective,
+                      "Only of this objective, as evo elites lists it, or of all that begin so: accurate");
+  command->add_flag("--all", request->all, "Also elites of older versions of a task");
+  add_database_option(*command, request->database);
+  command->callback([request, &invocation] { invocation.action = [request] { return results(*request); }; });
+}
+
+}  // namespace evo::cli

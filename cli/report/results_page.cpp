@@ -1,0 +1,302 @@
+#include "cli/report/results_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "cli/report/front_plot.h"
+#include "cli/report/pareto_front.h"
+#include "cli/rivals/sitting_report.h"
+#include "cli/rivals/sitting_table.h"
+#include "cli/subject/elite_table.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/restore.h"
+#include "cli/text/format.h"
+#include "cli/text/markdown.h"
+#include "engine/device/device_kind.h"
+
+namespace evo::cli {
+namespace {
+
+/// The fastest kernel of one task, device and objective, with all that the page says of it.
+struct BestKernel {
+  EliteRow elite;
+  CandidateRow candidate;
+  RunRow run;
+  Task task;
+  std::vector<OutcomeRow> outcomes;  ///< Of its run.
+};
+
+BestKernel best_kernel(const Store& store, const EliteRow& elite) {
+  BestKernel best{.elite = elite,
+                  .candidate = find_candidate(store, elite.candidate),
+                  .run = find_run(store, elite.run),
+                  .task = {},
+                  .outcomes = store.outcomes(elite.run)};
+  best.task = load_task(files_of(store, best.run), elite.task);
+  return best;
+}
+
+/// "nvidia_h100_80gb_hbm3": lower case, runs of other characters than letters and digits as one underscore.
+std::string file_stem(const std::string& text) {
+  std::string stem;
+  for (const char c : text) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (kept) {
+      stem += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!stem.empty() && stem.back() != '_') {
+      stem += '_';
+    }
+  }
+  while (stem.ends_with('_')) stem.pop_back();
+  return stem;
+}
+
+std::string sizes_of(const Shape& shape, const Task& task) {
+  std::string text;
+  for (const std::string& parameter : task.shape_parameters)
+    text += fmt::format("{}{}", text.empty() ? "" : ",", expr::to_string(shape.parameters.at(parameter)));
+  return text;
+}
+
+/// "1,8,512,64 (mission)"; without a name where the sizes are all there is.
+std::string shape_label(const Shape& shape, const Task& task) {
+  const std::string sizes = sizes_of(shape, task);
+  return shape.name.find('=') == std::string::npos ? fmt::format("{} ({})", sizes, shape.name) : sizes;
+}
+
+std::string shapes_label(const BestKernel& best) {
+  std::string text;
+  for (const Shape& shape : best.run.info.target.timed)
+    text += (text.empty() ? "" : "; ") + shape_label(shape, best.task);
+  return text;
+}
+
+std::string options_label(const BestKernel& best) {
+  std::string text;
+  for (const auto& [name, value] : best.run.info.target.options)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, expr::to_string(value));
+  return text;
+}
+
+/// "95 of 126 in 110 s, seed 1": which candidate of its run it was.
+std::string search_label(const BestKernel& best) {
+  const auto found =
+      std::ranges::find_if(best.outcomes, [&](const OutcomeRow& one) { return one.candidate == best.candidate.id; });
+  const double seconds = best.outcomes.empty() ? 0 : best.outcomes.back().seconds;
+  return fmt::format("{} of {} in {}, seed {}", found - best.outcomes.begin() + 1, best.outcomes.size(),
+                     duration_text(seconds), best.run.info.seed);
+}
+
+/// The 95 % interval of the latency at the only timed shape; empty for a modelled one and for a mean over shapes.
+std::string interval_label(const BestKernel& best) {
+  if (best.elite.modelled || best.run.info.target.timed.size() != 1) return "";
+  for (const Timing& timing : best.elite.timings) {
+    if (!timing.cold && timing.low_us < timing.high_us)
+      return fmt::format("{} to {}", microseconds(timing.low_us), microseconds(timing.high_us));
+  }
+  return "";
+}
+
+/// What bounds it, without what its warps wait for.
+std::string bound_label(const BestKernel& best) {
+  std::string text;
+  for (const Profile& profile : best.candidate.evaluation.profiles) {
+    std::string words = in_words(profile);
+    words.resize(std::min(words.find(';'), words.size()));
+    if (profile.modelled == best.elite.modelled && !words.empty()) text += (text.empty() ? "" : "; ") + words;
+  }
+  return text;
+}
+
+/// Of a kernel's newest sitting on its own model of device.
+const SittingReport* sitting_of(const BestKernel& best, const std::vector<SittingReport>& sittings) {
+  const auto found = std::ranges::find_if(sittings, [&](const SittingReport& one) {
+    return one.sitting.candidate == best.candidate.id &&
+           device_key(one.sitting.device) == device_key(best.elite.device);
+  });
+  return found == sittings.end() ? nullptr : &*found;
+}
+
+std::string rival_label(const SittingReport* report) {
+  const RivalResult* rival = report == nullptr ? nullptr : best_rival(report->sitting);
+  if (rival == nullptr) return "";
+  return fmt::format("{:.3g} [{:.3g}, {:.3g}] of {} ({} us)", rival->ratio, rival->ratio_low, rival->ratio_high,
+                     rival->name, microseconds(*rival->median_us));
+}
+
+/// What the kernels of one table share: the objective without its shapes, the options, and the version of the task.
+std::string table_key(const BestKernel& best) {
+  return best.run.info.target.objective + '\n' + options_label(best) + '\n' + best.elite.task_hash;
+}
+
+/// The first row is the headings. A column without a figure is left out.
+std::string table_of(const std::vector<std::vector<std::string>>& rows) {
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::vector<std::string> kept;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const auto is_filled = [&](const std::vector<std::string>& one) { return !one[i].empty(); };
+      if (std::any_of(rows.begin() + 1, rows.end(), is_filled)) kept.push_back(row[i]);
+    }
+    text += text.empty() ? markdown_heading_row(kept) : markdown_row(kept);
+  }
+  return text;
+}
+
+std::string kernels_table(const Store& store, const std::vector<BestKernel>& kernels,
+                          const std::vector<SittingReport>& sittings) {
+  const BestKernel& first = kernels.front();
+  std::vector<std::vector<std::string>> rows = {
+      {fmt::format("{}", fmt::join(first.task.shape_parameters, ",")), timing_word(first.elite.modelled) + " us",
+       "95 % interval", "error", "largest error", "time of the best rival over it", "bound by", "found as", "on"}};
+  for (const BestKernel& best : kernels) {
+    rows.push_back({shapes_label(best), "**" + microseconds(best.elite.latency_us) + "**", interval_label(best),
+                    error_figure(error_beside_rivals(store, best.candidate, best.run)),
+                    error_figure(best.elite.worst_relative_l2), rival_label(sitting_of(best, sittings)),
+                    bound_label(best), search_label(best) + ", " + best.candidate.op,
+                    best.run.started_at.substr(0, 10)});
+  }
+  return table_of(rows);
+}
+
+std::string genomes_list(const std::vector<BestKernel>& kernels) {
+  std::string text = "\nTheir genomes:\n\n";
+  for (const BestKernel& best : kernels)
+    text += wrapped(fmt::format("- {}: {}", shapes_label(best), to_text(best.elite.genome)), 2);
+  return text;
+}
+
+/// Every candidate of these rankings that was timed with rivals, not only the best.
+std::string rivals_text(const std::vector<BestKernel>& kernels, const std::vector<SittingReport>& sittings) {
+  std::string text;
+  for (const BestKernel& best : kernels) {
+    for (const SittingReport& report : sittings) {
+      if (report.task == best.elite.task && report.objective == best.elite.objective &&
+          device_key(report.sitting.device) == device_key(best.elite.device))
+        text += fmt::format("\n**{}.** {}", shapes_label(best), sitting_markdown(report));
+    }
+  }
+  return text.empty() ? text : "\n### Beside rivals\n" + text;
+}
+
+/// The search of a table's kernels as a command, on lines that a shell joins.
+std::string command_lines(const BestKernel& best) {
+  const EliteRow& elite = best.elite;
+  std::vector<std::string> words = {"evo run", "--task " + elite.task,
+                                    "--device " + (elite.modelled ? elite.device.id : elite.device.kind + ":0"),
+                                    "--objective " + best.run.info.target.objective};
+  for (const auto& [name, value] : best.run.info.target.options)
+    words.push_back(fmt::format("--option {}={}", name, expr::to_string(value)));
+  words.insert(words.end(), {"--shapes SHAPE", "--seed SEED", "--time TIME"});
+  std::string lines, line;
+  for (const std::string& word : words) {
+    if (line.size() + word.size() + 3 > kMarkdownColumns) {
+      lines += line + " \\\n";
+      line = "   ";
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return lines + line + '\n';
+}
+
+std::string objective_section(const Store& store, const std::vector<BestKernel>& kernels,
+                              const std::vector<SittingReport>& sittings) {
+  const BestKernel& first = kernels.front();
+  std::string text = fmt::format("\n## {}, {}\n", first.elite.task, first.run.info.target.objective);
+  if (!first.elite.current) text += "\nOf an older version of the task, which has changed since.\n";
+  text += "\n```\n" + command_lines(first) + "```\n\n";
+  return text + kernels_table(store, kernels, sittings) + genomes_list(kernels) + rivals_text(kernels, sittings);
+}
+
+/// Pictures of latency over error for the shapes of a task that leave a choice, and the lines that show them.
+std::string fronts_section(const Store& store, const Task& task, const DeviceRecord& device, ResultsPage& page) {
+  FrontFilter filter{.task = task.name, .device = device.name, .regime = task.regimes.front().name};
+  std::string text, options;
+  for (Front& front : pareto_fronts(store, filter)) {
+    if (front.device != device.name) continue;
+    const bool choice = std::ranges::count(front.candidates, true, &FrontPoint::on_front) > 1 || !front.rivals.empty();
+    const auto exact = [](const FrontPoint& point) { return point.error == 0; };
+    if (!choice || std::ranges::all_of(front.candidates, exact)) continue;
+    std::string stem = file_stem(page.file.substr(0, page.file.size() - 3) + " " + task.name + " " + front.shape);
+    const auto taken = [&](const ResultsPicture& one) { return one.file == stem + ".svg"; };
+    if (std::ranges::any_of(page.pictures, taken)) stem += "_" + file_stem(front.options);
+    if (front.options != options) text += '\n' + wrapped(front.options + ":");
+    options = front.options;
+    text += fmt::format("\n![latency over error, {}]({}.svg)\n", front.shape, stem);
+    page.pictures.push_back({stem + ".svg", front_svg({std::move(front)}, filter.regime)});
+  }
+  if (text.empty()) return text;
+  return fmt::format("\n## {}: latency over error\n\nAll right kernels of all objectives; errors in the regime {}.\n{}",
+                     task.name, filter.regime, text);
+}
+
+std::string introduction(const std::vector<BestKernel>& kernels) {
+  const DeviceRecord& device = kernels.front().elite.device;
+  std::set<std::string> days, programs, drivers;
+  for (const BestKernel& best : kernels) {
+    days.insert(best.run.started_at.substr(0, 10));
+    programs.insert(fmt::format("evo {} with NVRTC {}", best.run.info.evo_version, best.run.info.nvrtc_version));
+    if (!best.run.info.device.driver.empty()) drivers.insert(best.run.info.device.driver);
+  }
+  std::string facts = fmt::format("Runs of {}", *days.begin());
+  if (days.size() > 1) facts += fmt::format(" to {}", *days.rbegin());
+  facts += fmt::format(", {}", fmt::join(programs, ", "));
+  if (!drivers.empty()) facts += fmt::format(", driver {}", fmt::join(drivers, ", "));
+  const bool modelled = kernels.front().elite.modelled;
+  std::string text = fmt::format("# The fastest kernels on {}\n{}\n", device.name, kResultsMark);
+  text +=
+      wrapped(fmt::format("The best elite of each task, objective and shape in the database that `evo results` was "
+                          "given, beside the rivals "
+                          "that `evo baseline` timed in turns with it. {}.",
+                          facts));
+  text += '\n';
+  text += modelled ? wrapped(
+                         "Nothing here is measured: latencies and what bounds kernels come from the cost model of "
+                         "the virtual GPU (docs/vgpu_cost_model.md).")
+                   : wrapped(
+                         "A latency is the warm median, with its 95 % interval; over several shapes it is the "
+                         "geometric mean.");
+  text += wrapped(
+      "\"Error\" is the relative L2 error on inputs like those that rivals were given, \"largest error\" that over all "
+      "validated cases. \"Found as\" says which candidate of its run the kernel was, how long the run took, and how "
+      "the "
+      "candidate came to be: a `proposer` named it, a `seed` is of the pre-search or of earlier results, all others "
+      "are "
+      "the strategy's.");
+  return text;
+}
+
+ResultsPage page_of(const Store& store, const std::vector<BestKernel>& kernels,
+                    const std::vector<SittingReport>& sittings) {
+  const DeviceRecord& device = kernels.front().elite.device;
+  ResultsPage page{.file = file_stem(device.name) + ".md", .markdown = introduction(kernels), .pictures = {}};
+  std::map<std::string, std::map<std::string, std::vector<BestKernel>>> tables;  // By task, then by key.
+  for (const BestKernel& best : kernels) tables[best.elite.task][table_key(best)].push_back(best);
+  for (auto& [task, of_task] : tables) {
+    for (auto& [key, table] : of_task) {
+      std::ranges::stable_sort(table, {}, [](const BestKernel& best) { return best.elite.latency_us; });
+      page.markdown += objective_section(store, table, sittings);
+    }
+    page.markdown += fronts_section(store, of_task.begin()->second.front().task, device, page);
+  }
+  return page;
+}
+
+}  // namespace
+
+std::vector<ResultsPage> results_pages(const Store& store, const EliteFilter& filter, bool former) {
+  std::map<std::string, std::vector<BestKernel>> by_device;
+  for (const EliteRow& elite : find_elites(store, filter)) {
+    if (elite.rank == 1 && (elite.current || former)) by_device[elite.device.name].push_back(best_kernel(store, elite));
+  }
+  const std::vector<SittingReport> sittings = newest_sittings(store, {.task = filter.task});
+  std::vector<ResultsPage> pages;
+  for (const auto& [device, kernels] : by_device) pages.push_back(page_of(store, kernels, sittings));
+  return pages;
+}
+
+}  // namespace evo::cli
