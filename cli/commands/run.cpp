@@ -95,7 +95,7 @@ ProfileWish profile_wish(const RunRequest& request, const DeviceInfo& device) {
 }
 
 /// Candidates of a screened search that are under way on each GPU. They are compiled when they are chosen, so few keep
-/// the GPU busy; and what is proposed from fewer answers is worse (docs/results/search.md).
+/// the GPU busy; and what is proposed from fewer answers is worse (docs/studies/search.md).
 constexpr std::size_t kScreenedWidth = 2;
 
 /// Candidates under way, of a run that names no number. `most` keep the devices busy when each has to be compiled.

@@ -107,6 +107,7 @@ std::string bound_label(const BestKernel& best) {
   for (const Profile& profile : best.candidate.evaluation.profiles) {
     std::string words = in_words(profile);
     words.resize(std::min(words.find(';'), words.size()));
+    if (words.starts_with("bound by ")) words.erase(0, 9);
     if (profile.modelled == best.elite.modelled && !words.empty()) text += (text.empty() ? "" : "; ") + words;
   }
   return text;

@@ -6,7 +6,7 @@
 namespace evo {
 
 /// The parameters of the strategy `evolve`. The defaults serve all spaces; other values are for ablation studies
-/// (docs/results/search.md).
+/// (docs/studies/search.md).
 struct EvolveTuning {
   std::size_t founders = 10;     ///< Random genomes that open the search; more of them until the first answer.
   std::size_t spread = 16;       ///< Random draws for each founder; the one farthest from the others is taken.

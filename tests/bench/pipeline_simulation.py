@@ -21,7 +21,7 @@ import statistics
 # Seconds. evaluation: quantiles (5, 25, 50, 75, 95 %) of validation and timing of one candidate. model: mean of one genome, on
 # one of 16 busy cores. round: of a comparison, the first one of a GPU and a later one; rounds: (rounds, how many comparisons
 # took them). challengers: the i-th result is one with the chance challengers/i, because elites are displaced less and less.
-# One H200, 16 cores, 2026-11-26, objective fast, seed 1: docs/results/scale.md.
+# One H200, 16 cores, 2026-11-26, objective fast, seed 1: docs/studies/scale.md.
 WORKLOADS = {
     "mission": {"evaluation": [0.265, 0.277, 0.295, 0.315, 0.366], "model": 0.60, "round": (0.25, 0.03),
                 "rounds": [(3, 26), (4, 3), (9, 7)], "challengers": 6.2},

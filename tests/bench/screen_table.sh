@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Evaluations that surrogate screening, a pre-search and a warm start from another shape save, on recorded sweeps of our
-# own families (docs/results/search.md).
+# own families (docs/studies/search.md).
 #   tests/bench/screen_table.sh [RUNS] [MODELS_FOLDER]
 # MODELS_FOLDER: see model_sweeps.sh.
 set -euo pipefail

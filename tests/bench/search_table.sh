@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tables of docs/results/search.md: strategies on recorded spaces.
+# The tables of docs/studies/search.md: strategies on recorded spaces.
 #   tests/bench/search_table.sh SPACES_FOLDER [RUNS] [OUT_FOLDER]
 # SPACES_FOLDER holds NAME.json.gz (Kernel Tuner caches) and may hold rivals.jsonl.gz (orders of other tuners).
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Evaluations that a warm start from another shape saves (docs/results/search.md), on random halves of the sweeps that hold
+"""Evaluations that a warm start from another shape saves (docs/studies/search.md), on random halves of the sweeps that hold
 the same genomes at both shapes.
 
     tests/bench/seed_table.py [DRAWS] [SCREEN] [MODELS_FOLDER]

@@ -59,3 +59,18 @@ TEST_CASE("a planted long line is found, and columns are characters") {
   CHECK(long_lines_of(umlauts + "ä\n") == std::vector<int>{1});
   CHECK(long_lines_of("| " + longest + " |\n").empty());
 }
+
+TEST_CASE("every page of docs/results is written by evo results") {
+  int pages = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(EVO_SOURCE_DIR) / "docs/results")) {
+    if (entry.path().extension() != ".md") continue;
+    INFO(entry.path().filename().string());
+    std::ifstream text(entry.path());
+    std::string title, mark;
+    std::getline(text, title);
+    std::getline(text, mark);
+    CHECK(mark.starts_with("<!-- Written by evo results"));
+    ++pages;
+  }
+  CHECK(pages > 0);
+}
