@@ -17,13 +17,6 @@
 namespace evo::cli {
 namespace {
 
-std::string options_of(const Target& target) {
-  std::string text;
-  for (const auto& [name, value] : target.options)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, expr::to_string(value));
-  return text;
-}
-
 /// The mean over the draws of a shape and regime. Null where the candidate has none.
 std::optional<double> error_at(const Evaluation& evaluation, const std::string& shape, const std::string& regime) {
   double sum = 0;
@@ -72,6 +65,13 @@ void find_front(std::vector<FrontPoint>& points) {
 }
 
 }  // namespace
+
+std::string options_of(const Target& target) {
+  std::string text;
+  for (const auto& [name, value] : target.options)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, expr::to_string(value));
+  return text;
+}
 
 std::vector<Rival> read_rivals(const std::vector<std::string>& files) {
   std::vector<Rival> rivals;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
+#include <string_view>
 
 #include "cli/report/front_plot.h"
 #include "cli/report/pareto_front.h"
@@ -20,6 +20,19 @@
 
 namespace evo::cli {
 namespace {
+
+constexpr std::string_view kWhatIsShown =
+    "The best elite of each task, objective and shape in the database that `evo results` was given, and the candidates "
+    "that `evo baseline` timed in turns with rivals.";
+constexpr std::string_view kMeasuredPage =
+    "A latency is the warm median, with its 95 % interval; over several shapes it is the geometric mean.";
+constexpr std::string_view kModelledPage =
+    "Nothing here is measured: latencies and what bounds kernels come from the cost model of the virtual GPU.";
+constexpr std::string_view kColumnNotes =
+    "\"Error\" is the relative L2 error on inputs like those that rivals were given, \"largest error\" that over all "
+    "validated cases. \"Found as\" says which candidate of its run the kernel was, how long the run took, and how it "
+    "came to be: a `proposer` named it, a `seed` is of the pre-search or of earlier results, all others are the "
+    "strategy's.";
 
 /// The fastest kernel of one task, device and objective, with all that the page says of it.
 struct BestKernel {
@@ -75,13 +88,6 @@ std::string shapes_label(const BestKernel& best) {
   return text;
 }
 
-std::string options_label(const BestKernel& best) {
-  std::string text;
-  for (const auto& [name, value] : best.run.info.target.options)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, expr::to_string(value));
-  return text;
-}
-
 /// "95 of 126 in 110 s, seed 1": which candidate of its run it was.
 std::string search_label(const BestKernel& best) {
   const auto found =
@@ -131,7 +137,7 @@ std::string rival_label(const SittingReport* report) {
 
 /// What the kernels of one table share: the objective without its shapes, the options, and the version of the task.
 std::string table_key(const BestKernel& best) {
-  return best.run.info.target.objective + '\n' + options_label(best) + '\n' + best.elite.task_hash;
+  return best.run.info.target.objective + '\n' + options_of(best.run.info.target) + '\n' + best.elite.task_hash;
 }
 
 /// The first row is the headings. A column without a figure is left out.
@@ -247,28 +253,9 @@ std::string introduction(const std::vector<BestKernel>& kernels) {
   if (days.size() > 1) facts += fmt::format(" to {}", *days.rbegin());
   facts += fmt::format(", {}", fmt::join(programs, ", "));
   if (!drivers.empty()) facts += fmt::format(", driver {}", fmt::join(drivers, ", "));
-  const bool modelled = kernels.front().elite.modelled;
-  std::string text = fmt::format("# The fastest kernels on {}\n{}\n", device.name, kResultsMark);
-  text +=
-      wrapped(fmt::format("The best elite of each task, objective and shape in the database that `evo results` was "
-                          "given, beside the rivals "
-                          "that `evo baseline` timed in turns with it. {}.",
-                          facts));
-  text += '\n';
-  text += modelled ? wrapped(
-                         "Nothing here is measured: latencies and what bounds kernels come from the cost model of "
-                         "the virtual GPU (docs/vgpu_cost_model.md).")
-                   : wrapped(
-                         "A latency is the warm median, with its 95 % interval; over several shapes it is the "
-                         "geometric mean.");
-  text += wrapped(
-      "\"Error\" is the relative L2 error on inputs like those that rivals were given, \"largest error\" that over all "
-      "validated cases. \"Found as\" says which candidate of its run the kernel was, how long the run took, and how "
-      "the "
-      "candidate came to be: a `proposer` named it, a `seed` is of the pre-search or of earlier results, all others "
-      "are "
-      "the strategy's.");
-  return text;
+  const std::string_view timing = kernels.front().elite.modelled ? kModelledPage : kMeasuredPage;
+  return fmt::format("# The fastest kernels on {}\n{}\n{}\n{}{}", device.name, kResultsMark,
+                     wrapped(fmt::format("{} {}.", kWhatIsShown, facts)), wrapped(timing), wrapped(kColumnNotes));
 }
 
 ResultsPage page_of(const Store& store, const std::vector<BestKernel>& kernels,
