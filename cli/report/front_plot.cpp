@@ -21,8 +21,10 @@ ScatterPlot plot_of(const Front& front) {
   }
   for (const FrontPoint& rival : front.rivals) {
     if (rival.error == 0) continue;
-    rivals[rival.name].name = rival.name;
-    rivals[rival.name].points.push_back({rival.error, rival.latency_us});
+    PointSeries& series = rivals[rival.name];
+    series.name = rival.name;
+    series.ringed = true;
+    series.points.push_back({rival.error, rival.latency_us});
   }
   ScatterPlot plot{.title = fmt::format("{}, {}", front.shape, front.device), .series = {best}};
   for (const auto* group : {&others, &rivals})

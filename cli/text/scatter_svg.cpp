@@ -18,7 +18,10 @@ constexpr double kPlotLeft = 52;  // margins of the square in it
 constexpr double kPlotTop = 34;
 constexpr double kPlotRight = 14;
 constexpr double kPlotBottom = 46;
-constexpr std::array kSeriesColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0", "#d98324", "#5f6b73"};
+constexpr double kLegendWidth = 220;  // right of the plot
+constexpr double kLegendLine = 17;
+constexpr std::array kSeriesColours = {"#0b62a4", "#d1495b", "#3a7d44", "#8a5fb0", "#d98324",
+                                       "#5f6b73", "#17a2b8", "#b8336a", "#7a5c2e", "#111111"};
 
 /// The values that an axis shows.
 class Range {
@@ -106,6 +109,32 @@ std::string line_svg(const PointSeries& series, const PlotScale& scale, const ch
   return fmt::format("<path fill='none' stroke='{}' d='{}'/>", colour, path);
 }
 
+std::string marks_svg(const PointSeries& series, const PlotScale& scale, const char* colour) {
+  std::string svg;
+  const auto out = std::back_inserter(svg);
+  if (series.ringed) {
+    for (const auto& point : series.points)
+      fmt::format_to(out, "<circle cx='{:.1f}' cy='{:.1f}' r='5' fill='none' stroke='{}' stroke-width='2'/>",
+                     scale.x(point.x), scale.y(point.y), colour);
+    return svg;
+  }
+  // One path of round dots: a point is a line of no length.
+  fmt::format_to(out, "<path fill='none' stroke='{}' stroke-opacity='0.6' stroke-width='4' stroke-linecap='round' d='",
+                 colour);
+  for (const auto& point : series.points) fmt::format_to(out, "M{:.1f} {:.1f}h0", scale.x(point.x), scale.y(point.y));
+  return svg + "'/>";
+}
+
+std::string legend_svg(const PointSeries& series, const char* colour, double y) {
+  constexpr double kMark = kSize + 2;
+  const std::string mark = series.ringed
+                               ? fmt::format("<circle cx='{}' cy='{}' r='5' fill='none' stroke='{}' stroke-width='2'/>",
+                                             kMark, y - 4, colour)
+                               : fmt::format("<circle cx='{}' cy='{}' r='3' fill='{}'/>", kMark, y - 4, colour);
+  return fmt::format("{}<text x='{}' y='{}'>{}</text>", mark, kMark + 11, y,
+                     svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
+}
+
 std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& names, const ScatterAxes& axes) {
   const PlotScale scale(plot, axes.same_scale);
   std::string svg = fmt::format("<text x='{}' y='18' font-weight='bold'>{}</text>", kPlotLeft, svg_text(plot.title));
@@ -114,16 +143,9 @@ std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& na
   for (const PointSeries& series : plot.series) {
     const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
     const char* colour = kSeriesColours[place % kSeriesColours.size()];
-    // One path of round dots: a point is a line of no length.
-    fmt::format_to(std::back_inserter(svg),
-                   "<path fill='none' stroke='{}' stroke-opacity='0.6' stroke-width='4' stroke-linecap='round' d='",
-                   colour);
-    for (const auto& point : series.points)
-      fmt::format_to(std::back_inserter(svg), "M{:.1f} {:.1f}h0", scale.x(point.x), scale.y(point.y));
-    fmt::format_to(std::back_inserter(svg), "'/><text x='{}' y='{}' fill='{}'>{}</text>", kPlotLeft + 8, legend_y,
-                   colour, svg_text(series.note.empty() ? series.name : series.name + ": " + series.note));
+    svg += marks_svg(series, scale, colour) + legend_svg(series, colour, legend_y);
     if (series.joined) svg += line_svg(series, scale, colour);
-    legend_y += 15;
+    legend_y += kLegendLine;
   }
   return svg;
 }
@@ -141,9 +163,9 @@ std::string scatter_svg(const std::vector<ScatterPlot>& plots, const ScatterAxes
       "<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' font-family='sans-serif' "
       "font-size='11'>\n"
       "<rect width='100%' height='100%' fill='white'/>\n",
-      kSize * static_cast<double>(plots.size()), kSize);
+      (kSize + kLegendWidth) * static_cast<double>(plots.size()), kSize);
   for (std::size_t i = 0; i < plots.size(); ++i)
-    svg += fmt::format("<g transform='translate({},0)'>{}</g>\n", kSize * static_cast<double>(i),
+    svg += fmt::format("<g transform='translate({},0)'>{}</g>\n", (kSize + kLegendWidth) * static_cast<double>(i),
                        plot_svg(plots[i], names, axes));
   return svg + "</svg>\n";
 }

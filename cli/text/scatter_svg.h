@@ -15,6 +15,7 @@ struct PointSeries {
   };
   std::vector<Point> points;  ///< Positive.
   bool joined = false;        ///< By a line, in order.
+  bool ringed = false;        ///< Rings instead of dots: what the others are compared with.
 };
 
 struct ScatterPlot {
