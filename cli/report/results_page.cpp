@@ -11,6 +11,7 @@
 #include "cli/report/pareto_front.h"
 #include "cli/rivals/sitting_report.h"
 #include "cli/rivals/sitting_table.h"
+#include "cli/subject/best_rival.h"
 #include "cli/subject/elite_table.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
@@ -97,16 +98,6 @@ std::string search_label(const BestKernel& best) {
                      duration_text(seconds), best.run.info.seed);
 }
 
-/// The 95 % interval of the latency at the only timed shape; empty for a modelled one and for a mean over shapes.
-std::string interval_label(const BestKernel& best) {
-  if (best.elite.modelled || best.run.info.target.timed.size() != 1) return "";
-  for (const Timing& timing : best.elite.timings) {
-    if (!timing.cold && timing.low_us < timing.high_us)
-      return fmt::format("{} to {}", microseconds(timing.low_us), microseconds(timing.high_us));
-  }
-  return "";
-}
-
 /// What bounds it, without what its warps wait for.
 std::string bound_label(const BestKernel& best) {
   std::string text;
@@ -119,17 +110,10 @@ std::string bound_label(const BestKernel& best) {
   return text;
 }
 
-/// Of a kernel's newest sitting on its own model of device.
-const SittingReport* sitting_of(const BestKernel& best, const std::vector<SittingReport>& sittings) {
-  const auto found = std::ranges::find_if(sittings, [&](const SittingReport& one) {
-    return one.sitting.candidate == best.candidate.id &&
-           device_key(one.sitting.device) == device_key(best.elite.device);
-  });
-  return found == sittings.end() ? nullptr : &*found;
-}
-
-std::string rival_label(const SittingReport* report) {
-  const RivalResult* rival = report == nullptr ? nullptr : best_rival(report->sitting);
+/// The best rival of its newest sitting on its own model of device.
+std::string rival_label(const BestKernel& best) {
+  const Sitting* sitting = sitting_on(best.candidate.sittings, best.elite.device);
+  const RivalResult* rival = sitting == nullptr ? nullptr : best_rival(*sitting);
   if (rival == nullptr) return "";
   return fmt::format("{:.3g} [{:.3g}, {:.3g}] of {} ({} us)", rival->ratio, rival->ratio_low, rival->ratio_high,
                      rival->name, microseconds(*rival->median_us));
@@ -154,18 +138,16 @@ std::string table_of(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string kernels_table(const Store& store, const std::vector<BestKernel>& kernels,
-                          const std::vector<SittingReport>& sittings) {
+std::string kernels_table(const std::vector<BestKernel>& kernels) {
   const BestKernel& first = kernels.front();
   std::vector<std::vector<std::string>> rows = {
       {fmt::format("{}", fmt::join(first.task.shape_parameters, ",")), timing_word(first.elite.modelled) + " us",
        "95 % interval", "error", "largest error", "time of the best rival over it", "bound by", "found as", "on"}};
   for (const BestKernel& best : kernels) {
-    rows.push_back({shapes_label(best), "**" + microseconds(best.elite.latency_us) + "**", interval_label(best),
-                    error_figure(error_beside_rivals(store, best.candidate, best.run)),
-                    error_figure(best.elite.worst_relative_l2), rival_label(sitting_of(best, sittings)),
-                    bound_label(best), search_label(best) + ", " + best.candidate.op,
-                    best.run.started_at.substr(0, 10)});
+    rows.push_back({shapes_label(best), "**" + microseconds(best.elite.latency_us) + "**", interval_text(best.elite),
+                    error_figure(error_beside_rivals(best.task, best.candidate, best.run)),
+                    error_figure(best.elite.worst_relative_l2), rival_label(best), bound_label(best),
+                    search_label(best) + ", " + best.candidate.op, best.run.started_at.substr(0, 10)});
   }
   return table_of(rows);
 }
@@ -210,13 +192,12 @@ std::string command_lines(const BestKernel& best) {
   return lines + line + '\n';
 }
 
-std::string objective_section(const Store& store, const std::vector<BestKernel>& kernels,
-                              const std::vector<SittingReport>& sittings) {
+std::string objective_section(const std::vector<BestKernel>& kernels, const std::vector<SittingReport>& sittings) {
   const BestKernel& first = kernels.front();
   std::string text = fmt::format("\n## {}, {}\n", first.elite.task, first.run.info.target.objective);
   if (!first.elite.current) text += "\nOf an older version of the task, which has changed since.\n";
   text += "\n```\n" + command_lines(first) + "```\n\n";
-  return text + kernels_table(store, kernels, sittings) + genomes_list(kernels) + rivals_text(kernels, sittings);
+  return text + kernels_table(kernels) + genomes_list(kernels) + rivals_text(kernels, sittings);
 }
 
 /// Pictures of latency over error for the shapes of a task that leave a choice, and the lines that show them.
@@ -267,7 +248,7 @@ ResultsPage page_of(const Store& store, const std::vector<BestKernel>& kernels,
   for (auto& [task, of_task] : tables) {
     for (auto& [key, table] : of_task) {
       std::ranges::stable_sort(table, {}, [](const BestKernel& best) { return best.elite.latency_us; });
-      page.markdown += objective_section(store, table, sittings);
+      page.markdown += objective_section(table, sittings);
     }
     page.markdown += fronts_section(store, of_task.begin()->second.front().task, device, page);
   }

@@ -10,16 +10,16 @@
 namespace evo::cli {
 namespace {
 
-bool is_wanted(const SittingReport& report, const EliteFilter& filter) {
-  return (filter.task.empty() || report.task == filter.task) &&
-         (filter.device.empty() || is_called(report.sitting.device, filter.device)) &&
-         (filter.objective.empty() || (report.objective + " ").starts_with(filter.objective + " "));
+bool is_wanted(const RunInfo& info, const Sitting& sitting, const EliteFilter& filter) {
+  return (filter.task.empty() || info.task == filter.task) &&
+         (filter.device.empty() || is_called(sitting.device, filter.device)) &&
+         (filter.objective.empty() || (info.objective + " ").starts_with(filter.objective + " "));
 }
 
 }  // namespace
 
-double error_beside_rivals(const Store& store, const CandidateRow& row, const RunRow& run) {
-  const std::string regime = load_task(files_of(store, run), run.info.task).regimes.front().name;
+double error_beside_rivals(const Task& task, const CandidateRow& row, const RunRow& run) {
+  const std::string& regime = task.regimes.front().name;
   double worst = 0;
   for (const CaseError& error : row.evaluation.errors) {
     const auto is_its_shape = [&](const Shape& shape) { return shape.name == error.shape; };
@@ -32,8 +32,9 @@ double error_beside_rivals(const Store& store, const CandidateRow& row, const Ru
 SittingReport sitting_report(const Store& store, Sitting sitting) {
   const CandidateRow row = find_candidate(store, sitting.candidate);
   const RunRow run = find_run(store, row.run);
+  const Task task = load_task(files_of(store, run), run.info.task);
   const bool modelled = kind_named(sitting.device.kind).modelled;
-  return {std::move(sitting), run.info.task, run.info.objective, modelled, error_beside_rivals(store, row, run)};
+  return {std::move(sitting), run.info.task, run.info.objective, modelled, error_beside_rivals(task, row, run)};
 }
 
 std::vector<SittingReport> newest_sittings(const Store& store, const EliteFilter& filter,
@@ -43,9 +44,8 @@ std::vector<SittingReport> newest_sittings(const Store& store, const EliteFilter
     const bool newer = std::ranges::any_of(reports, [&](const SittingReport& one) {
       return one.sitting.candidate == sitting.candidate && device_key(one.sitting.device) == device_key(sitting.device);
     });
-    if (newer) continue;
-    SittingReport report = sitting_report(store, std::move(sitting));
-    if (is_wanted(report, filter)) reports.push_back(std::move(report));
+    if (newer || !is_wanted(find_run(store, sitting.run).info, sitting, filter)) continue;
+    reports.push_back(sitting_report(store, std::move(sitting)));
   }
   std::ranges::stable_sort(reports, {}, [](const SittingReport& one) {
     return std::tuple(one.task, one.sitting.device.name, one.objective, one.sitting.median_us);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/task/task.h"
 #include "population/store/store.h"
 
 namespace evo::cli {
@@ -20,7 +22,7 @@ SittingReport sitting_report(const Store& store, Sitting sitting);
 
 /// The candidate's worst error on inputs like those that rivals are given: of its timed shapes and of the task's first
 /// regime.
-double error_beside_rivals(const Store& store, const CandidateRow& row, const RunRow& run);
+double error_beside_rivals(const Task& task, const CandidateRow& row, const RunRow& run);
 
 /// Of each candidate the newest sitting on each model of device, by task, device, objective and latency. An empty field
 /// of the filter does not restrict; `only` is the one candidate that is wanted.

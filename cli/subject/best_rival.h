@@ -11,8 +11,10 @@ namespace evo::cli {
 /// rival's answer was right.
 std::string best_rival_text(const Sitting& sitting);
 
-/// The same of the first of several that was held on a device of this model: rivals on another one say nothing. Empty
-/// when there is none.
+/// The same of the first of several that was held on a device of this model. Empty when there is none.
 std::string best_rival_text(const std::vector<Sitting>& sittings, const DeviceRecord& device);
+
+/// The first that was held on a device of this model: rivals on another one say nothing. Null when there is none.
+const Sitting* sitting_on(const std::vector<Sitting>& sittings, const DeviceRecord& device);
 
 }  // namespace evo::cli

@@ -35,16 +35,6 @@ std::string warm_latency(const EliteRow& row, const std::string& shape) {
   return "-";
 }
 
-/// The 95 % interval of the latency at the only timed shape; empty for a modelled one and for a mean over shapes.
-std::string interval_text(const EliteRow& row) {
-  if (row.modelled || !timed_shapes({row}).empty()) return "";
-  for (const Timing& timing : row.timings) {
-    if (!timing.cold && timing.low_us < timing.high_us)
-      return fmt::format("{} to {}", microseconds(timing.low_us), microseconds(timing.high_us));
-  }
-  return "";
-}
-
 /// The genes that all elites of a family share, for the families of several elites.
 std::map<std::string, Bindings> shared_genes(const std::vector<EliteRow>& rows) {
   std::map<std::string, std::vector<const Genome*>> families;
@@ -74,6 +64,15 @@ std::string elite_heading(const EliteRow& row) {
   return fmt::format("{} on {} ({}, {}): {}{}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
                      row.objective, row.self_consistent ? fmt::format("  [{}]", kSelfConsistentOnly) : "",
                      row.current ? "" : "  [the task has changed since]");
+}
+
+std::string interval_text(const EliteRow& row) {
+  if (row.modelled || !timed_shapes({row}).empty()) return "";
+  for (const Timing& timing : row.timings) {
+    if (!timing.cold && timing.low_us < timing.high_us)
+      return fmt::format("{} to {}", microseconds(timing.low_us), microseconds(timing.high_us));
+  }
+  return "";
 }
 
 std::string alleles_text(const Genome& genome) {

@@ -15,6 +15,9 @@ std::string elite_heading(const EliteRow& row);
 /// measured at one shape, error, registers, genome. What all elites of a family share is on a line below, once.
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal);
 
+/// The 95 % interval of the latency at the only timed shape; empty for a modelled one and for a mean over shapes.
+std::string interval_text(const EliteRow& row);
+
 /// The rows in the store's order, grouped by task hash, device and objective.
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows);
 
