@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "engine/base/rng.h"
@@ -18,6 +22,17 @@ namespace {
 /// Two seeds differ in more than this part of their genes, at least in two genes. What makes one of several alike wrong
 /// or slow mostly does so to all.
 constexpr double kApart = 1.0 / 6;
+
+/// How much slower than the best one a genome may be predicted to be a seed for its alleles.
+constexpr double kNearlyAsFast = 1.15;
+
+using Allele = std::tuple<std::string, std::string, Value>;  // family, gene, value
+
+std::set<Allele> alleles_of(const Genome& genome) {
+  std::set<Allele> alleles;
+  for (const auto& [gene, value] : genome.genes) alleles.emplace(genome.family, gene, value);
+  return alleles;
+}
 
 /// Whether they differ in so few genes that one says enough of both; a gene that only one of them has counts.
 bool nearly_equal(const Space& space, const Genome& a, const Genome& b) {
@@ -76,6 +91,35 @@ std::vector<Seed> best_apart(const Space& space, PredictedGenomes predicted, std
   return best;
 }
 
+std::vector<Seed> lacking_alleles(const std::vector<Seed>& seeds, const PredictedGenomes& predicted,
+                                  std::size_t count) {
+  std::set<Allele> had;
+  for (const Seed& seed : seeds) had.merge(alleles_of(seed.genome));
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [genome, prediction] : predicted) best = std::min(best, *prediction.latency);
+  const auto lacking = [&](const Genome& genome) {
+    return std::ranges::count_if(alleles_of(genome), [&](const Allele& allele) { return !had.contains(allele); });
+  };
+
+  std::vector<Seed> found;
+  while (found.size() < count) {
+    const std::pair<Genome, PredictedLatency>* chosen = nullptr;
+    std::ptrdiff_t most = 0;
+    for (const auto& one : predicted) {
+      if (*one.second.latency > kNearlyAsFast * best) continue;
+      const std::ptrdiff_t brought = lacking(one.first);
+      if (brought == 0 || brought < most) continue;
+      if (brought == most && *one.second.latency >= *chosen->second.latency) continue;
+      chosen = &one;
+      most = brought;
+    }
+    if (chosen == nullptr) break;
+    had.merge(alleles_of(chosen->first));
+    found.push_back({chosen->first, std::string(kPresearched)});
+  }
+  return found;
+}
+
 std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,
                                 LatencyPredictor& predictor, const Presearch& presearch,
                                 const std::function<bool()>& out_of_time) {
@@ -99,7 +143,9 @@ std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, s
   PredictedGenomes predicted;
   for (const PresearchClimb& climb : climbs)
     predicted.insert(predicted.end(), climb.predicted().begin(), climb.predicted().end());
-  return best_apart(space, std::move(predicted), presearch.kept);
+  std::vector<Seed> seeds = best_apart(space, predicted, presearch.kept);
+  std::ranges::move(lacking_alleles(seeds, predicted, presearch.varied), std::back_inserter(seeds));
+  return seeds;
 }
 
 }  // namespace evo

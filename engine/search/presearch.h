@@ -23,7 +23,8 @@ struct Presearch {
   std::size_t genomes = 512;  ///< Predicted in all, over all climbs.
   std::size_t climbs = 2;     ///< Searches, each from its own random genomes.
   std::size_t together = 32;  ///< Genomes predicted at once, to keep every core busy.
-  std::size_t kept = 4;       ///< Seeds at most.
+  std::size_t kept = 4;       ///< Seeds at most that are predicted fastest.
+  std::size_t varied = 4;     ///< Further seeds at most, nearly as fast, for the alleles that those lack.
 };
 
 /// Genomes with what was predicted of them.
@@ -64,7 +65,13 @@ class PresearchClimb {
 /// in more than a sixth of their genes, at least in two.
 std::vector<Seed> best_apart(const Space& space, PredictedGenomes predicted, std::size_t count);
 
-/// Runs searches by `strategy` that get predicted latencies instead of measured ones, and returns best_apart() of all.
+/// For the alleles that no genome of `seeds` has: each time the genome that has most of them, of equal ones the one
+/// predicted fastest, until there are `count` or none has any. Only genomes predicted at most 15 % slower than the best
+/// count: so much the cost model errs in one genome beside another (docs/vgpu_cost_model.md).
+std::vector<Seed> lacking_alleles(const std::vector<Seed>& seeds, const PredictedGenomes& predicted, std::size_t count);
+
+/// Runs searches by `strategy` that get predicted latencies instead of measured ones, and returns best_apart() of all,
+/// then lacking_alleles().
 /// `out_of_time` is asked between batches and may be empty. It ends the pre-search early, as an interrupted predictor
 /// does; the genomes predicted until then count. Throws as make_strategy does.
 std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, std::uint64_t seed,

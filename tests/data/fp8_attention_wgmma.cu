@@ -774,14 +774,19 @@ struct SharedMemory {
   __device__ __forceinline__ shared_address barrier(Event event, int group, int stage) const {
     return output() + 0 + 8 * ((event * groups + group) * stages + stage);
   }
-  __device__ __forceinline__ shared_address query_full() const { return barrier(events, 0, 0); }
-  __device__ __forceinline__ shared_address query_free() const { return query_full() + 8; }
+  // Of the 64 rows of a row warpgroup.
+  __device__ __forceinline__ shared_address query_full(int row_part) const {
+    return barrier(events, 0, 0) + 16 * row_part;
+  }
+  __device__ __forceinline__ shared_address query_free(int row_part) const { return query_full(row_part) + 8; }
 };
 
 __device__ __forceinline__ void init_barriers(const SharedMemory& smem) {
   constexpr int group_warps = 4 * row_warpgroups;
-  init_barrier(smem.query_full(), 1);
-  init_barrier(smem.query_free(), consumer_threads / 32);
+  for (int row_part = 0; row_part < row_warpgroups; ++row_part) {
+    init_barrier(smem.query_full(row_part), 1);
+    init_barrier(smem.query_free(row_part), 4 * groups);
+  }
   for (int group = 0; group < groups; ++group) {
     for (int stage = 0; stage < stages; ++stage) {
       init_barrier(smem.barrier(keys_full, group, stage), 1);
@@ -1216,6 +1221,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     float shrink[2];
     float row_sum[2] = {0.0f, 0.0f};  // this thread's share
 
+    const int first_row = work.first_row + row_part * 64;
+
     constexpr float log2_e = 1.4426950408889634f;
     const float score_unit = problem.softmax_scale * log2_e * units_per_octave;
     const float code_scale =
@@ -1223,7 +1230,11 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     const float qk_scale = fmaxf(code_scale * score_unit, smallest_scale);
 
     e4m3x4 query[head_dim / 8];
-    load_query(query, arguments.q, problem, work, work.first_row + row_part * 64 + warp * 16, lane);
+    load_query(query, arguments.q, problem, work, first_row + warp * 16, lane);
+
+    // The tiles that this warpgroup works on. It passes those that only other warpgroups' rows see.
+    int first_tile = first_tile_of(work, group);
+    int end_tile = work.tiles;
 
     const auto start_scores = [&](TileScores& scores, const RingPlace<stages>& place) {
       wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
@@ -1243,7 +1254,6 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       pin_registers(scores);
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
       const int first_key = first_key_of(i, work);
-      const int first_row = work.first_row + row_part * 64;
       const int rows[2] = {first_row + warp * 16 + lane / 4, first_row + warp * 16 + lane / 4 + 8};
       if (first_key + tile_k > problem.key_end(work, problem.position(first_row))) {
         const int keys[2] = {problem.key_end(work, problem.position(rows[0])) - first_key,
@@ -1288,16 +1298,15 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     // Between two tiles: what is accumulated follows the new tile's maximum.
     const auto follow = [&] { rescale(acc_o, shrink); };
 
-    const int first_tile = first_tile_of(work, group);
     // Scores of a tile are multiplied together with the output of the one before.
-    if (first_tile < work.tiles) {
+    if (first_tile < end_tile) {
       start_scores(scores, place);
       wait_for_products<0>();
       raise_maximum(scores, place, first_tile);
       weigh_scores(scores);
       follow();
       pack_weights(weights, scores);
-      for (int i = first_tile + tile_step; i < work.tiles; i += tile_step) {
+      for (int i = first_tile + tile_step; i < end_tile; i += tile_step) {
         const RingPlace<stages> before = place;
         place.advance();
         start_scores(scores, place);
@@ -1318,7 +1327,6 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 
     row_sum[0] = quad_sum(row_sum[0]);
     row_sum[1] = quad_sum(row_sum[1]);
-    const int first_row = work.first_row + row_part * 64;
     // A warpgroup's rows leave: merged with those of other groups, by TMA, or straight from the registers.
     store_rows(arguments, work, first_row + warp * 16, acc_o, row_max, row_sum, lane);
   });

@@ -59,10 +59,11 @@ class Slope : public InstantPredictor {
 TEST_CASE("a pre-search finds the genomes that are predicted fastest, no two alike") {
   const Space space = plane();
   Slope slope;
-  const auto found = run_presearch(space, "evolve", 1, slope, {.genomes = 400});
+  auto found = run_presearch(space, "evolve", 1, slope, {.genomes = 400});
   CHECK(slope.texts.size() <= 400);
   CHECK(slope.texts.size() > 250);  // its climbs meet near the best
-  REQUIRE(found.size() == 4);
+  REQUIRE(found.size() >= 4);
+  found.resize(4);
   CHECK(value_of(found[0].genome, "x") == 3);
   CHECK(value_of(found[0].genome, "y") <= 1);
   for (const Seed& one : found) {
@@ -91,7 +92,7 @@ TEST_CASE("what a pre-search finds differs in more than a sixth of the genes") {
       return PredictedLatency{sum};
     }
   } sum;
-  const auto found = run_presearch(space, "evolve", 1, sum, {.genomes = 400});
+  const auto found = run_presearch(space, "evolve", 1, sum, {.genomes = 400, .varied = 0});
   REQUIRE(found.size() == 4);
   for (const Seed& one : found) {
     for (const Seed& other : found) {
@@ -102,18 +103,35 @@ TEST_CASE("what a pre-search finds differs in more than a sixth of the genes") {
   }
 }
 
+TEST_CASE("further seeds of a pre-search have the alleles that the best ones lack, where they are nearly as fast") {
+  const auto genome = [](int a, int b, int c) {
+    return Genome{"f", {{"a", number(a)}, {"b", number(b)}, {"c", number(c)}}};
+  };
+  const std::vector<Seed> seeds = {{genome(0, 0, 0), "a rehearsal"}, {genome(0, 1, 0), "a rehearsal"}};
+  const PredictedGenomes predicted = {{genome(0, 0, 0), {10.0, ""}}, {genome(0, 1, 0), {10.5, ""}},
+                                      {genome(0, 1, 1), {10.6, ""}}, {genome(1, 0, 1), {11.4, ""}},
+                                      {genome(1, 2, 0), {11.2, ""}}, {genome(2, 2, 2), {11.6, ""}}};
+  const auto found = lacking_alleles(seeds, predicted, 4);
+  // Of a = 1, b = 2 and c = 1 two genomes have two; the last one is too slow.
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].genome == genome(1, 2, 0));
+  CHECK(found[1].genome == genome(0, 1, 1));
+  CHECK(lacking_alleles(seeds, predicted, 1).size() == 1);
+  CHECK(lacking_alleles(seeds, {}, 4).empty());
+}
+
 TEST_CASE("a pre-search ends when its time is over, its predictor stops or its space is exhausted") {
   const Space space = plane();
   Slope slope;
   const auto late = [&] { return slope.asked >= 96; };  // a batch is under way in each of the two climbs
-  CHECK(run_presearch(space, "evolve", 1, slope, {.genomes = 400}, late).size() == 4);
+  CHECK(run_presearch(space, "evolve", 1, slope, {.genomes = 400, .varied = 0}, late).size() == 4);
   CHECK(slope.asked == 96);
   Slope stopped;
   stopped.stopped = true;
   CHECK(run_presearch(space, "evolve", 1, stopped, {.genomes = 400}).empty());
   const Space point({family("f", {gene("x", {number(5)}), gene("y", {number(0), number(7)})}, {})}, {}, {});
   Slope all;
-  const auto found = run_presearch(point, "evolve", 1, all, {.genomes = 400});
+  const auto found = run_presearch(point, "evolve", 1, all, {.genomes = 400, .varied = 0});
   REQUIRE(found.size() == 1);  // the other differs in one gene
   CHECK(to_text(found[0].genome) == "f: x=5 y=0");
 }

@@ -51,19 +51,22 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
     load_query(query, q + (long long)work.head * S * head_dim, first_row + warp * 16, S, lane);
 //% else
     const shared_address query_rows = smem.query() + row_part * 64 * 128;
-    wait_for(smem.query_full(), query_parity);
+    wait_for(smem.query_full(row_part), query_parity);
     query_parity ^= 1;
 //%   if q_operand == 'registers'
     u32 query[head_dim / 4];
     load_query(query, query_rows + warp * 16 * 128, lane);
 //%     if persistent
     __syncwarp();
-    if (lane == 0) arrive(smem.query_free());
+    if (lane == 0) arrive(smem.query_free(row_part));
 //%     end
 //%   else
     const matrix_descriptor query = describe_matrix<128>(query_rows);
 //%   end
 //% end
+
+//% let sizes = 'S'
+//% include "include/attention/begin_tiles.cuh"
 
     const auto start_scores = [&](TileScores& scores, const RingPlace<stages>& place) {
       wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
@@ -85,6 +88,9 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
     const auto raise_maximum = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
       pin_registers(scores);
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
+//% if persistent && q_operand == 'smem'
+      if (lane == 0 && i + tile_step >= end_tile) arrive(smem.query_free(row_part));
+//% end
       mask_tile(scores, first_key_of(i, work), first_row, first_row + warp * 16 + lane / 4, S, lane);
       float tile_max[2];
       find_tile_max(tile_max, scores, scale);
@@ -137,11 +143,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
     // Between two tiles: what is accumulated follows the new tile's maximum.
     const auto follow = [&] { rescale(acc_o, shrink); };
 
-    const int first_tile = first_tile_of(work, group);
 //% slot schedule
-//% if persistent && q_operand == 'smem'
-    if (lane == 0) arrive(smem.query_free());
-//% end
+//% include "include/attention/end_tiles.cuh"
 //% if pdl == 'late'
     start_launch_behind();
 //% end

@@ -91,6 +91,13 @@ constexpr int staging_barrier = groups + 4;      // of the first row warpgroup; 
 //% let works_in_pairs = true
 //% include "include/attention/work.cuh"
 
+//% if passes_tiles
+//%   let value_tile = 'values'
+//%   include "include/attention/pass_tiles.cuh"
+
+//%   include "include/attention/seen_tiles.cuh"
+
+//% end
 //% include "f16_sdpa/rows.cuh"
 
 //% include "loads.cuh"

@@ -8,19 +8,33 @@ __device__ __forceinline__ void load_rows(shared_address to, const TensorMap& ma
   for (int p = 0; p < row_panels; ++p) load_box(to + p * rows * 128, map, full, p * 64, first_row, head);
 }
 
+//% if q_operand != 'global'
+// The 64 rows of a row warpgroup.
+__device__ __forceinline__ void load_query_rows(const SharedMemory& smem, const TensorMap& map, int row_part,
+                                                const Work& work) {
+  const shared_address full = smem.query_full(row_part);
+  arrive_expecting(full, 64 * head_dim * 2);
+#pragma unroll
+  for (int p = 0; p < row_panels; ++p) {
+    load_box(smem.query() + (p * tile_q + row_part * 64) * 128, map, full, p * 64, work.first_row + row_part * 64,
+             work.head);
+  }
+}
+
+//% end
 __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& q_map, const TensorMap& k_map,
                                         const TensorMap& v_map, int S, int heads) {
   RingPlace<stages> place;
-//% if q_operand != 'global'
+//% if q_operand != 'global' && persistent
   u32 query_parity = 1;  // of the phase in which the query tile was freed
 //% end
   for_each_work(S, heads, [&](const Work& work) {
 //% if q_operand != 'global'
-//%   if persistent
-    wait_for(smem.query_free(), query_parity);
-    query_parity ^= 1;
+//%   let query_place = 'work'
+//%   include "include/attention/load_queries.cuh"
+//%   if !persistent
+    load_queries();
 //%   end
-    load_rows(smem.query(), q_map, smem.query_full(), tile_q, work.first_row, work.head);
 //% end
     for (int first = first_tile_of(work, 0); first < work.tiles; first += tile_step) {
 #pragma unroll
@@ -30,6 +44,9 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
           wait_for(smem.barrier(keys_free, group, place.stage), place.free_parity());
           load_rows(smem.keys(group, place.stage), k_map, smem.barrier(keys_full, group, place.stage), tile_k,
                     first_key, work.head);
+//% if q_operand != 'global' && persistent
+          load_queries_once();
+//% end
           wait_for(smem.barrier(values_free, group, place.stage), place.free_parity());
           load_rows(smem.values(group, place.stage), v_map, smem.barrier(values_full, group, place.stage), tile_k,
                     first_key, work.head);
@@ -37,5 +54,8 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
       }
       place.advance();
     }
+//% if q_operand != 'global' && persistent
+    load_queries_once();
+//% end
   });
 }

@@ -15,6 +15,13 @@
 
 //% include "work.cuh"
 
+//% if passes_tiles
+//%   let value_tile = 'operand'
+//%   include "include/attention/pass_tiles.cuh"
+
+//%   include "seen_tiles.cuh"
+
+//% end
 //% include "include/attention/e4m3/values.cuh"
 
 //% include "tiles.cuh"

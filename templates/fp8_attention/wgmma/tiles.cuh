@@ -9,10 +9,10 @@ __device__ __forceinline__ void load_rows(shared_address to, const TensorMap& ma
   }
 }
 //% if q_operand != 'global'
-__device__ __forceinline__ void load_query_tile(shared_address to, const TensorMap& map, shared_address full,
-                                                const Work& work, const Problem& problem) {
-  load_rows(to, map, full, tile_q, problem.first_query(work) + work.first_row, problem.query_head(work, 0),
-            problem.tensor_batch(work));
+__device__ __forceinline__ void load_query_box(shared_address to, const TensorMap& map, shared_address full, int column,
+                                               int row, const Work& work, const Problem& problem) {
+  load_box(to, map, full, column, problem.first_query(work) + row, problem.query_head(work, 0),
+           problem.tensor_batch(work), 0);
 }
 
 //% end

@@ -27,6 +27,17 @@ __device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_
 //% let window = 0
 //% include "problem.cuh"
 
+//% if passes_tiles
+//%   let value_tile = 'operand'
+//%   include "include/attention/pass_tiles.cuh"
+
+//%   include "include/attention/seen_tiles.cuh"
+
+__device__ __forceinline__ TileRange seen_tiles(const Work& work, int first_row, const Problem& problem) {
+  return seen_tiles(work, first_row, problem.S);
+}
+//% end
+
 //% include "include/attention/e4m3/values.cuh"
 
 //% include "tiles.cuh"

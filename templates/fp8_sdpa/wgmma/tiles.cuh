@@ -9,10 +9,12 @@ __device__ __forceinline__ void load_rows(shared_address to, const TensorMap& ma
   }
 }
 
-__device__ __forceinline__ void load_query_tile(shared_address to, const TensorMap& map, shared_address full,
-                                                const Work& work, const Problem&) {
-  load_rows(to, map, full, tile_q, work.first_row, work.head);
+//% if q_operand != 'global'
+__device__ __forceinline__ void load_query_box(shared_address to, const TensorMap& map, shared_address full, int column,
+                                               int row, const Work& work, const Problem&) {
+  load_box(to, map, full, column, row, work.head);
 }
+//% end
 //% if v_path == 'given'
 
 // Of each 16 keys row 8 h + 2 q + e is key 4 q + 2 h + e: the scores of a thread are then those of the keys

@@ -24,14 +24,19 @@ struct SharedMemory {
   __device__ __forceinline__ shared_address barrier(Event event, int group, int stage) const {
     return output() + ${o_bytes} + 8 * ((event * groups + group) * stages + stage);
   }
-  __device__ __forceinline__ shared_address query_full() const { return barrier(events, 0, 0); }
-  __device__ __forceinline__ shared_address query_free() const { return query_full() + 8; }
+  // Of the 64 rows of a row warpgroup.
+  __device__ __forceinline__ shared_address query_full(int row_part) const {
+    return barrier(events, 0, 0) + 16 * row_part;
+  }
+  __device__ __forceinline__ shared_address query_free(int row_part) const { return query_full(row_part) + 8; }
 };
 
 __device__ __forceinline__ void init_barriers(const SharedMemory& smem) {
   constexpr int group_warps = 4 * row_warpgroups;
-  init_barrier(smem.query_full(), 1);
-  init_barrier(smem.query_free(), consumer_threads / 32);
+  for (int row_part = 0; row_part < row_warpgroups; ++row_part) {
+    init_barrier(smem.query_full(row_part), 1);
+    init_barrier(smem.query_free(row_part), 4 * groups);
+  }
   for (int group = 0; group < groups; ++group) {
     for (int stage = 0; stage < stages; ++stage) {
       init_barrier(smem.barrier(keys_full, group, stage), 1);

@@ -22,12 +22,14 @@ __device__ __forceinline__ void for_each_work(int S, int heads, const Body& body
 //% if persistent
   const int row_tiles = (S + tile_q - 1) / tile_q;
 //%   if mask == 'causal' && works_in_pairs
-  // The longest rows of a head and then the shortest: all such pairs take as long, and neighbours share a head.
+  // The longest rows of a head and then the shortest: such pairs take about as long, and neighbours share a head. A CTA
+  // gets another pair of each head: the last rows may be few.
   const int pairs = (row_tiles + 1) / 2;
   int half = 0;
   for (int i = blockIdx.x; i < pairs * heads; i += half == 0 ? (int)gridDim.x : 0) {
-    const int longest = row_tiles - 1 - i % pairs;
-    const int row_tile = half == 0 ? longest : i % pairs;
+    const int shortest = (i + i / pairs) % pairs;
+    const int longest = row_tiles - 1 - shortest;
+    const int row_tile = half == 0 ? longest : shortest;
     if (half == 0 || row_tile != longest) body(work_of(row_tile, i / pairs, 0, S));
     half ^= 1;
   }
@@ -37,7 +39,8 @@ __device__ __forceinline__ void for_each_work(int S, int heads, const Body& body
     const int row_tile = row_tiles - 1 - i / heads;  // the longest first
     body(work_of(row_tile, i % heads, 0, S));
 //%     else
-    body(work_of(i % row_tiles, i / row_tiles, 0, S));  // neighbours share keys and values
+    // Neighbours share keys and values. A CTA gets other rows of each head: the last ones may be few.
+    body(work_of((i + i / row_tiles) % row_tiles, i / row_tiles, 0, S));
 //%     end
   }
 //%   end

@@ -30,6 +30,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     float row_sum[2] = {0.0f, 0.0f};  // this thread's share
 //% end
 
+    const int first_row = work.first_row + row_part * 64;
+
     constexpr float log2_e = 1.4426950408889634f;
     const float score_unit = problem.softmax_scale * log2_e * units_per_octave;
     const float code_scale =
@@ -40,7 +42,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 
 //% if q_operand == 'global'
     e4m3x4 query[head_dim / 8];
-    load_query(query, arguments.q, problem, work, work.first_row + row_part * 64 + warp * 16, lane);
+    load_query(query, arguments.q, problem, work, first_row + warp * 16, lane);
 //%   if weigh_type == 'f16'
     int shifts[2];
     find_query_shifts(shifts, query);
@@ -48,7 +50,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 //%   end
 //% else
     const shared_address query_rows = smem.query() + row_part * 64 * row_bytes;
-    wait_for(smem.query_full(), query_parity);
+    wait_for(smem.query_full(row_part), query_parity);
     query_parity ^= 1;
 //%   if q_operand == 'registers'
     e4m3x4 query[head_dim / 8];
@@ -59,7 +61,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     shrink_query(query, shifts);
 //%     end
 //%     if persistent
-    if (lane == 0) arrive(smem.query_free());
+    if (lane == 0) arrive(smem.query_free(row_part));
 //%     end
 //%   else
 //%     if weigh_type == 'f16'
@@ -68,11 +70,11 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     load_query_rows(rows, query_rows, warp, lane);
     find_query_shifts(shifts, rows);
 //%       if warpgroups_k > 1
-    sync_at(consumers_barrier, consumer_threads);  // all groups have read them
+    sync_at(query_barrier + row_part, 128 * groups);  // all groups have read them
 //%       end
     shrink_query(rows, shifts);
     if (group == 0) store_query_rows(query_rows, rows, warp, lane);
-    sync_at(consumers_barrier, consumer_threads);
+    sync_at(query_barrier + row_part, 128 * groups);
 //%     end
     const matrix_descriptor query = describe_matrix<row_bytes>(query_rows);
 //%   end
@@ -85,6 +87,9 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       qk_scale[r] = rounded_to_f16(fmaxf(code_scale * score_unit * power_of_two(shifts[r]), smallest_scale));
     }
 //% end
+
+//% let sizes = 'problem'
+//% include "include/attention/begin_tiles.cuh"
 
     const auto start_scores = [&](TileScores& scores, const RingPlace<stages>& place) {
       wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
@@ -106,8 +111,10 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     const auto raise_maximum = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
       pin_registers(scores);
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
+//% if persistent && q_operand == 'smem'
+      if (lane == 0 && i + tile_step >= end_tile) arrive(smem.query_free(row_part));
+//% end
       const int first_key = first_key_of(i, work);
-      const int first_row = work.first_row + row_part * 64;
       const int rows[2] = {first_row + warp * 16 + lane / 4, first_row + warp * 16 + lane / 4 + 8};
       if (first_key + tile_k > problem.key_end(work, problem.position(first_row))) {
         const int keys[2] = {problem.key_end(work, problem.position(rows[0])) - first_key,
@@ -171,14 +178,11 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     const int preparing_warp = row_part * 4 + warp${v_path == 'all' ? ' + 4' : ''};
 //% end
 
-    const int first_tile = first_tile_of(work, group);
 //% slot schedule
 //% if promote_tiles > 1
     promote();
 //% end
-//% if persistent && q_operand == 'smem'
-    if (lane == 0) arrive(smem.query_free());
-//% end
+//% include "include/attention/end_tiles.cuh"
 //% if pdl == 'late'
     start_launch_behind();
 //% end
@@ -194,7 +198,6 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     const float row_sum[2] = {acc_o[${D / 2}], acc_o[${D / 2 + 2}]};  // the columns of ones
 //%   end
 //% end
-    const int first_row = work.first_row + row_part * 64;
 //% let output = 'arguments'
 //% include "include/attention/finish_rows.cuh"
   });

@@ -1,9 +1,15 @@
 // Tiles of a work, brought by TMA once their room is free.
 //% if q_operand != 'global'
-__device__ __forceinline__ void load_queries(const SharedMemory& smem, const TensorMap& q_map, const Work& work,
-                                             const Problem& problem) {
-  arrive_expecting(smem.query_full(), tile_q * head_dim);
-  load_query_tile(smem.query(), q_map, smem.query_full(), work, problem);
+// The 64 rows of a row warpgroup.
+__device__ __forceinline__ void load_query_rows(const SharedMemory& smem, const TensorMap& map, int row_part,
+                                                const Work& work, const Problem& problem) {
+  const shared_address full = smem.query_full(row_part);
+  arrive_expecting(full, 64 * head_dim);
+#pragma unroll
+  for (int p = 0; p < row_panels; ++p) {
+    load_query_box(smem.query() + (p * tile_q + row_part * 64) * row_bytes, map, full, p * row_bytes,
+                   work.first_row + row_part * 64, work, problem);
+  }
 }
 
 //% end

@@ -84,7 +84,7 @@ constexpr int group_bytes = ${group_bytes};        // of a group's tiles, and of
 //% if merges
 constexpr int merging_threads = consumer_threads;
 //% end
-//% if warpgroups_k > 1 || schedule == 'ping_pong' || q_operand == 'smem' && weigh_type == 'f16'
+//% if warpgroups_k > 1
 constexpr int consumers_barrier = groups + 1;    // 1..groups: of a group; 0: of __syncthreads
 //% end
 //% if schedule == 'ping_pong'
@@ -92,6 +92,9 @@ constexpr int turn_barrier = groups + 2;         // of the first warpgroup; the 
 //% end
 //% if epilogue == 'tma'
 constexpr int staging_barrier = groups + 4;      // of each row's warpgroup
+//% end
+//% if q_operand == 'smem' && weigh_type == 'f16'
+constexpr int query_barrier = groups + 8;        // of each row's warpgroups
 //% end
 constexpr float lowest_score = -1e30f;  // stands for minus infinity: differences of two stay finite
 typedef ${score_type == 'f32' ? 'float' : 'f16x2'} Score;

@@ -2,7 +2,7 @@
     // output of the tile before runs behind them. Products under way when a tile is begun: its scores, the output of the
     // tile before.
     TileScores scores_ahead;
-    if (first_tile < work.tiles) {
+    if (first_tile < end_tile) {
       int i = first_tile;
       RingPlace<stages> before;
       const auto start_next = [&](TileScores& next) {
@@ -44,14 +44,14 @@
 //% if consumers_prepare
       prepare_values(smem, group, place, preparing_warp, lane);
 //% end
-      if (i + tile_step < work.tiles) {
+      if (i + tile_step < end_tile) {
         start_next(scores_ahead);
         wait_for_products<1>();
         raise_maximum(scores, place, i);
         weigh_scores(scores);
         start_output_of(scores);
         while (true) {
-          if (i + tile_step >= work.tiles) {
+          if (i + tile_step >= end_tile) {
             wait_for_products<0>();
             pin_registers(scores_ahead);
 #pragma unroll
@@ -59,7 +59,7 @@
             break;
           }
           weigh_tile(scores_ahead, scores);
-          if (i + tile_step >= work.tiles) {
+          if (i + tile_step >= end_tile) {
             wait_for_products<0>();
             break;
           }

@@ -1,5 +1,5 @@
     // One product after the other, but the output of a tile's first keys is started before its late keys are weighed.
-    for (int i = first_tile; i < work.tiles; i += tile_step) {
+    for (int i = first_tile; i < end_tile; i += tile_step) {
       start_scores(scores, place);
 //% if consumers_prepare
       prepare_values(smem, group, place, preparing_warp, lane);

@@ -1,5 +1,5 @@
     // Scores of a tile are multiplied together with the output of the one before.
-    if (first_tile < work.tiles) {
+    if (first_tile < end_tile) {
       start_scores(scores, place);
 //% if consumers_prepare
       prepare_values(smem, group, place, preparing_warp, lane);
@@ -9,7 +9,7 @@
       weigh_scores(scores);
       follow();
       pack_weights(weights, scores);
-      for (int i = first_tile + tile_step; i < work.tiles; i += tile_step) {
+      for (int i = first_tile + tile_step; i < end_tile; i += tile_step) {
         const RingPlace<stages> before = place;
         place.advance();
 //% if schedule == 'ping_pong'

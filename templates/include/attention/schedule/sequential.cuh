@@ -1,5 +1,5 @@
     // One product after the other.
-    for (int i = first_tile; i < work.tiles; i += tile_step) {
+    for (int i = first_tile; i < end_tile; i += tile_step) {
       start_scores(scores, place);
 //% if consumers_prepare
       prepare_values(smem, group, place, preparing_warp, lane);

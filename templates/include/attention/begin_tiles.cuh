@@ -1,0 +1,10 @@
+    // The tiles that this warpgroup works on. It passes those that only other warpgroups' rows see.
+    int first_tile = first_tile_of(work, group);
+    int end_tile = work.tiles;
+//% if passes_tiles
+    const TileRange seen = seen_tiles(work, first_row, ${sizes});
+    end_tile = seen.end;
+//%   if passes_before
+    first_tile = pass_tiles(smem, place, group, first_tile, seen.begin, lane);
+//%   end
+//% end
