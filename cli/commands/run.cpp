@@ -331,6 +331,12 @@ void refuse_wrong_arguments(const ShortForm& form, const Space& space, const Pre
 
 using Json = nlohmann::ordered_json;
 
+Json hosts_json(const std::vector<HostShare>& shares) {
+  Json json = Json::array();
+  for (const HostShare& share : shares) json.push_back({{"host", share.host}, {"programs", share.programs}});
+  return json;
+}
+
 Json shares_json(const DeviceShares& shares) {
   Json json = Json::array();
   for (const DeviceShare& share : shares.devices) {
@@ -363,9 +369,8 @@ std::string run_document(const RunSummary& summary) {
   json["seeds"] = seeds_json(summary.seeds);
   json["exchanges"] = exchanges_json(summary.exchanges);
   json["devices"] = shares_json(summary.devices);
-  json["modelled"] = Json::array();
-  for (const ModelShare& share : summary.modelled)
-    json["modelled"].push_back({{"host", share.host}, {"programs", share.programs}});
+  json["modelled"] = hosts_json(summary.modelled);
+  json["compiled"] = hosts_json(summary.compiled);
   json["times"] = times_json(summary.times);
   return json_text(json);
 }
@@ -433,6 +438,9 @@ int run(const RunRequest& request, const std::string& command_line) {
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);
   Evaluators evaluators = start_evaluator(run, finished_candidates(request, run, build), binaries, profiled);
+  if (models == nullptr) {
+    for (const OtherHost& host : run.other_hosts) evaluators.pipeline->compile_on(host);
+  }
   if (!run.resumed) run.info.seeds = opening_seeds(run, space, predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
   if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
@@ -477,6 +485,8 @@ int run(const RunRequest& request, const std::string& command_line) {
 
   // What its devices did and how they differ. Then the counters of what it found: nothing else runs on the device.
   const DeviceShares shares = device_shares(store, id, run, result.interrupted ? nullptr : evaluators.pipeline);
+  const std::vector<HostShare> compiled =
+      models == nullptr ? evaluators.pipeline->compiled() : std::vector<HostShare>{};
   evaluators.in_front.reset();
   if (profiled.elites && !result.interrupted) profile_elites(store, id, pipeline_options(run, binaries), build);
 
@@ -485,6 +495,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   summary.devices = shares;
   summary.times = times;
   if (models != nullptr) summary.modelled = models->shares();
+  summary.compiled = compiled;
   fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(result);
 }
@@ -504,7 +515,7 @@ void add_search_options(CLI::App& command, RunRequest& request) {
       .add_option("--workers", request.workers,
                   "Another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 --overlap -w "
                   "node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be repeated. "
-                  "--devices names the devices of each; a host without them only models (docs/scale.md)")
+                  "--devices names the devices of each; a host without them only models or compiles (docs/scale.md)")
       ->allow_extra_args(false)
       ->type_name("PREFIX");
   command

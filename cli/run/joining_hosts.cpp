@@ -68,8 +68,8 @@ void JoiningHosts::find_new() {
 bool JoiningHosts::ask(Absent& host) {
   try {
     const HostDevices found = devices_behind(host.prefix, list_, &stop_);
-    const bool models = models_ != nullptr && !found.host.prefix.empty();
-    if (found.devices.empty() && !models) throw machine_error(fmt::format("{}: {}", host.prefix, found.why_none));
+    const bool helps = !found.host.prefix.empty();
+    if (found.devices.empty() && !helps) throw machine_error(fmt::format("{}: {}", host.prefix, found.why_none));
     std::vector<DeviceInfo> all = pipeline_.devices();
     all.insert(all.end(), found.devices.begin(), found.devices.end());
     try {
@@ -81,10 +81,11 @@ bool JoiningHosts::ask(Absent& host) {
       pipeline_.join(device);
       write_to_stderr(fmt::format("{} joins the run\n", called(device)));
     }
-    if (models) models_->join(found.host);
+    if (helps && models_ != nullptr) models_->join(found.host);
+    if (helps && models_ == nullptr) pipeline_.compile_on(found.host);
     if (found.devices.empty())
-      write_to_stderr(
-          fmt::format("{} joins the run; it has no device and only models: {}\n", host.prefix, found.why_none));
+      write_to_stderr(fmt::format("{} joins the run; it has no device and only {}: {}\n", host.prefix,
+                                  models_ != nullptr ? "models" : "compiles", found.why_none));
     return true;
   } catch (const Error& error) {
     host.asked_next = Clock::now() + kAskEvery;

@@ -17,7 +17,7 @@ namespace evo::cli {
 /// which are asked every minute. Says which joins, and once why one cannot.
 class JoiningHosts {
  public:
-  /// `models`: null where nothing is modelled. Both must live longer.
+  /// `models`: null where nothing is modelled; hosts then compile for the pipeline. Both must live longer.
   JoiningHosts(const RunRequest& request, const PreparedRun& run, DevicePipeline& pipeline, ModelPool* models);
   /// Soon, also while a host is being asked.
   ~JoiningHosts();

@@ -214,11 +214,10 @@ std::vector<DeviceInfo> devices_of(const std::vector<HostDevices>& hosts, const 
 void place_hosts(const std::vector<HostDevices>& hosts, PreparedRun& run) {
   for (const auto& [host, devices, why_none] : hosts) {
     if (host.prefix.empty()) continue;
-    if (devices.empty() && !is_guided(run)) {
-      go_on_without(run, host.prefix, fmt::format("{}: {}", host.prefix, why_none));
-      continue;
+    if (devices.empty()) {
+      const std::string_view does = is_guided(run) ? "models" : "compiles";
+      add_notice(run, fmt::format("{} has no device and only {}: {}", host.prefix, does, why_none));
     }
-    if (devices.empty()) add_notice(run, fmt::format("{} has no device and only models: {}", host.prefix, why_none));
     run.other_hosts.push_back(host);
   }
 }

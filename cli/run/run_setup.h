@@ -11,7 +11,7 @@
 #include "engine/short_form/short_form.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/modelling_host.h"
+#include "evaluator/pipeline/helping_host.h"
 #include "population/store/store.h"
 
 namespace evo::cli {

@@ -119,11 +119,11 @@ std::string next_commands(const RunSummary& summary, const std::string& database
   return text;
 }
 
-/// "modelled: 212 programs here, 187 on node7"; empty where no other host models.
-std::string modelled_text(const std::vector<ModelShare>& shares) {
+/// "modelled: 212 programs here, 187 on node7"; empty where no other host helps.
+std::string hosts_text(std::string_view done, const std::vector<HostShare>& shares) {
   if (shares.size() < 2) return "";
-  std::string text = fmt::format("modelled: {} programs here", grouped(shares.front().programs));
-  for (const ModelShare& share : std::span(shares).subspan(1))
+  std::string text = fmt::format("{}: {} programs here", done, grouped(shares.front().programs));
+  for (const HostShare& share : std::span(shares).subspan(1))
     text += fmt::format(", {} on {}", grouped(share.programs), share.host);
   return text + '\n';
 }
@@ -216,7 +216,8 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
   text += seeds_brought_text(summary);
   text += exchanges_text(summary.exchanges);
   text += shares_text(summary.devices);
-  text += modelled_text(summary.modelled);
+  text += hosts_text("modelled", summary.modelled);
+  text += hosts_text("compiled", summary.compiled);
   if (summary.result.reached) text += "the latency of --until is reached\n";
   if (summary.result.exhausted) text += "the space is exhausted: every legal genome was tried\n";
   return text + next_commands(summary, database);

@@ -42,7 +42,8 @@ struct RunSummary {
   SeedsBrought seeds;
   ExchangeSums exchanges;  ///< With a language model.
   DeviceShares devices;
-  std::vector<ModelShare> modelled;  ///< By this host and the others; empty without a cost model.
+  std::vector<HostShare> modelled;  ///< By this host and the others; empty without a cost model.
+  std::vector<HostShare> compiled;  ///< The same where nothing is modelled.
   RunTimes times;
 
   bool self_consistent = false;  ///< The task has no reference but a genome.

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "evaluator/pipeline/binary_cache.h"
+#include "evaluator/worker/process.h"
 
 namespace evo {
 namespace {
@@ -23,26 +27,41 @@ std::string reason_of(const Lost& lost) {
 
 }  // namespace
 
-CompilePool::CompilePool(const WorkerOptions& worker, int workers, double deadline_s,
-                         std::shared_ptr<BinaryCache> binaries)
-    : worker_(worker), deadline_s_(deadline_s), binaries_(std::move(binaries)) {
+CompilePool::CompilePool(PipelineOptions options, int workers, const StopSignal* stop)
+    : options_(std::move(options)), stop_(stop) {
   for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
 }
 
 CompilePool::~CompilePool() {
+  hosts_stop_.raise();
   jobs_.close();
   for (std::thread& thread : threads_) thread.join();
 }
 
 std::shared_future<CompilePool::Result> CompilePool::compile(protocol::Compile request) {
-  Job job{std::move(request), {}};
+  CompileJob job{std::move(request), {}};
   std::shared_future<Result> result = job.result.get_future().share();
-  if (std::optional<Binary> known = binaries_->find(job.request)) {
+  if (std::optional<Binary> known = options_.binaries->find(job.request)) {
     job.result.set_value(*std::move(known));
-  } else {
-    jobs_.push(std::move(job));
+    return result;
   }
+  jobs_.push(std::move(job));
+  const std::lock_guard lock(mutex_);
+  for (const auto& host : hosts_) host->wake();
   return result;
+}
+
+void CompilePool::join(const OtherHost& host) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::none_of(hosts_, [&](const auto& one) { return one->host().prefix == host.prefix; }))
+    hosts_.push_back(std::make_unique<HelpingHost<CompileJob>>(host, options_, jobs_, hosts_stop_));
+}
+
+std::vector<HostShare> CompilePool::shares() const {
+  std::vector<HostShare> shares = {{this_host(), compiled_}};
+  const std::lock_guard lock(mutex_);
+  for (const auto& host : hosts_) shares.push_back({host->host().name, host->done()});
+  return shares;
 }
 
 void CompilePool::wait_until_open() {
@@ -66,10 +85,11 @@ void CompilePool::open(WorkerClient& worker) {
 
 void CompilePool::work() {
   // The worker process belongs to this thread: it would die with another one.
-  WorkerClient worker(worker_);
+  WorkerClient worker(worker_options(options_, {"compile"}, stop_));
   open(worker);
-  while (std::optional<Job> job = jobs_.next()) {
+  while (std::optional<CompileJob> job = jobs_.next()) {
     try {
+      ++compiled_;
       job->result.set_value(compile_one(worker, job->request));
     } catch (...) {
       job->result.set_exception(std::current_exception());
@@ -79,9 +99,9 @@ void CompilePool::work() {
 
 CompilePool::Result CompilePool::compile_one(WorkerClient& worker, const protocol::Compile& request) const {
   for (int attempt = 0;; ++attempt) {
-    auto answer = worker.ask<protocol::Compiled>(request, deadline_s_);
+    auto answer = worker.ask<protocol::Compiled>(request, options_.compile_deadline_s);
     if (auto* compiled = std::get_if<protocol::Compiled>(&answer)) {
-      binaries_->keep(request, compiled->binary);
+      options_.binaries->keep(request, compiled->binary);
       return std::move(compiled->binary);
     }
     if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);

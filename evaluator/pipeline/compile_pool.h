@@ -1,29 +1,37 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <variant>
 #include <vector>
 
 #include "evaluator/base/job_queue.h"
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/binary_cache.h"
+#include "evaluator/pipeline/compile_job.h"
+#include "evaluator/pipeline/helping_host.h"
+#include "evaluator/pipeline/pipeline_options.h"
+#include "evaluator/worker/channel.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {
 
-/// Compiles in several worker processes at once, first come, first served. What `binaries` holds is not compiled again.
+/// Compiles in several worker processes at once, first come, first served. Other hosts may help. What the options'
+/// `binaries` hold is not compiled again.
 class CompilePool {
  public:
   using Result = std::variant<Binary, Failure>;
 
-  CompilePool(const WorkerOptions& worker, int workers, double deadline_s, std::shared_ptr<BinaryCache> binaries);
-  /// Either the stop signal of the worker options must have been raised, or no program may be under way.
+  /// Of `options` it uses the worker command, the deadline for compiling and the binaries; for other hosts also the
+  /// architecture of the device, the lease, the pause after which one that was lost is asked again, and the notice.
+  /// `stop` may be null.
+  CompilePool(PipelineOptions options, int workers, const StopSignal* stop);
+  /// Either `stop` must have been raised, or no program may be under way.
   ~CompilePool();
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
@@ -34,24 +42,27 @@ class CompilePool {
   /// The future throws when the machine has failed.
   std::shared_future<Result> compile(protocol::Compile request);
 
- private:
-  struct Job {
-    protocol::Compile request;
-    std::promise<Result> result;
-  };
+  /// Another host compiles, too. One that is there already, by its prefix, is left alone. This method and the next may
+  /// be called from any thread.
+  void join(const OtherHost& host);
+  /// This host first.
+  std::vector<HostShare> shares() const;
 
+ private:
   void work();
   void open(WorkerClient& worker);
   Result compile_one(WorkerClient& worker, const protocol::Compile& request) const;
 
-  WorkerOptions worker_;
-  double deadline_s_;
-  std::shared_ptr<BinaryCache> binaries_;
-  JobQueue<Job> jobs_;
-  std::mutex mutex_;
+  PipelineOptions options_;
+  const StopSignal* const stop_;
+  StopSignal hosts_stop_;
+  JobQueue<CompileJob> jobs_;
+  std::atomic<std::uint64_t> compiled_ = 0;  ///< Here.
+  mutable std::mutex mutex_;
   std::condition_variable changed_;  ///< Of what follows.
   bool open_ = false;
   std::exception_ptr open_error_;  ///< Of the first worker that failed.
+  std::vector<std::unique_ptr<HelpingHost<CompileJob>>> hosts_;
   std::vector<std::thread> threads_;
 };
 

@@ -9,7 +9,7 @@
 #include "engine/base/error.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/cuda/cuda_backend.h"
-#include "evaluator/pipeline/model_server.h"
+#include "evaluator/pipeline/helping_server.h"
 #include "evaluator/vgpu/virtual_backend.h"
 #include "evaluator/worker/worker.h"
 
@@ -81,7 +81,7 @@ std::unique_ptr<Device> open_device(const std::string& id, int threads) {
 }
 
 int worker_main(const std::vector<std::string>& arguments) {
-  if (is_models_role(arguments)) return serve_models(arguments, {});
+  if (is_helping_role(arguments)) return serve_helping(arguments, {});
   return serve_worker(arguments, {open_device, make_nvrtc_compiler});
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <future>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,14 +21,21 @@ struct Forecast {
 
 using ModelResult = std::variant<Forecast, Failure>;
 
-/// A program that is to be modelled.
+/// What an answer says of a program.
+ModelResult result_of(protocol::Modelled modelled);
+
+/// A program that is to be modelled (helping_host.h).
 struct ModelJob {
+  using Answer = protocol::Modelled;
+  static constexpr std::string_view kDoes = "models";
+
   protocol::Model request;
   std::promise<ModelResult> result;
   bool tried_elsewhere = false;  ///< Another host has not answered it: it is done on this one.
-};
 
-/// What an answer says of a program.
-ModelResult result_of(protocol::Modelled modelled);
+  const protocol::Compile& program() const { return request.compile; }
+  static const Failure* failure_in(const Answer& answer) { return answer.failure ? &*answer.failure : nullptr; }
+  static ModelResult result_of(Answer answer) { return evo::result_of(std::move(answer)); }
+};
 
 }  // namespace evo

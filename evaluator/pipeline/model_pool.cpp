@@ -37,13 +37,13 @@ std::future<ModelPool::Result> ModelPool::model(const Program& program, const st
 void ModelPool::join(const OtherHost& host) {
   const std::lock_guard lock(mutex_);
   if (std::ranges::none_of(hosts_, [&](const auto& one) { return one->host().prefix == host.prefix; }))
-    hosts_.push_back(std::make_unique<ModellingHost>(host, options_, jobs_, stop_));
+    hosts_.push_back(std::make_unique<HelpingHost<ModelJob>>(host, options_, jobs_, stop_));
 }
 
-std::vector<ModelShare> ModelPool::shares() const {
-  std::vector<ModelShare> shares = {{this_host(), modelled_}};
+std::vector<HostShare> ModelPool::shares() const {
+  std::vector<HostShare> shares = {{this_host(), modelled_}};
   const std::lock_guard lock(mutex_);
-  for (const auto& host : hosts_) shares.push_back({host->host().name, host->modelled()});
+  for (const auto& host : hosts_) shares.push_back({host->host().name, host->done()});
   return shares;
 }
 

@@ -12,18 +12,12 @@
 #include "engine/task/candidate.h"
 #include "evaluator/base/job_queue.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/pipeline/helping_host.h"
 #include "evaluator/pipeline/model_job.h"
-#include "evaluator/pipeline/modelling_host.h"
 #include "evaluator/pipeline/pipeline_options.h"
 #include "evaluator/worker/channel.h"
 
 namespace evo {
-
-/// How many programs were modelled on a host.
-struct ModelShare {
-  std::string host;
-  std::uint64_t programs = 0;
-};
 
 /// Compiles programs and predicts their latencies by a virtual GPU's cost model. This happens in several worker
 /// processes at once, first come, first served: a compiler or a kernel that crashes or hangs costs a worker, never the
@@ -47,7 +41,7 @@ class ModelPool {
   /// Another host models, too. One that is there already, by its prefix, is left alone.
   void join(const OtherHost& host);
   /// This host first.
-  std::vector<ModelShare> shares() const;
+  std::vector<HostShare> shares() const;
 
  private:
   void work();
@@ -58,7 +52,7 @@ class ModelPool {
   std::atomic<std::uint64_t> modelled_ = 0;  ///< Here.
   std::vector<std::thread> threads_;
   mutable std::mutex mutex_;  ///< Of what follows.
-  std::vector<std::unique_ptr<ModellingHost>> hosts_;
+  std::vector<std::unique_ptr<HelpingHost<ModelJob>>> hosts_;
 };
 
 }  // namespace evo

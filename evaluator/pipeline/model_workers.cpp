@@ -20,7 +20,7 @@ ModelWorkers::ModelWorkers(const PipelineOptions& options, const StopSignal& sto
       device_(worker_options(options, {"device", options.device.id}, &stop)) {}
 
 const std::string& ModelWorkers::open() {
-  device_.start();
+  if (!options_.device.id.empty()) device_.start();
   compiler_.start();
   return compiler_.opened();
 }

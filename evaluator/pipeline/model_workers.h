@@ -21,7 +21,7 @@ class ModelWorkers {
   /// longer.
   ModelWorkers(const PipelineOptions& options, const StopSignal& stop);
 
-  /// Starts both workers. Returns the compiler's name and version.
+  /// Starts both workers; the compiler alone where the options name no device. Returns its name and version.
   const std::string& open();
   /// What `binaries` holds is not compiled again.
   std::variant<Binary, Failure> compile(const protocol::Compile& request);

@@ -168,8 +168,7 @@ class Pipeline final : public DevicePipeline {
         plan_(plan_cases(options_.task, options_.target, options_.device.kind, options_.salt)),
         oracles_(plan_.cases.size()),
         compile_workers_(compile_workers(options_)),
-        pool_(worker_options(options_, {"compile"}, &stop_), compile_workers_, options_.compile_deadline_s,
-              options_.binaries) {
+        pool_(options_, compile_workers_, &stop_) {
     for (const Finished& finished : options_.finished) recall(finished);
     add_lane(options_.device);
     for (const DeviceInfo& device : options_.further_devices) add_lane(device);
@@ -249,6 +248,9 @@ class Pipeline final : public DevicePipeline {
     }
     return timings;
   }
+
+  void compile_on(const OtherHost& host) override { pool_.join(host); }
+  std::vector<HostShare> compiled() const override { return pool_.shares(); }
 
   void join(const DeviceInfo& device) override {
     const std::lock_guard lock(mutex_);

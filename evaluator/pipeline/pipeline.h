@@ -8,6 +8,7 @@
 
 #include "engine/search/evaluator.h"
 #include "engine/task/evaluation.h"
+#include "evaluator/pipeline/helping_host.h"
 #include "evaluator/pipeline/interleaved_timing.h"
 #include "evaluator/pipeline/lane_times.h"
 #include "evaluator/pipeline/pipeline_options.h"
@@ -32,6 +33,10 @@ class DevicePipeline : public Evaluator {
   /// Adds a device of the model of the others: it takes candidates once it is open. One that does not open is treated
   /// as one that was lost. This method and the next may be called from any thread.
   virtual void join(const DeviceInfo& device) = 0;
+  /// Another host compiles candidates, too. This method and the next may be called from any thread.
+  virtual void compile_on(const OtherHost& host) = 0;
+  /// How many programs were compiled where, this host first.
+  virtual std::vector<HostShare> compiled() const = 0;
   /// In the order of the options, then of joining.
   virtual std::vector<DeviceInfo> devices() const = 0;
   /// Since it was made, up to now.

@@ -34,6 +34,8 @@ class Joined : public DevicePipeline {
     return changed_.wait_for(lock, at_most, [&] { return devices_.size() >= count; });
   }
 
+  void compile_on(const OtherHost&) override {}
+  std::vector<HostShare> compiled() const override { return {}; }
   LaneTimes times() override { return {}; }
   std::size_t width() const override { return 1; }
   void submit(std::uint64_t, const Candidate&) override {}

@@ -167,17 +167,28 @@ TEST_CASE("hosts that model give the same screened search, also one without a de
   CHECK(programs_modelled(helped) <= 26);  // legal genomes
 }
 
-TEST_CASE("a host without a device is of no use to a search that models nothing") {
-  const Bench bench;
-  write_toy_task(bench);
-  const std::vector<std::string> search = {"run", "--task", "toy", "--evals", "2", "--devices", "vgpu:h200"};
-  std::vector<std::string> only = search, both = search;
+TEST_CASE("a host without a device compiles in a search that models nothing, and the search is the same") {
+  const Bench here, there;
+  write_toy_task(here);
+  write_toy_task(there);
+  const std::vector<std::string> search = {"run",    "--task", "toy",       "--evals",  "10",
+                                           "--seed", "3",      "--devices", "vgpu:h200"};
+  std::vector<std::string> alone = search, only = search, both = search;
+  alone.emplace_back("--json");
   only.insert(only.end(), {"--workers", kHostWithoutDevice});
-  both.insert(both.end(), {"--workers", kHostWithoutDevice, "--workers", "here"});
-  check_refused(bench.evo(only), 3, {"cuda:7: "});
-  const Outcome outcome = bench.evo(both);
-  CHECK(outcome.code == 0);
-  CHECK(holds(outcome.err, "the run goes on without " + kHostWithoutDevice + ": cuda:7: "));
+  both.insert(both.end(), {"--workers", kHostWithoutDevice, "--workers", "here", "--json"});
+  check_refused(there.evo(only), 3, {"cuda:7: "});
+  const nlohmann::json undisturbed = here.json(alone);
+  const Outcome outcome = there.evo(both);
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(holds(outcome.err, kHostWithoutDevice + " has no device and only compiles: cuda:7: "));
+  CHECK_FALSE(holds(outcome.err, "compiles nothing"));
+  const nlohmann::json helped = nlohmann::json::parse(outcome.out);
+  CHECK(essence(here, undisturbed) == essence(there, helped));
+  CHECK(undisturbed["compiled"].size() == 1);
+  CHECK(helped["compiled"].size() == 2);
+  CHECK(helped["modelled"].empty());
 }
 
 TEST_CASE("a host that loses its link in the middle costs nothing") {

@@ -59,9 +59,7 @@ TEST_CASE("compile pool and model pool reuse each other's binaries") {
   // The compiler would crash if it compiled this source.
   const protocol::Compile never = protocol::compile_request(crashing, options.device.arch);
   options.binaries->keep(never, *compiled);
-  std::vector<std::string> command = options.worker_command;
-  command.push_back("compile");
-  CompilePool pool({command}, 1, 10, options.binaries);
+  CompilePool pool(options, 1, nullptr);
   const CompilePool::Result result = pool.compile(never).get();
   REQUIRE(std::holds_alternative<Binary>(result));
   CHECK(std::get<Binary>(result).ptx == compiled->ptx);

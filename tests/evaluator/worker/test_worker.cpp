@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "evaluator/pipeline/devices.h"
-#include "evaluator/pipeline/model_server.h"
+#include "evaluator/pipeline/helping_server.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/process.h"
@@ -99,7 +99,7 @@ int misbehave(const std::string& mode) {
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const std::vector<std::string> role(argv + std::min(argc, 2), argv + argc);
-  if (mode == "fake" && evo::is_models_role(role)) return evo::serve_models(role, {"/proc/self/exe", "fake"});
+  if (mode == "fake" && evo::is_helping_role(role)) return evo::serve_helping(role, {"/proc/self/exe", "fake"});
   if (mode == "fake") return evo::serve_worker(role, evo::testing::fake_tools());
   if (mode == "recorded") return evo::serve_worker(role, {open_device, evo::testing::fake_tools().open_compiler});
   if (mode == "real") return evo::worker_main(role);

@@ -1,5 +1,5 @@
 // A model pool that other hosts help, behind commands that run here.
-#include "evaluator/pipeline/modelling_host.h"
+#include "evaluator/pipeline/helping_host.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -18,6 +18,7 @@
 #include "evaluator/base/cores.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/cases.h"
+#include "evaluator/pipeline/compile_pool.h"
 #include "evaluator/pipeline/model_pool.h"
 #include "toy_task.h"
 
@@ -92,7 +93,7 @@ std::vector<std::future<ModelPool::Result>> start_many(ModelPool& pool, const Pi
 void check_many(std::vector<std::future<ModelPool::Result>>& results, const ModelPool& pool) {
   for (int i = 0; i < kPrograms; ++i) CHECK(latency_of(results[static_cast<std::size_t>(i)]) == i + 1);
   std::uint64_t programs = 0;
-  for (const ModelShare& share : pool.shares()) programs += share.programs;
+  for (const HostShare& share : pool.shares()) programs += share.programs;
   CHECK(programs == kPrograms);
 }
 
@@ -109,7 +110,7 @@ TEST_CASE("another host models, and gives the binaries that it has built") {
     check_many(results, pool);
     CHECK(verdict_of_failure(start_model(pool, options, "compile_error")) == Verdict::compile_failed);
     CHECK(verdict_of_failure(start_model(pool, options, "unsupported")) == Verdict::unsupported);
-    const std::vector<ModelShare> shares = pool.shares();
+    const std::vector<HostShare> shares = pool.shares();
     REQUIRE(shares.size() == 2);  // The host that joined twice is one.
     CHECK(shares[1].host == "node7");
     CHECK(shares[1].programs == kPrograms + 2);
@@ -120,6 +121,67 @@ TEST_CASE("another host models, and gives the binaries that it has built") {
   CHECK(kept->ptx == program_of(options, "unsupported").source);
   CHECK(notices.said() == "");
   CHECK(no_children_left());
+}
+
+TEST_CASE("another host compiles for a pool that models nothing; what crashes there is compiled here") {
+  Notices notices;
+  const PipelineOptions options = modelling_options(notices);
+  const auto request = [&](const std::string& source) {
+    return protocol::compile_request(program_of(options, source), options.device.arch);
+  };
+  {
+    CompilePool pool(options, 0, nullptr);  // Nothing is compiled here.
+    pool.join(host_behind(kThere));
+    pool.join(host_behind(kThere));
+    std::vector<std::shared_future<CompilePool::Result>> results;
+    for (int i = 0; i < kPrograms; ++i) results.push_back(pool.compile(request("counted us=1 " + std::to_string(i))));
+    for (int i = 0; i < kPrograms; ++i) {
+      auto& result = results[static_cast<std::size_t>(i)];
+      REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
+      CHECK(std::get<Binary>(result.get()).ptx == request("counted us=1 " + std::to_string(i)).source);
+    }
+    const auto wrong = pool.compile(request("compile_error"));
+    REQUIRE(wrong.wait_for(kPatience) == std::future_status::ready);
+    CHECK(std::get<Failure>(wrong.get()).verdict == Verdict::compile_failed);
+    const std::vector<HostShare> shares = pool.shares();
+    REQUIRE(shares.size() == 2);
+    CHECK(shares[0].programs == 0);
+    CHECK(shares[1].host == "node7");
+    CHECK(shares[1].programs == kPrograms + 1);
+    CHECK(options.binaries->find(request("counted us=1 0")));
+  }
+  StopSignal stop;
+  CompilePool pool(options, 1, &stop);
+  pool.join(host_behind(kThere));
+  const auto crashed = pool.compile(request("compile_crash"));
+  REQUIRE(crashed.wait_for(kPatience) == std::future_status::ready);
+  CHECK(std::get<Failure>(crashed.get()).verdict == Verdict::crashed);
+  CHECK(notices.said() == "");
+}
+
+TEST_CASE("a compile pool ends at once while another host compiles") {
+  Notices notices;
+  const PipelineOptions options = modelling_options(notices);
+  std::shared_future<CompilePool::Result> hanging;
+  {
+    CompilePool pool(options, 0, nullptr);
+    pool.join(host_behind(kThere));
+    hanging = pool.compile(protocol::compile_request(program_of(options, "compile_hang"), options.device.arch));
+    CHECK(hanging.wait_for(2s) == std::future_status::timeout);
+  }
+  CHECK_THROWS(hanging.get());
+  CHECK(no_children_left());
+}
+
+TEST_CASE("a host needs no device to compile") {
+  Notices notices;
+  PipelineOptions options = modelling_options(notices);
+  options.device.id = "fake:7";
+  CompilePool pool(options, 0, nullptr);
+  pool.join(host_behind(kThere));
+  const auto result = pool.compile(protocol::compile_request(program_of(options, "honest"), options.device.arch));
+  REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
+  CHECK(std::holds_alternative<Binary>(result.get()));
 }
 
 TEST_CASE("a program that hangs on another host holds up no other one there") {

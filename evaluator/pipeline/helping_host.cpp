@@ -1,4 +1,4 @@
-#include "evaluator/pipeline/modelling_host.h"
+#include "evaluator/pipeline/helping_host.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/pipeline/binary_cache.h"
-#include "evaluator/pipeline/model_server.h"
+#include "evaluator/pipeline/helping_server.h"
 
 namespace evo {
 namespace {
@@ -23,6 +23,13 @@ constexpr double kGrace = 60;
 /// Whether the same program might have ended otherwise on another machine.
 bool may_be_the_hosts_doing(const Failure& failure) {
   return failure.verdict == Verdict::crashed || failure.verdict == Verdict::timed_out;
+}
+
+std::vector<std::string> role_of(const ModelJob*, const PipelineOptions& options) {
+  return models_role(options);
+}
+std::vector<std::string> role_of(const CompileJob*, const PipelineOptions& options) {
+  return compiles_role(options);
 }
 
 PipelineOptions options_there(PipelineOptions options, const OtherHost& host) {
@@ -43,19 +50,23 @@ std::string_view builder_of(const Binary& binary) {
 
 }  // namespace
 
-ModellingHost::ModellingHost(OtherHost host, const PipelineOptions& options, JobQueue<ModelJob>& jobs,
-                             const StopSignal& stop)
+template <typename Job>
+HelpingHost<Job>::HelpingHost(OtherHost host, const PipelineOptions& options, JobQueue<Job>& jobs,
+                              const StopSignal& stop)
     : host_(std::move(host)), options_(options), jobs_(jobs), stop_(stop), thread_([this] { work(); }) {}
 
-ModellingHost::~ModellingHost() {
+template <typename Job>
+HelpingHost<Job>::~HelpingHost() {
   thread_.join();
 }
 
-void ModellingHost::say(const std::string& what) const {
+template <typename Job>
+void HelpingHost<Job>::say(const std::string& what) const {
   if (options_.notice) options_.notice(fmt::format("{} {}", host_.name, what));
 }
 
-void ModellingHost::work() {
+template <typename Job>
+void HelpingHost<Job>::work() {
   pollfd stopped{stop_.fd(), POLLIN, 0};
   do {
     try {
@@ -67,18 +78,21 @@ void ModellingHost::work() {
       for (auto& [id, one] : under_way_) give_back(std::move(one.job));
       under_way_.clear();
       if (!std::exchange(absent_, true))
-        say(fmt::format("models nothing for now, others do its work: {}", error.what()));
+        say(fmt::format("{} nothing for now, others do its work: {}", Job::kDoes, error.what()));
     }
   } while (::poll(&stopped, 1, static_cast<int>(options_.return_s * 1e3)) == 0);
 }
 
 /// Returns when the host is of no use to this run. Throws Error when it is lost.
-void ModellingHost::serve() {
+template <typename Job>
+void HelpingHost<Job>::serve() {
   // The worker belongs to this thread: it would die with another one.
-  WorkerClient there(worker_options(options_there(options_, host_), models_role(options_), &stop_));
+  WorkerClient there(
+      worker_options(options_there(options_, host_), role_of(static_cast<const Job*>(nullptr), options_), &stop_));
   there.start();
-  if (const std::string why = why_unlike(there); !why.empty()) return say("models nothing: " + why);
-  if (std::exchange(absent_, false)) say("models again");
+  if (const std::string why = why_unlike(there); !why.empty())
+    return say(fmt::format("{} nothing: {}", Job::kDoes, why));
+  if (std::exchange(absent_, false)) say(fmt::format("{} again", Job::kDoes));
   const double most_s = options_.compile_deadline_s + 2 * options_.run_deadline_s + kGrace;
   while (true) {
     wake_.clear();
@@ -97,7 +111,8 @@ void ModellingHost::serve() {
 }
 
 /// Why the compiler there is not the one here; empty: it is.
-std::string ModellingHost::why_unlike(WorkerClient& there) const {
+template <typename Job>
+std::string HelpingHost<Job>::why_unlike(WorkerClient& there) const {
   WorkerClient here(worker_options(options_, {"compile"}, &stop_));
   const protocol::Compile both = sample(options_.device.arch);
   const auto built_here = here.ask<protocol::Compiled>(both, options_.compile_deadline_s);
@@ -113,9 +128,10 @@ std::string ModellingHost::why_unlike(WorkerClient& there) const {
                      here.opened() == there.opened() ? "another build of " : "", here.opened());
 }
 
-void ModellingHost::take_jobs(WorkerClient& there) {
+template <typename Job>
+void HelpingHost<Job>::take_jobs(WorkerClient& there) {
   while (under_way_.size() < there.at_once()) {
-    std::optional<ModelJob> job = jobs_.take_if([](const ModelJob& one) { return !one.tried_elsewhere; });
+    std::optional<Job> job = jobs_.take_if([](const Job& one) { return !one.tried_elsewhere; });
     if (!job) return;
     std::uint64_t id = 0;
     try {
@@ -128,27 +144,32 @@ void ModellingHost::take_jobs(WorkerClient& there) {
   }
 }
 
-void ModellingHost::finish(ModelJob job, protocol::Reply reply) {
-  auto* modelled = std::get_if<protocol::Modelled>(&reply);
+template <typename Job>
+void HelpingHost<Job>::finish(Job job, protocol::Reply reply) {
+  auto* answer = std::get_if<typename Job::Answer>(&reply);
   auto* failed = std::get_if<protocol::Failed>(&reply);
-  const Failure* failure = nullptr;
-  if (failed != nullptr) failure = &failed->failure;
-  if (modelled != nullptr && modelled->failure) failure = &*modelled->failure;
-  const bool broken = modelled == nullptr && failed == nullptr;
+  const Failure* failure = failed != nullptr ? &failed->failure : nullptr;
+  if (answer != nullptr) failure = Job::failure_in(*answer);
+  const bool broken = answer == nullptr && failed == nullptr;
   if (broken || (failure != nullptr && failure->verdict == Verdict::harness_failed)) {
+    const std::string why = broken ? protocol::complaint_of(reply) : failure->reason;
     give_back(std::move(job));
-    throw machine_error(broken ? protocol::complaint_of(reply) : failure->reason);
+    throw machine_error(why);
   }
   if (failure != nullptr && may_be_the_hosts_doing(*failure)) return give_back(std::move(job));
-  ++modelled_;
-  if (modelled == nullptr) return job.result.set_value(std::move(failed->failure));
-  options_.binaries->keep(job.request.compile, modelled->binary);
-  job.result.set_value(result_of(std::move(*modelled)));
+  ++done_;
+  if (answer == nullptr) return job.result.set_value(std::move(failed->failure));
+  options_.binaries->keep(job.program(), answer->binary);
+  job.result.set_value(Job::result_of(std::move(*answer)));
 }
 
-void ModellingHost::give_back(ModelJob job) {
+template <typename Job>
+void HelpingHost<Job>::give_back(Job job) {
   job.tried_elsewhere = true;
   jobs_.give_back(std::move(job));
 }
+
+template class HelpingHost<ModelJob>;
+template class HelpingHost<CompileJob>;
 
 }  // namespace evo

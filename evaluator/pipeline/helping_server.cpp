@@ -1,4 +1,4 @@
-#include "evaluator/pipeline/model_server.h"
+#include "evaluator/pipeline/helping_server.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -23,10 +23,11 @@ namespace evo {
 namespace {
 
 constexpr const char* kModelsRole = "models";
+constexpr const char* kCompilesRole = "compiles";
 
-class ModelServer {
+class HelpingServer {
  public:
-  explicit ModelServer(PipelineOptions options)
+  explicit HelpingServer(PipelineOptions options)
       : options_(std::move(options)),
         requests_in_(UniqueFd(::fcntl(kWorkerSocket, F_DUPFD_CLOEXEC, 10)), UniqueFd(), nullptr),
         replies_out_(UniqueFd(::fcntl(kWorkerSocket, F_DUPFD_CLOEXEC, 10)), UniqueFd(), nullptr) {
@@ -58,9 +59,9 @@ class ModelServer {
     try {
       while (requests_in_.receive(frame, std::nullopt, 0) == TransferEnd::complete) {
         protocol::RequestMessage message = protocol::decode_request(frame);
-        const bool known = std::holds_alternative<protocol::Model>(message.request) ||
-                           std::holds_alternative<protocol::Compile>(message.request);
-        if (!known) throw protocol::ProtocolError("a worker that models only compiles and models");
+        const bool models = std::holds_alternative<protocol::Model>(message.request) && !options_.device.id.empty();
+        if (!models && !std::holds_alternative<protocol::Compile>(message.request))
+          throw protocol::ProtocolError("a worker that helps only compiles, and models where it has a virtual GPU");
         requests_.push(std::move(message));
       }
       return 0;
@@ -119,22 +120,28 @@ std::vector<std::string> models_role(const PipelineOptions& options) {
           fmt::format("{:g}", options.run_deadline_s)};
 }
 
-bool is_models_role(const std::vector<std::string>& arguments) {
-  return !arguments.empty() && arguments[0] == kModelsRole;
+std::vector<std::string> compiles_role(const PipelineOptions& options) {
+  return {kCompilesRole, fmt::format("{:g}", options.compile_deadline_s)};
 }
 
-int serve_models(const std::vector<std::string>& arguments, const std::vector<std::string>& worker_command) {
+bool is_helping_role(const std::vector<std::string>& arguments) {
+  return !arguments.empty() && (arguments[0] == kModelsRole || arguments[0] == kCompilesRole);
+}
+
+int serve_helping(const std::vector<std::string>& arguments, const std::vector<std::string>& worker_command) {
   become_worker();
+  const bool models = arguments[0] == kModelsRole;
+  if (arguments.size() != (models ? 4U : 2U)) return 2;
   PipelineOptions options;
-  const auto compile_s = arguments.size() == 4 ? number_in<double>(arguments[2]) : std::nullopt;
-  const auto run_s = arguments.size() == 4 ? number_in<double>(arguments[3]) : std::nullopt;
+  const auto compile_s = number_in<double>(arguments[models ? 2 : 1]);
+  const std::optional<double> run_s = models ? number_in<double>(arguments[3]) : std::optional(0.0);
   if (!compile_s || !run_s) return 2;
-  options.device.id = arguments[1];
+  if (models) options.device.id = arguments[1];
   options.compile_deadline_s = *compile_s;
   options.run_deadline_s = *run_s;
   options.worker_command = worker_command;
   options.binaries = std::make_shared<BinaryCache>();
-  return ModelServer(std::move(options)).serve();
+  return HelpingServer(std::move(options)).serve();
 }
 
 }  // namespace evo

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "evaluator/base/job_queue.h"
+#include "evaluator/pipeline/compile_job.h"
+#include "evaluator/pipeline/model_job.h"
+#include "evaluator/pipeline/pipeline_options.h"
+#include "evaluator/worker/channel.h"
+#include "evaluator/worker/worker_client.h"
+
+namespace evo {
+
+/// Another host, and how commands run there.
+struct OtherHost {
+  std::string name;
+  std::string prefix;   ///< evaluator/worker/prefix_command.h
+  std::string program;  ///< This program's path there.
+};
+
+/// How many programs were compiled or modelled on a host.
+struct HostShare {
+  std::string host;
+  std::uint64_t programs = 0;
+};
+
+/// Another host that compiles or models programs (CompileJob, ModelJob): one process there (helping_server.h) that is
+/// given as many jobs as it can work on at once. Its compiler must build the programs that this host's builds, so that
+/// no result depends on where it was made. Jobs go back into the queue, to be done here, when the host is lost and when
+/// their end may be the host's doing: a crash, a deadline. A host that is lost is asked again after a pause.
+template <typename Job>
+class HelpingHost {
+ public:
+  /// Of `options` it uses the device (to compile: its architecture alone), the worker command, both deadlines, the
+  /// binaries, the lease, the pause after which a host that was lost is asked again, and the notice. All but the host
+  /// must live longer; the stop signal must have been raised before this is destroyed. Programs then under way end with
+  /// Stopped.
+  HelpingHost(OtherHost host, const PipelineOptions& options, JobQueue<Job>& jobs, const StopSignal& stop);
+  ~HelpingHost();
+  HelpingHost(const HelpingHost&) = delete;
+  HelpingHost& operator=(const HelpingHost&) = delete;
+
+  /// There may be a job.
+  void wake() { wake_.raise(); }
+  const OtherHost& host() const { return host_; }
+  /// Programs that it gave an answer for.
+  std::uint64_t done() const { return done_; }
+
+ private:
+  struct UnderWay {
+    Job job;
+    Clock::time_point sent;
+  };
+
+  void work();
+  void serve();
+  std::string why_unlike(WorkerClient& there) const;
+  void take_jobs(WorkerClient& there);
+  void finish(Job job, protocol::Reply reply);
+  void give_back(Job job);
+  void say(const std::string& what) const;
+
+  OtherHost host_;
+  const PipelineOptions& options_;
+  JobQueue<Job>& jobs_;
+  const StopSignal& stop_;
+  WakeSignal wake_;
+  std::atomic<std::uint64_t> done_ = 0;
+  bool absent_ = false;                          ///< It was said that it is.
+  std::map<std::uint64_t, UnderWay> under_way_;  ///< By request, the oldest first.
+  std::thread thread_;
+};
+
+extern template class HelpingHost<ModelJob>;
+extern template class HelpingHost<CompileJob>;
+
+}  // namespace evo
