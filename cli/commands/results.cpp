@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include "cli/commands/commands.h"
 #include "cli/report/results_page.h"
@@ -36,6 +39,19 @@ void check_replaceable(const fs::path& page) {
   }
 }
 
+/// Removes the pictures that the page written before shows. A new one may show others.
+void remove_pictures_of(const fs::path& page) {
+  constexpr std::string_view kEnd = ".svg)";
+  std::ifstream file(page);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t begin = line.rfind("](");
+    if (!line.starts_with("![") || begin == std::string::npos || !line.ends_with(kEnd)) continue;
+    const std::string picture = line.substr(begin + 2, line.size() - begin - 3);
+    std::error_code ignored;
+    if (picture.find('/') == std::string::npos) fs::remove(page.parent_path() / picture, ignored);
+  }
+}
+
 int results(const ResultsRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   const std::vector<ResultsPage> pages = results_pages(store, request.filter, request.all);
@@ -49,6 +65,7 @@ int results(const ResultsRequest& request) {
   fs::create_directories(folder, failed);
   if (failed) throw machine_error(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
   for (const ResultsPage& page : pages) {
+    remove_pictures_of(folder / page.file);
     for (const ResultsPicture& picture : page.pictures) write_file(folder / picture.file, picture.svg);
     write_file(folder / page.file, page.markdown);
     fmt::print("{}\n", (folder / page.file).string());

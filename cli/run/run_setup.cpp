@@ -210,7 +210,7 @@ std::vector<DeviceInfo> devices_of(const std::vector<HostDevices>& hosts, const 
   return devices;
 }
 
-/// The hosts beside this one. Without a device a host can still model.
+/// The hosts beside this one. Without a device a host can still model, or compile.
 void place_hosts(const std::vector<HostDevices>& hosts, PreparedRun& run) {
   for (const auto& [host, devices, why_none] : hosts) {
     if (host.prefix.empty()) continue;

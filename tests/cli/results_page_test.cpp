@@ -114,6 +114,15 @@ TEST_CASE("a results page shows latency over error where kernels leave a choice"
   // The same as evo front draws of that shape.
   REQUIRE(bench.evo({"front", "--task", "softmax", "--svg", "front.svg"}).code == 0);
   CHECK(bench.read("front.svg") == picture);
+  // A page that is written again takes its former pictures with it, and nothing else.
+  bench.write("pages/mine.svg", "by hand");
+  bench.write("pages/former.svg", "of before");
+  bench.write(kPage, bench.read(kPage) + "\n![latency over error, gone](former.svg)\n![above](../front.svg)\n");
+  REQUIRE(bench.evo({"results", "-o", "pages"}).code == 0);
+  CHECK_FALSE(fs::exists(bench / "pages/former.svg"));
+  CHECK(bench.read("pages/mine.svg") == "by hand");
+  CHECK(bench.read("front.svg") == picture);
+  CHECK(bench.read("pages/nvidia_h200_virtual_softmax_small.svg") == picture);
 }
 
 TEST_CASE("a page for each model of device; a page that was written by hand stays, and nothing else is written") {
