@@ -81,9 +81,9 @@ TEST_CASE("a run with a pre-search begins with the genomes modelled fastest, and
     REQUIRE(outcome.code == 0);
     return outcome.err;
   };
-  const std::string messages = presearched_run("6", "whole.db");
+  const std::string messages = presearched_run("8", "whole.db");
   CHECK(messages.find("pre-search: 20 genomes are modelled first") != std::string::npos);
-  CHECK(messages.find("seeded with 4 of a pre-search") != std::string::npos);
+  CHECK(messages.find("seeded with 6 of a pre-search") != std::string::npos);
   const nlohmann::json rows = outcomes(bench, "whole.db");
   std::vector<double> opening;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -92,7 +92,7 @@ TEST_CASE("a run with a pre-search begins with the genomes modelled fastest, and
   }
   CHECK(std::is_sorted(opening.begin(), opening.end()));  // as predicted: the model is what measures here
   presearched_run("2", "parts.db");
-  REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "6", "--db", "parts.db"}).code == 0);
+  REQUIRE(bench.evo({"run", "--resume", "1", "--evals", "8", "--db", "parts.db"}).code == 0);
   CHECK(genomes(bench, "parts.db") == genomes(bench, "whole.db"));
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--presearch", "many"}), 2, {"--presearch"});
   check_refused(bench.evo({"run", "--resume", "1", "--presearch", "2", "--db", "parts.db"}), 2,
