@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "evaluator/pipeline/binary_cache.h"
-#include "evaluator/worker/process.h"
 
 namespace evo {
 namespace {
@@ -46,22 +44,16 @@ std::shared_future<CompilePool::Result> CompilePool::compile(protocol::Compile r
     return result;
   }
   jobs_.push(std::move(job));
-  const std::lock_guard lock(mutex_);
-  for (const auto& host : hosts_) host->wake();
+  hosts_.wake();
   return result;
 }
 
 void CompilePool::join(const OtherHost& host) {
-  const std::lock_guard lock(mutex_);
-  if (std::ranges::none_of(hosts_, [&](const auto& one) { return one->host().prefix == host.prefix; }))
-    hosts_.push_back(std::make_unique<HelpingHost<CompileJob>>(host, options_, jobs_, hosts_stop_));
+  hosts_.join(host);
 }
 
 std::vector<HostShare> CompilePool::shares() const {
-  std::vector<HostShare> shares = {{this_host(), compiled_}};
-  const std::lock_guard lock(mutex_);
-  for (const auto& host : hosts_) shares.push_back({host->host().name, host->done()});
-  return shares;
+  return hosts_.shares(compiled_);
 }
 
 void CompilePool::wait_until_open() {

@@ -58,11 +58,11 @@ class CompilePool {
   StopSignal hosts_stop_;
   JobQueue<CompileJob> jobs_;
   std::atomic<std::uint64_t> compiled_ = 0;  ///< Here.
-  mutable std::mutex mutex_;
+  HelpingHosts<CompileJob> hosts_{options_, jobs_, hosts_stop_};
+  std::mutex mutex_;
   std::condition_variable changed_;  ///< Of what follows.
   bool open_ = false;
   std::exception_ptr open_error_;  ///< Of the first worker that failed.
-  std::vector<std::unique_ptr<HelpingHost<CompileJob>>> hosts_;
   std::vector<std::thread> threads_;
 };
 

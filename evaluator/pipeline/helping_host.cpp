@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/helping_server.h"
+#include "evaluator/worker/process.h"
 
 namespace evo {
 namespace {
@@ -169,7 +170,34 @@ void HelpingHost<Job>::give_back(Job job) {
   jobs_.give_back(std::move(job));
 }
 
+template <typename Job>
+HelpingHosts<Job>::HelpingHosts(const PipelineOptions& options, JobQueue<Job>& jobs, const StopSignal& stop)
+    : options_(options), jobs_(jobs), stop_(stop) {}
+
+template <typename Job>
+void HelpingHosts<Job>::join(const OtherHost& host) {
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::none_of(hosts_, [&](const auto& one) { return one->host().prefix == host.prefix; }))
+    hosts_.push_back(std::make_unique<HelpingHost<Job>>(host, options_, jobs_, stop_));
+}
+
+template <typename Job>
+void HelpingHosts<Job>::wake() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& host : hosts_) host->wake();
+}
+
+template <typename Job>
+std::vector<HostShare> HelpingHosts<Job>::shares(std::uint64_t here) const {
+  std::vector<HostShare> shares = {{this_host(), here}};
+  const std::lock_guard lock(mutex_);
+  for (const auto& host : hosts_) shares.push_back({host->host().name, host->done()});
+  return shares;
+}
+
 template class HelpingHost<ModelJob>;
 template class HelpingHost<CompileJob>;
+template class HelpingHosts<ModelJob>;
+template class HelpingHosts<CompileJob>;
 
 }  // namespace evo

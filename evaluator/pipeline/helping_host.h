@@ -3,8 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "evaluator/base/job_queue.h"
 #include "evaluator/pipeline/compile_job.h"
@@ -75,7 +78,31 @@ class HelpingHost {
   std::thread thread_;
 };
 
+/// The other hosts of a pool. Any thread may call its methods.
+template <typename Job>
+class HelpingHosts {
+ public:
+  /// As HelpingHost.
+  HelpingHosts(const PipelineOptions& options, JobQueue<Job>& jobs, const StopSignal& stop);
+
+  /// One that is there already, by its prefix, is left alone.
+  void join(const OtherHost& host);
+  /// There may be a job.
+  void wake();
+  /// Of this host `here` programs, and it comes first.
+  std::vector<HostShare> shares(std::uint64_t here) const;
+
+ private:
+  const PipelineOptions& options_;
+  JobQueue<Job>& jobs_;
+  const StopSignal& stop_;
+  mutable std::mutex mutex_;  ///< Of what follows.
+  std::vector<std::unique_ptr<HelpingHost<Job>>> hosts_;
+};
+
 extern template class HelpingHost<ModelJob>;
 extern template class HelpingHost<CompileJob>;
+extern template class HelpingHosts<ModelJob>;
+extern template class HelpingHosts<CompileJob>;
 
 }  // namespace evo

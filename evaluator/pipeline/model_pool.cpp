@@ -1,6 +1,5 @@
 #include "evaluator/pipeline/model_pool.h"
 
-#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -8,7 +7,6 @@
 #include "evaluator/base/cores.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/model_workers.h"
-#include "evaluator/worker/process.h"
 
 namespace evo {
 
@@ -29,22 +27,16 @@ std::future<ModelPool::Result> ModelPool::model(const Program& program, const st
                {}};
   std::future<Result> result = job.result.get_future();
   jobs_.push(std::move(job));
-  const std::lock_guard lock(mutex_);
-  for (const auto& host : hosts_) host->wake();
+  hosts_.wake();
   return result;
 }
 
 void ModelPool::join(const OtherHost& host) {
-  const std::lock_guard lock(mutex_);
-  if (std::ranges::none_of(hosts_, [&](const auto& one) { return one->host().prefix == host.prefix; }))
-    hosts_.push_back(std::make_unique<HelpingHost<ModelJob>>(host, options_, jobs_, stop_));
+  hosts_.join(host);
 }
 
 std::vector<HostShare> ModelPool::shares() const {
-  std::vector<HostShare> shares = {{this_host(), modelled_}};
-  const std::lock_guard lock(mutex_);
-  for (const auto& host : hosts_) shares.push_back({host->host().name, host->done()});
-  return shares;
+  return hosts_.shares(modelled_);
 }
 
 void ModelPool::work() {

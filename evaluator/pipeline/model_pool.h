@@ -3,8 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <future>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -50,9 +48,8 @@ class ModelPool {
   StopSignal stop_;
   JobQueue<ModelJob> jobs_;
   std::atomic<std::uint64_t> modelled_ = 0;  ///< Here.
+  HelpingHosts<ModelJob> hosts_{options_, jobs_, stop_};
   std::vector<std::thread> threads_;
-  mutable std::mutex mutex_;  ///< Of what follows.
-  std::vector<std::unique_ptr<HelpingHost<ModelJob>>> hosts_;
 };
 
 }  // namespace evo

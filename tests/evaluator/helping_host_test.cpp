@@ -69,6 +69,11 @@ Verdict verdict_of_failure(std::future<ModelPool::Result> result) {
   return std::get<Failure>(result.get()).verdict;
 }
 
+const CompilePool::Result& result_of(const std::shared_future<CompilePool::Result>& compiled) {
+  REQUIRE(compiled.wait_for(kPatience) == std::future_status::ready);
+  return compiled.get();
+}
+
 bool comes(Notices& notices, const std::string& text) {
   for (int i = 0; i < 1200 && !notices.has(text); ++i) std::this_thread::sleep_for(50ms);
   return notices.has(text);
@@ -136,13 +141,11 @@ TEST_CASE("another host compiles for a pool that models nothing; what crashes th
     std::vector<std::shared_future<CompilePool::Result>> results;
     for (int i = 0; i < kPrograms; ++i) results.push_back(pool.compile(request("counted us=1 " + std::to_string(i))));
     for (int i = 0; i < kPrograms; ++i) {
-      auto& result = results[static_cast<std::size_t>(i)];
-      REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
-      CHECK(std::get<Binary>(result.get()).ptx == request("counted us=1 " + std::to_string(i)).source);
+      const auto& result = results[static_cast<std::size_t>(i)];
+      CHECK(std::get<Binary>(result_of(result)).ptx == request("counted us=1 " + std::to_string(i)).source);
     }
     const auto wrong = pool.compile(request("compile_error"));
-    REQUIRE(wrong.wait_for(kPatience) == std::future_status::ready);
-    CHECK(std::get<Failure>(wrong.get()).verdict == Verdict::compile_failed);
+    CHECK(std::get<Failure>(result_of(wrong)).verdict == Verdict::compile_failed);
     const std::vector<HostShare> shares = pool.shares();
     REQUIRE(shares.size() == 2);
     CHECK(shares[0].programs == 0);
@@ -154,8 +157,7 @@ TEST_CASE("another host compiles for a pool that models nothing; what crashes th
   CompilePool pool(options, 1, &stop);
   pool.join(host_behind(kThere));
   const auto crashed = pool.compile(request("compile_crash"));
-  REQUIRE(crashed.wait_for(kPatience) == std::future_status::ready);
-  CHECK(std::get<Failure>(crashed.get()).verdict == Verdict::crashed);
+  CHECK(std::get<Failure>(result_of(crashed)).verdict == Verdict::crashed);
   CHECK(notices.said() == "");
 }
 
@@ -180,8 +182,7 @@ TEST_CASE("a host needs no device to compile") {
   CompilePool pool(options, 0, nullptr);
   pool.join(host_behind(kThere));
   const auto result = pool.compile(protocol::compile_request(program_of(options, "honest"), options.device.arch));
-  REQUIRE(result.wait_for(kPatience) == std::future_status::ready);
-  CHECK(std::holds_alternative<Binary>(result.get()));
+  CHECK(std::holds_alternative<Binary>(result_of(result)));
 }
 
 TEST_CASE("a program that hangs on another host holds up no other one there") {
