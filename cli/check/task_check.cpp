@@ -305,7 +305,7 @@ class Checker {
     const PristineInputs inputs(*gpu, recipe, guard_bytes_for(gpu->info()));
     BufferSet buffers(*gpu, plan.tensors);
     if (buffers.attach_workspaces(plan.workspaces)) return {};
-    buffers.prepare(inputs, 0);
+    buffers.prepare(inputs, 0, 0);
     if (gpu->fill_constants(*module, plan, buffers.addresses())) return {};
     std::string printed;
     for (const Launch& launch : plan.launches) {

@@ -89,12 +89,12 @@ void open_spaces(const ReplayRequest& request, Spaces& spaces) {
   }
 }
 
-/// The modelled latency of each row, infinite for a row that cannot be built. Throws usage_error when it is needed and
-/// no file has modelled latencies of the space.
-std::vector<std::optional<double>> predicted_rows(const Recording& recording,
-                                                  const std::map<std::string, ModelledLatencies>& modelled,
-                                                  const ReplayLimits& limits) {
-  std::vector<std::optional<double>> predicted(recording.rows.size());
+/// What is modelled of each row; the latency is infinite for a row that cannot be built. Throws usage_error when it is
+/// needed and no file has modelled latencies of the space.
+std::vector<PredictedLatency> predicted_rows(const Recording& recording,
+                                             const std::map<std::string, ModelledLatencies>& modelled,
+                                             const ReplayLimits& limits) {
+  std::vector<PredictedLatency> predicted(recording.rows.size());
   const auto space = modelled.find(recording.name);
   if ((limits.screen > 1 || limits.presearch > 0) && space == modelled.end())
     throw usage_error(fmt::format("{}: no --modelled file knows the space {}",
@@ -102,8 +102,11 @@ std::vector<std::optional<double>> predicted_rows(const Recording& recording,
   if (space == modelled.end()) return predicted;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const RecordedRow& row = recording.rows[i];
-    predicted[i] = was_built(row.verdict) ? space->second.of(genome_of(recording.family, row.alleles))
-                                          : std::optional(std::numeric_limits<double>::infinity());
+    if (!was_built(row.verdict)) {
+      predicted[i].latency = std::numeric_limits<double>::infinity();
+    } else if (const PredictedLatency* one = space->second.of(genome_of(recording.family, row.alleles))) {
+      predicted[i] = *one;
+    }
   }
   return predicted;
 }
@@ -111,7 +114,7 @@ std::vector<std::optional<double>> predicted_rows(const Recording& recording,
 /// The best of other recordings, as near as they come to genomes of this one; chosen by what is predicted of them where
 /// the runs are screened.
 std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>& warm_start,
-                            const std::vector<std::optional<double>>& predicted, std::size_t screen) {
+                            const std::vector<PredictedLatency>& predicted, std::size_t screen) {
   std::vector<std::vector<Seed>> boards;
   for (const Recording& recording : warm_start) {
     std::vector<Seed>& board = boards.emplace_back();
@@ -127,7 +130,7 @@ std::vector<Seed> seeds_for(const Replayed& space, const std::vector<Recording>&
 /// Runs are independent, so they may take any thread in any order; each result has its place.
 void run_all(Replayed& space, const std::string& strategy, std::size_t runs, std::uint64_t first_seed,
              const ReplayLimits& limits, const std::vector<Seed>& seeds,
-             const std::vector<std::optional<double>>& predicted) {
+             const std::vector<PredictedLatency>& predicted) {
   make_strategy(strategy, space.space.space(), 0);  // throws for a wrong name or an unsuitable space
   Replayed::Entry entry{strategy, std::vector<std::uint64_t>(runs), Orders(runs), {}};
   parallel_each(runs, [&] {

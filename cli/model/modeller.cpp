@@ -129,7 +129,7 @@ std::variant<Modelled, Failure> Modeller::model(const Candidate& candidate, cons
   BufferSet buffers(*gpu_, plan.tensors);
   failure = buffers.attach_workspaces(plan.workspaces);
   if (failure) return *std::move(failure);
-  buffers.prepare(inputs_of(shape), 0);
+  buffers.prepare(inputs_of(shape), 0, 0);
   Modelled modelled{&program, binary.build, gpu_->model(*module, plan, buffers.addresses(), cold, failure)};
   if (failure) return translated(*std::move(failure), program);
   return modelled;

@@ -60,13 +60,19 @@ std::size_t RecordedSpace::row_of(const Genome& genome) const {
   return rows_.at(space_.point(genome));
 }
 
+RecordedLatencyPredictor::RecordedLatencyPredictor(const RecordedSpace& space,
+                                                   const std::vector<PredictedLatency>& rows)
+    : space_(space), rows_(rows) {
+  for (const PredictedLatency& row : rows) traits_ = std::max(traits_, row.traits.size());
+}
+
 std::optional<PredictedLatency> RecordedLatencyPredictor::prediction(const Genome& genome) {
-  return PredictedLatency{rows_.at(space_.row_of(genome)), ""};
+  return rows_.at(space_.row_of(genome));
 }
 
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
                                 const ReplayLimits& limits, const std::vector<Seed>& seeds,
-                                const std::vector<std::optional<double>>& predicted) {
+                                const std::vector<PredictedLatency>& predicted) {
   RecordedLatencyPredictor predictor(space, predicted);
   std::vector<Seed> opening = seeds;
   if (limits.presearch > 0)

@@ -34,15 +34,16 @@ class RecordedSpace {
 class RecordedLatencyPredictor : public InstantPredictor {
  public:
   /// `rows`: by row. Both must outlive it.
-  RecordedLatencyPredictor(const RecordedSpace& space, const std::vector<std::optional<double>>& rows)
-      : space_(space), rows_(rows) {}
+  RecordedLatencyPredictor(const RecordedSpace& space, const std::vector<PredictedLatency>& rows);
+  std::size_t traits() const override { return traits_; }
 
  protected:
   std::optional<PredictedLatency> prediction(const Genome& genome) override;
 
  private:
   const RecordedSpace& space_;
-  const std::vector<std::optional<double>>& rows_;
+  const std::vector<PredictedLatency>& rows_;
+  std::size_t traits_ = 0;
 };
 
 /// How long a replayed run is. It ends when both have been reached, or the space is exhausted.
@@ -60,6 +61,6 @@ struct ReplayLimits {
 /// limits.screen and limits.presearch.
 std::vector<std::size_t> replay(const RecordedSpace& space, std::string_view strategy, std::uint64_t seed,
                                 const ReplayLimits& limits, const std::vector<Seed>& seeds = {},
-                                const std::vector<std::optional<double>>& predicted = {});
+                                const std::vector<PredictedLatency>& predicted = {});
 
 }  // namespace evo

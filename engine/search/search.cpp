@@ -113,7 +113,9 @@ class Search {
     const Evaluation& evaluation = *entry->evaluation;
     const std::optional<double> latency_us = latency_of(evaluation);
     if (entry->candidate) archive_.record(entry->proposal, *entry->candidate, evaluation);
-    strategy_.tell({entry->proposal.ticket, latency_us, latency_us ? 0 : evaluation.errors.size()});
+    strategy_.tell(
+        {entry->proposal.ticket, latency_us, latency_us ? 0 : evaluation.errors.size(),
+         evaluation.profiles.empty() ? std::vector<float>() : traits_of(evaluation.profiles.front().launches)});
     ++result_.answered;
     if (evaluation.verdict == Verdict::valid) ++result_.valid;
     if (latency_us && (!best_us_ || *latency_us < *best_us_)) best_us_ = latency_us;

@@ -113,8 +113,10 @@ class ScreenedStrategy : public Strategy {
     chance_.observe(genome, answer);
     if (answer.latency_us && predicted.latency && std::isfinite(*predicted.latency))
       error_.observe(genome, predicted, *answer.latency_us);
-    if (!settled) strategy_->tell(answer.to(ticket));
-    if (!predicted.program.empty()) answer_duplicates(programs_.at(predicted.program), answer);
+    Answer foreseen = answer;
+    foreseen.traits = predicted.traits;  // those that screened proposals are known by, too
+    if (!settled) strategy_->tell(foreseen.to(ticket));
+    if (!predicted.program.empty()) answer_duplicates(programs_.at(predicted.program), foreseen);
     settle_screened();
   }
 
@@ -362,7 +364,7 @@ class ScreenedStrategy : public Strategy {
     if (entry.expected_us) {
       ancestors_[entry.proposal.ticket] = measured_ancestors(entry.proposal);
       const bool fails = std::isinf(*entry.expected_us) || entry.chance < kLikely;
-      strategy_->tell({entry.proposal.ticket, fails ? std::nullopt : entry.expected_us});
+      strategy_->tell({entry.proposal.ticket, fails ? std::nullopt : entry.expected_us, 0, entry.predicted.traits});
       entry.settled = true;
     }
     std::string genome = to_text(entry.proposal.genome);

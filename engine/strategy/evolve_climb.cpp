@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/noticeable.h"
+#include "engine/task/profile.h"
 
 namespace evo {
 namespace {
@@ -40,7 +41,7 @@ Proposal EvolveClimb::ask() {
 }
 
 void EvolveClimb::tell(Point point, const Answer& answer) {
-  Answered answered{answer.ticket, std::move(point), 0};
+  Answered answered{answer.ticket, std::move(point), 0, 0, answer.traits};
   const auto index = static_cast<std::uint32_t>(answered_.size());
   rows_.resize(rows_.size() + encoding_.columns());
   encoding_.encode(answered.point, rows_.data() + rows_.size() - encoding_.columns());
@@ -196,6 +197,7 @@ void EvolveClimb::fit() {
 // further, and the forest does not know which. It does know which random genomes keep what it has learnt.
 void EvolveClimb::breed() {
   pool_.clear();
+  time_forests_.clear();
   for (const Ranking& ranking : rankings_) {
     for (std::size_t rank = 0; rank < std::min(tuning_.bred, ranking.size()); ++rank)
       consider_neighbours(ranking[rank]);
@@ -206,8 +208,37 @@ void EvolveClimb::breed() {
 
 void EvolveClimb::consider_neighbours(std::uint32_t parent) {
   const Point& point = answered_[parent].point;
+  const std::size_t first = pool_.size();
   for (std::size_t gene = 0; gene < point.alleles.size(); ++gene) {
     for (Point& neighbour : space_.neighbours(point, gene, Space::Step::any)) consider(std::move(neighbour), parent);
+  }
+  if (tuning_.steer > 0) steer(parent, first);
+}
+
+Forest EvolveClimb::time_forest(std::size_t share) {
+  std::vector<float> rows;
+  std::vector<float> targets;
+  for (std::size_t i = answered_.size(); i-- > 0 && targets.size() < tuning_.memory;) {
+    if (answered_[i].traits.empty()) continue;
+    const float* row = rows_.data() + i * encoding_.columns();
+    rows.insert(rows.end(), row, row + encoding_.columns());
+    targets.push_back(log_time_of(answered_[i].traits, share));
+  }
+  Forest forest(encoding_, {.trees = tuning_.trees, .tries = tuning_.tries, .pair_share = tuning_.pairs});
+  forest.fit(rows, targets, rng_);
+  return forest;
+}
+
+void EvolveClimb::steer(std::uint32_t parent, std::size_t first) {
+  const std::optional<std::size_t> share = bounding_share(answered_[parent].traits);
+  if (!share) return;
+  if (!time_forests_.contains(*share)) time_forests_.emplace(*share, time_forest(*share));
+  const Forest& times = time_forests_.at(*share);
+  const float of_parent = times.predict(rows_.data() + parent * encoding_.columns()).mean;
+  for (Offspring& offspring : std::span(pool_).subspan(first)) {
+    encoding_.encode(offspring.point, row_.data());
+    const float saved = of_parent - times.predict(row_.data()).mean;
+    offspring.prediction.mean -= static_cast<float>(tuning_.steer) * std::max(saved, 0.0F);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -40,6 +41,7 @@ class EvolveClimb {
     Point point;
     double log_latency = 0;  // of valid ones
     std::size_t cases = 0;   // that a failure reached
+    std::vector<float> traits = {};
   };
   struct Offspring {
     Point point;
@@ -66,8 +68,12 @@ class EvolveClimb {
   void fit();
   void fit_to_failures();
 
+  /// A forest that predicts log_time_of a share from the genes.
+  Forest time_forest(std::size_t share);
   void breed();
   void consider_neighbours(std::uint32_t parent);
+  /// Favours those of the pool, from `first` on, that take time from what bounds their parent.
+  void steer(std::uint32_t parent, std::size_t first);
   void consider(Point point, std::optional<std::uint32_t> parent);
 
   /// A family that does not lead, when it is due.
@@ -90,6 +96,7 @@ class EvolveClimb {
   std::vector<std::uint32_t> nearest_;  // failures, those that reached the most cases first; while nothing is valid
   std::vector<Point> founders_;         // and the points that they keep away from
   std::vector<Offspring> pool_;
+  std::map<std::size_t, Forest> time_forests_;  // by share; since the last fit
   std::vector<float> row_;
   std::size_t asked_ = 0;
   std::size_t answers_since_fit_ = 0;

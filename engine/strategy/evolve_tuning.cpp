@@ -27,6 +27,7 @@ const std::map<std::string, Field, std::less<>>& fields() {
       {"tries", &EvolveTuning::tries},           {"pairs", &EvolveTuning::pairs},
       {"turns", &EvolveTuning::turns},           {"beside", &EvolveTuning::beside},
       {"patience", &EvolveTuning::patience},     {"even", &EvolveTuning::even},
+      {"steer", &EvolveTuning::steer},
   };
   return kFields;
 }

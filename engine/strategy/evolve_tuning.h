@@ -20,6 +20,7 @@ struct EvolveTuning {
   std::size_t immigrants = 300;  ///< Random genomes in the pool.
   double even = 0.5;             ///< Part of these whose alleles are drawn evenly, not the genomes.
   std::size_t beside = 50;       ///< Answers without progress after which neighbours of the best go first.
+  double steer = 0;              ///< Weight of the time that an offspring takes from what bounds its parent; 0: none.
   std::size_t patience = 100;    ///< Answers without progress after which another climb begins; 0: never.
   std::size_t trees = 16;        ///< Trees of the forest.
   std::size_t tries = 8;         ///< Random splits compared at each of its nodes.

@@ -28,9 +28,10 @@ struct Answer {
   std::uint64_t ticket = 0;
   std::optional<double> latency_us;
   std::size_t cases = 0;  ///< Where it failed: the validated cases that it reached. They are always in the same order.
+  std::vector<float> traits = {};  ///< What counters say of it (traits_of, engine/task/profile.h); empty: unknown.
 
   /// The same answer to another ticket.
-  Answer to(std::uint64_t other) const { return {other, latency_us, cases}; }
+  Answer to(std::uint64_t other) const { return {other, latency_us, cases, traits}; }
 };
 
 /// An answer to a ticket that is not in flight: the caller's bug.

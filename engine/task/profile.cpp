@@ -99,7 +99,9 @@ constexpr std::array kTraitMetrics = {metric::kTensorPipe, metric::kIssue,   met
                                       metric::kMemory,     metric::kWarps};
 constexpr std::array<std::string_view, 8> kTraitStates = {
     "issuing", "wait", "long scoreboard", "short scoreboard", "gmma", "math pipe throttle", "barrier", "not selected"};
-static_assert(2 + kTraitMetrics.size() + kTraitStates.size() == kTraits);
+constexpr std::size_t kFirstShare = 2;  // behind the duration and the number of launches
+static_assert(kTraitMetrics.back() == metric::kWarps && kTraitStates.front() == kIssuing);
+static_assert(kFirstShare + kTraitMetrics.size() + kTraitStates.size() == kTraits);
 
 std::optional<double> part(std::optional<double> of, std::optional<double> whole) {
   if (!of || !whole || *whole <= 0) return std::nullopt;
@@ -134,7 +136,7 @@ std::vector<float> traits_of(std::span<const LaunchProfile> launches) {
   const double whole_us = duration_us(launches);
   traits[0] = static_cast<float>(std::log(std::max(whole_us, 1e-3)));
   traits[1] = static_cast<float>(launches.size());
-  std::size_t next = 2;
+  std::size_t next = kFirstShare;
   for (const std::string_view metric : kTraitMetrics)
     traits[next++] = static_cast<float>(longest->value(metric).value_or(0));
   const std::vector<StallShare> shares = stall_shares(*longest);
@@ -143,6 +145,21 @@ std::vector<float> traits_of(std::span<const LaunchProfile> launches) {
     traits[next++] = share == shares.end() ? 0 : static_cast<float>(share->percent);
   }
   return traits;
+}
+
+std::optional<std::size_t> bounding_share(std::span<const float> traits) {
+  if (traits.size() < kTraits) return std::nullopt;
+  const auto busy = traits.subspan(kFirstShare, kTraitMetrics.size() - 1);  // the last one is resident warps
+  const auto busiest = std::ranges::max_element(busy);
+  if (*busiest >= kBusyPercent) return kFirstShare + static_cast<std::size_t>(busiest - busy.begin());
+  const auto waiting = traits.subspan(kFirstShare + kTraitMetrics.size() + 1, kTraitStates.size() - 1);  // not issuing
+  const auto longest = std::ranges::max_element(waiting);
+  if (*longest <= 0) return std::nullopt;
+  return kFirstShare + kTraitMetrics.size() + 1 + static_cast<std::size_t>(longest - waiting.begin());
+}
+
+float log_time_of(std::span<const float> traits, std::size_t share) {
+  return traits[0] + std::log(std::max(traits[share], 1.0F) / 100);
 }
 
 std::vector<StallShare> stall_shares(const LaunchProfile& launch) {

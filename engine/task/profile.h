@@ -83,6 +83,13 @@ inline constexpr std::size_t kTraits = 20;
 /// the shares of its units, resident warps and warp states. What is not known is 0.
 std::vector<float> traits_of(std::span<const LaunchProfile> launches);
 
+/// Of the shares among a call's traits the one that bounds its longest launch (Bound): the busiest unit's, or that of
+/// the state in which warps wait most. Empty without counters.
+std::optional<std::size_t> bounding_share(std::span<const float> traits);
+/// The logarithm of the microseconds for which a call keeps the unit of a share busy, or in which its warps are in the
+/// state. Shares below a percent count as one.
+float log_time_of(std::span<const float> traits, std::size_t share);
+
 /// A warp state's part of the time that warps spent.
 struct StallShare {
   std::string_view state;  ///< "long scoreboard".

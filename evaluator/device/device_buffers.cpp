@@ -32,8 +32,8 @@ Failure changed_input(const PlanTensor& tensor, std::size_t offset) {
 }  // namespace
 
 std::byte poison_byte(unsigned variant) {
-  constexpr std::array<std::byte, 3> kPoison = {std::byte{0xff}, std::byte{0x7f}, std::byte{0x00}};
-  return kPoison[variant % kPoison.size()];
+  constexpr std::array<std::byte, kPoisons> kPoison = {std::byte{0xff}, std::byte{0x7f}, std::byte{0x00}};
+  return kPoison[variant % kPoisons];
 }
 
 BufferSet::BufferSet(Device& device, const std::vector<PlanTensor>& tensors)
@@ -79,7 +79,7 @@ void BufferSet::prepare_workspaces(unsigned poison_variant) {
   }
 }
 
-void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant) {
+void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant, unsigned workspace_variant) {
   if (guard_ == 0) {
     // Filling scratch memory would hide what was never written.
     if (auto failure = attach_workspaces(std::vector<Workspace>(workspaces_))) throw machine_error(failure->reason);
@@ -92,7 +92,7 @@ void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant) {
   replace_inputs(inputs);
   for (std::size_t i = 0; i < tensors_.size(); ++i)
     if (tensors_[i].output && tensors_[i].bytes > 0) write_guards(addresses_.tensors[i], tensors_[i].bytes);
-  prepare_workspaces(poison_variant);
+  prepare_workspaces(workspace_variant);
 }
 
 void BufferSet::replace_inputs(const PristineInputs& inputs) {

@@ -16,6 +16,7 @@ namespace evo {
 
 /// What unwritten memory holds in one run. Poison 0 (0xff) is a NaN in every floating-point format.
 std::byte poison_byte(unsigned variant);
+inline constexpr unsigned kPoisons = 3;
 
 /// What inputs hold between the elements that their strides leave out.
 inline constexpr std::byte kGap{0xff};
@@ -30,8 +31,9 @@ class BufferSet {
   /// are kept. A failure when they do not fit.
   std::optional<Failure> attach_workspaces(const std::vector<Workspace>& workspaces);
 
-  /// Places the inputs, poisons the outputs, writes the guards, poisons or zeroes the workspaces.
-  void prepare(const PristineInputs& inputs, unsigned poison_variant);
+  /// Places the inputs, poisons the outputs, writes the guards, poisons or zeroes the workspaces. These have a poison
+  /// of their own: a counter that nobody zeroes is as good as zero where it begins at -1.
+  void prepare(const PristineInputs& inputs, unsigned poison_variant, unsigned workspace_variant);
 
   /// Poisons or zeroes the workspaces.
   void prepare_workspaces(unsigned poison_variant);

@@ -138,7 +138,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
   ran.outputs.reserve(protocol::output_bytes(plan));
   Digests digests;
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
-    set->prepare(*inputs, repeat);
+    set->prepare(*inputs, repeat, static_cast<unsigned>(request.recipe.seed % kPoisons) + repeat);
     auto failure = request.sanitised ? device_.run_sanitised(code, plan, set->addresses())
                                      : device_.run(code, plan, set->addresses());
     if (failure) return failed(std::move(*failure));
@@ -179,7 +179,7 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
     inputs.push_back(inputs_of(recipe));
     sets.push_back(acquire(plan));
     if (auto failure = sets.back()->attach_workspaces(plan.workspaces)) return failed(std::move(*failure));
-    sets.back()->prepare(*inputs.back(), 0);
+    sets.back()->prepare(*inputs.back(), 0, 0);
     rotation.push_back(sets.back()->addresses());
   }
   if (constants_hold_inputs(plan) && rotation.size() > 1)
@@ -223,7 +223,7 @@ protocol::Reply DeviceServer::read_counters(const protocol::ReadCounters& reques
   std::unique_ptr<BufferSet> set = acquire(asked.plan);
   failure = set->attach_workspaces(asked.plan.workspaces);
   if (failure) return failed(std::move(*failure));
-  set->prepare(*inputs_of(request.recipe), 0);
+  set->prepare(*inputs_of(request.recipe), 0, 0);
   profiled.launches = device_.profile(asked.module, asked.plan, set->addresses(), failure);
   if (failure) return failed(std::move(*failure));
   release(std::move(set));
@@ -247,7 +247,7 @@ BufferSet& DeviceServer::modelled_set(const Plan& plan, const CaseRecipe& recipe
     if (modelled_set_) release(std::move(modelled_set_));
     modelled_set_ = acquire(plan);
     modelled_case_ = std::move(name);
-    modelled_set_->prepare(*inputs_of(recipe), 0);
+    modelled_set_->prepare(*inputs_of(recipe), 0, 0);
   } else if (std::ranges::any_of(plan.tensors, &PlanTensor::is_changed_in_place)) {
     modelled_set_->replace_inputs(*inputs_of(recipe));
   }

@@ -44,7 +44,7 @@ double time_of(vgpu::VirtualGpu& gpu, Compiler& compiler, const Program& program
   if (failure) return -1;
   BufferSet buffers(gpu, plan.tensors);
   if (buffers.attach_workspaces(plan.workspaces)) return -1;
-  buffers.prepare(inputs, 0);
+  buffers.prepare(inputs, 0, 0);
   const double start = cpu_seconds();
   if (gpu.run(*module, plan, buffers.addresses())) return -1;
   return cpu_seconds() - start;

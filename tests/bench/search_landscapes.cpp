@@ -61,19 +61,27 @@ constexpr double kNothing = 10;  // best/optimum at most, and as long as nothing
 /// the combinations that two genomes share.
 class Ridge {
  public:
-  Ridge(std::vector<Point> points, std::vector<double> targets, int degree) : points_(std::move(points)) {
+  /// `targets`: of each quantity those of all points.
+  Ridge(std::vector<Point> points, std::vector<std::vector<double>> targets, int degree) : points_(std::move(points)) {
     const std::size_t genes = points_.front().alleles.size();
     for (std::size_t same = 0; same <= genes; ++same) kernel_.push_back(combinations(same, degree));
-    mean_ = std::accumulate(targets.begin(), targets.end(), 0.0) / static_cast<double>(targets.size());
-    for (double& target : targets) target -= mean_;
+    for (std::vector<double>& one : targets) {
+      means_.push_back(std::accumulate(one.begin(), one.end(), 0.0) / static_cast<double>(one.size()));
+      for (double& target : one) target -= means_.back();
+    }
     weights_ = solved(std::move(targets));
   }
 
-  double operator()(const Point& point) const {
-    double sum = mean_;
-    for (std::size_t i = 0; i < points_.size(); ++i) sum += weights_[i] * kernel_[same(points_[i], point)];
-    return sum;
+  /// Of each quantity.
+  std::vector<double> all(const Point& point) const {
+    std::vector<double> sums = means_;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const double kernel = kernel_[same(points_[i], point)];
+      for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += weights_[k][i] * kernel;
+    }
+    return sums;
   }
+  double operator()(const Point& point) const { return all(point).front(); }
 
  private:
   static double combinations(std::size_t same, int degree) {
@@ -92,8 +100,8 @@ class Ridge {
     return same;
   }
 
-  /// (K + penalty) x = y, by Cholesky's decomposition.
-  std::vector<double> solved(std::vector<double> y) const {
+  /// (K + penalty) x = y for each y, by Cholesky's decomposition.
+  std::vector<std::vector<double>> solved(std::vector<std::vector<double>> all) const {
     const std::size_t n = points_.size();
     std::vector<double> l(n * n);
     const auto row_product = [&](std::size_t i, std::size_t j, std::size_t count) {
@@ -104,19 +112,21 @@ class Ridge {
         l[i * n + j] = (kernel_[same(points_[i], points_[j])] - row_product(i, j, j)) / l[j * n + j];
       l[i * n + i] = std::sqrt(kernel_.back() * (1 + kPenalty) - row_product(i, i, i));
     }
-    for (std::size_t i = 0; i < n; ++i)
-      y[i] = (y[i] - std::inner_product(&l[i * n], &l[i * n] + i, y.begin(), 0.0)) / l[i * n + i];
-    for (std::size_t i = n; i-- > 0;) {
-      for (std::size_t k = i + 1; k < n; ++k) y[i] -= l[k * n + i] * y[k];
-      y[i] /= l[i * n + i];
+    for (std::vector<double>& y : all) {
+      for (std::size_t i = 0; i < n; ++i)
+        y[i] = (y[i] - std::inner_product(&l[i * n], &l[i * n] + i, y.begin(), 0.0)) / l[i * n + i];
+      for (std::size_t i = n; i-- > 0;) {
+        for (std::size_t k = i + 1; k < n; ++k) y[i] -= l[k * n + i] * y[k];
+        y[i] /= l[i * n + i];
+      }
     }
-    return y;
+    return all;
   }
 
   std::vector<Point> points_;
   std::vector<double> kernel_;  // by how many alleles are the same
-  double mean_ = 0;
-  std::vector<double> weights_;
+  std::vector<double> means_;
+  std::vector<std::vector<double>> weights_;
 };
 
 class Landscape {
@@ -131,7 +141,7 @@ class Landscape {
     std::vector<double> failures;
     std::vector<double> latencies;
     std::vector<Point> modelled_points;
-    std::vector<double> errors;
+    std::vector<std::vector<double>> model;  // the logarithm of its error, then its traits
     for (const RecordedRow& row : recording.rows) {
       Genome genome = genome_of(recording.family, row.alleles);
       genome.family = space.families().front().name;
@@ -140,16 +150,19 @@ class Landscape {
       if (!row.latency_us) continue;
       valid.push_back(all.back());
       latencies.push_back(std::log(*row.latency_us));
-      const auto modelled_us = modelled ? modelled->of(genome) : std::nullopt;
-      if (!modelled_us) continue;
+      const PredictedLatency* one = modelled ? modelled->of(genome) : nullptr;
+      if (!one) continue;
       modelled_points.push_back(all.back());
-      errors.push_back(std::log(*modelled_us / *row.latency_us));
+      model.resize(1 + one->traits.size());
+      model[0].push_back(std::log(*one->latency / *row.latency_us));
+      for (std::size_t trait = 0; trait < one->traits.size(); ++trait) model[1 + trait].push_back(one->traits[trait]);
     }
-    failure_.emplace(std::move(all), std::move(failures), degree);
-    log_latency_.emplace(std::move(valid), std::move(latencies), degree);
+    failure_.emplace(std::move(all), std::vector<std::vector<double>>{std::move(failures)}, degree);
+    log_latency_.emplace(std::move(valid), std::vector<std::vector<double>>{std::move(latencies)}, degree);
     if (!modelled) return;
-    if (errors.empty()) throw usage_error(fmt::format("--modelled: no latency of a genome of {}", recording.name));
-    log_model_error_.emplace(std::move(modelled_points), std::move(errors), degree);
+    if (model.empty()) throw usage_error(fmt::format("--modelled: no latency of a genome of {}", recording.name));
+    traits_ = model.size() - 1;
+    model_.emplace(std::move(modelled_points), std::move(model), degree);
   }
 
   const std::string& name() const { return name_; }
@@ -169,8 +182,12 @@ class Landscape {
   }
   double latency_us(const Genome& genome) const { return latency_us(space_.point(genome)); }
 
-  /// The part of modelled/measured that the genes explain.
-  double model_error(const Point& point) const { return std::exp((*log_model_error_)(point)); }
+  /// The part of modelled/measured that the genes explain, and the traits, as far as the genes do.
+  std::pair<double, std::vector<float>> modelled(const Point& point) const {
+    const std::vector<double> all = model_->all(point);
+    return {std::exp(all.front()), {all.begin() + 1, all.end()}};
+  }
+  std::size_t traits() const { return traits_; }
 
   /// Where a steepest descent through all neighbours of a random genome ends.
   double descent_us(std::uint64_t seed) const {
@@ -200,7 +217,8 @@ class Landscape {
   const Space& space_;
   std::optional<Ridge> failure_;
   std::optional<Ridge> log_latency_;
-  std::optional<Ridge> log_model_error_;
+  std::optional<Ridge> model_;
+  std::size_t traits_ = 0;
 };
 
 class LearntEvaluator : public Evaluator {
@@ -235,13 +253,16 @@ class LearntEvaluator : public Evaluator {
 class LearntLatencyPredictor : public InstantPredictor {
  public:
   explicit LearntLatencyPredictor(const Landscape& landscape) : landscape_(landscape) {}
+  std::size_t traits() const override { return landscape_.traits(); }
 
  protected:
   std::optional<PredictedLatency> prediction(const Genome& genome) override {
     const Point point = landscape_.space().point(genome);
     const double latency = landscape_.any_latency_us(point);
     const bool fails = latency >= kFailed;
-    return PredictedLatency{fails ? kNever : latency * landscape_.model_error(point) * own_error(point), ""};
+    if (fails) return PredictedLatency{kNever};
+    auto [error, traits] = landscape_.modelled(point);
+    return PredictedLatency{latency * error * own_error(point), "", std::move(traits)};
   }
 
  private:

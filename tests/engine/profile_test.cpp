@@ -1,10 +1,12 @@
 #include "engine/task/profile.h"
 
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <set>
 
 using namespace evo;
+using Catch::Approx;
 
 namespace {
 
@@ -103,4 +105,23 @@ TEST_CASE("traits are always as many, of the call and of its longest launch") {
   CHECK(traits[12] == 75);
   CHECK(traits[18] == 25);
   CHECK(traits_of({}) == std::vector<float>(kTraits));
+}
+
+TEST_CASE("what bounds a call is the share of the busiest unit, or of the state in which warps wait most") {
+  CounterValues values = with({{metric::kDuration, 9000}, {metric::kTensorPipe, 40}, {metric::kShared, 59}});
+  values[stall_metric("barrier")] = 3;
+  values[stall_metric("wait")] = 1;
+  values[stall_metric("selected")] = 96;
+  const auto bounding = [&] { return bounding_share(traits_of(std::vector{launch(values)})); };
+  CHECK(bounding() == 18);  // barrier
+  values[std::string(metric::kWarps)] = 100;
+  CHECK(bounding() == 18);  // resident warps are no unit
+  values[std::string(metric::kShared)] = 61;
+  CHECK(bounding() == 8);
+  CHECK_FALSE(bounding_share({}));
+  CHECK_FALSE(bounding_share(traits_of({})));
+
+  const std::vector<float> traits = traits_of(std::vector{launch(values)});
+  CHECK(log_time_of(traits, 8) == Approx(std::log(9 * 0.61)));
+  CHECK(log_time_of(traits, 6) == Approx(std::log(9 * 0.01)));  // nothing is known of it
 }

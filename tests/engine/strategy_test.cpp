@@ -8,12 +8,14 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <set>
 
 #include "engine/base/hash.h"
 #include "engine/search/seeds.h"
 #include "engine/strategy/strategies.h"
+#include "engine/task/profile.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -214,6 +216,42 @@ TEST_CASE("evolve proposes all neighbours of the best after a long time without 
   };
   CHECK(left_beside_best("evolve:patience=0") == 0);
   CHECK(left_beside_best("evolve:patience=0:beside=0") > 0);
+}
+
+TEST_CASE("steered, evolve proposes neighbours that take time from what bounds their parent") {
+  const std::vector<Value> numbers = {number(1), number(2), number(4), number(8), number(16)};
+  const Space space({evo::test::family("f",
+                                       {gene("tile", numbers), gene("stages", numbers), gene("split", numbers),
+                                        gene("unroll", numbers), gene("warps", numbers)},
+                                       {})},
+                    {}, {});
+  // All are as fast. The tensor cores bound them, for the longer the larger `split` is.
+  const auto traits = [](const Genome& genome) {
+    std::vector<float> all(kTraits);
+    all[2] = 60 + 2 * static_cast<float>(std::get<std::int64_t>(genome.genes.at("split")));
+    return all;
+  };
+  const auto less_split = [&](const std::string& name, std::uint64_t seed) {
+    const auto strategy = make_strategy(name, space, seed);
+    std::map<std::uint64_t, Genome> asked;
+    int less = 0;
+    for (int i = 0; i < 60; ++i) {
+      const Proposal proposal = *strategy->ask();
+      const auto split = [](const Genome& genome) { return std::get<std::int64_t>(genome.genes.at("split")); };
+      if (proposal.op == "neighbour") less += split(proposal.genome) < split(asked.at(proposal.parents.front()));
+      asked[proposal.ticket] = proposal.genome;
+      strategy->tell({proposal.ticket, 10.0, 0, traits(proposal.genome)});
+    }
+    return less;
+  };
+  int steered = 0;
+  int plain = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    steered += less_split("evolve:steer=3", seed);
+    plain += less_split("evolve", seed);
+  }
+  CHECK(2 * steered >= 3 * plain);
+  CHECK(plain > 0);
 }
 
 TEST_CASE("proposals are legal, never repeated, numbered in order, with parents that were valid answers") {

@@ -104,6 +104,33 @@ TEST_CASE("of each batch the proposal predicted fastest is measured, and the oth
   CHECK(!strategy->ask());
 }
 
+TEST_CASE("the strategy is told the traits of what was measured and of what was not") {
+  class Telling : public InstantPredictor {
+   public:
+    std::size_t traits() const override { return 1; }
+
+   protected:
+    std::optional<PredictedLatency> prediction(const Genome& genome) override {
+      const auto x = static_cast<float>(x_of(genome));
+      return PredictedLatency{10 + x, "", {x}};
+    }
+  } predictor;
+  class Noting : public CountingStrategy {
+   public:
+    explicit Noting(std::vector<Answer>& answers) : CountingStrategy(4, unused_), told_(answers) {}
+    void tell(const Answer& answer) override { told_.push_back(answer); }
+
+   private:
+    std::vector<Answer>& told_;
+    std::map<std::uint64_t, std::optional<double>> unused_;
+  };
+  std::vector<Answer> answers;
+  const auto strategy = make_screened(std::make_unique<Noting>(answers), line(), predictor, {.among = 4, .chances = 1});
+  strategy->tell({strategy->ask()->ticket, 10.0});
+  REQUIRE(answers.size() == 4);
+  for (const Answer& answer : answers) CHECK(answer.traits == std::vector{static_cast<float>(answer.ticket)});
+}
+
 TEST_CASE("a genome that is expected to be the best so far is measured before it gets an answer") {
   Table table({{0, 1.0}, {1, 2.0}, {2, 9.0}, {3, 8.0}});
   std::map<std::uint64_t, std::optional<double>> answers;

@@ -47,7 +47,7 @@ struct Prepared {
 
   Prepared() {
     REQUIRE_FALSE(set.attach_workspaces({{"scratch", kBytes, false}}));
-    set.prepare(inputs, 0);
+    set.prepare(inputs, 0, 0);
   }
 
   std::byte& at(DeviceAddress address) { return *reinterpret_cast<std::byte*>(address); }
@@ -70,7 +70,7 @@ TEST_CASE("a write before or behind an output or a workspace is found and placed
   const DeviceAddress out = prepared.set.addresses().tensors[1];
   const DeviceAddress scratch = prepared.set.addresses().workspaces[0];
   const auto damage_at = [&](DeviceAddress address) {
-    prepared.set.prepare(prepared.inputs, 1);
+    prepared.set.prepare(prepared.inputs, 1, 1);
     prepared.at(address) ^= std::byte{1};
     return prepared.set.damage(prepared.inputs).value().reason;
   };
@@ -81,12 +81,26 @@ TEST_CASE("a write before or behind an output or a workspace is found and placed
   CHECK_THAT(damage_at(prepared.set.addresses().tensors[0] + 5), ContainsSubstring("changed its input in"));
 }
 
+TEST_CASE("outputs and workspaces have poisons of their own, and a workspace that is to be zero is") {
+  Prepared prepared;
+  REQUIRE_FALSE(prepared.set.attach_workspaces({{"scratch", kBytes, false}, {"counter", kBytes, true}}));
+  const Buffers& at = prepared.set.addresses();
+  for (unsigned variant = 0; variant < kPoisons; ++variant) {
+    prepared.set.prepare(prepared.inputs, 0, variant);
+    CHECK(prepared.at(at.tensors[1]) == poison_byte(0));
+    CHECK(prepared.at(at.workspaces[0]) == poison_byte(variant));
+    CHECK(prepared.at(at.workspaces[1]) == std::byte{0});
+  }
+  CHECK(poison_byte(0) != poison_byte(1));
+  CHECK(poison_byte(1) != poison_byte(2));
+}
+
 TEST_CASE("guards of a set without inputs are uploaded") {
   MemoryOnly device(guarded());
   const std::size_t guard = guard_bytes_for(device.info());
   const PristineInputs inputs(device, {}, guard);
   BufferSet set(device, {tensor("out", true)});
-  set.prepare(inputs, 0);
+  set.prepare(inputs, 0, 0);
   CHECK(device.uploads == 2);
   CHECK_FALSE(set.damage(inputs));
 }
@@ -101,7 +115,7 @@ TEST_CASE("workspaces of the same sizes are used again, poisoned") {
   CHECK(prepared.at(scratch) == poison_byte(0));
   prepared.at(scratch) = std::byte{42};
   CHECK(prepared.set.addresses().workspaces[0] == scratch);
-  prepared.set.prepare(prepared.inputs, 0);
+  prepared.set.prepare(prepared.inputs, 0, 0);
   CHECK(prepared.at(scratch) == poison_byte(0));
   REQUIRE_FALSE(prepared.set.attach_workspaces({{"larger", 2 * kBytes, true}}));
   CHECK(prepared.set.addresses().workspaces[0] != scratch);

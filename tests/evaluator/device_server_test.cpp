@@ -6,8 +6,10 @@
 #include <variant>
 
 #include "engine/base/error.h"
+#include "evaluator/cuda/device_query.h"
 #include "evaluator/device/inputs.h"
 #include "evaluator/vgpu/virtual_device.h"
+#include "memory_only_device.h"
 
 namespace evo {
 namespace {
@@ -67,6 +69,41 @@ TEST_CASE("timing returns only outputs that differ from every earlier answer, an
   const protocol::Timed known = timed(server, true);
   CHECK(known.as_before == std::vector<bool>{true});
   CHECK(known.outputs.empty());
+}
+
+DeviceInfo guarded() {
+  DeviceInfo info;
+  info.kind = cuda::kKind;
+  return info;
+}
+
+/// Answers with what it finds in its workspace.
+class Showing : public MemoryOnly {
+ public:
+  Showing() : MemoryOnly(guarded()) {}
+  std::unique_ptr<Module> load(const Binary&, std::optional<Failure>&) override { return std::make_unique<Module>(); }
+  std::optional<Failure> run(const Module&, const Plan&, const Buffers& buffers) override {
+    std::memcpy(reinterpret_cast<void*>(buffers.tensors[0]), reinterpret_cast<const void*>(buffers.workspaces[0]),
+                kBytes);
+    return std::nullopt;
+  }
+};
+
+TEST_CASE("a workspace begins with another poison in cases of another seed, and in each repetition") {
+  Showing device;
+  DeviceServer server(device);
+  Plan plan = numbers_plan();
+  plan.workspaces = {{"scratch", kBytes, false}};
+  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, Binary{}, {{"any", plan}}})));
+  const auto answer = [&](std::uint64_t seed, std::uint32_t repeats) {
+    CaseRecipe recipe;
+    recipe.seed = seed;
+    return std::get<protocol::Ran>(server.run({1, "any", recipe, repeats, false}));
+  };
+  for (std::uint64_t seed = 0; seed < kPoisons; ++seed) {
+    CHECK(answer(seed, 1).outputs == std::vector<std::byte>(kBytes, poison_byte(static_cast<unsigned>(seed))));
+    CHECK(answer(seed, 2).unrepeatable);
+  }
 }
 
 constexpr const char* kConstants = R"(.version 8.0

@@ -11,7 +11,7 @@
 namespace evo {
 
 /// A device with memory only; it counts uploads.
-class MemoryOnly final : public testing::HostMemoryDevice {
+class MemoryOnly : public testing::HostMemoryDevice {
  public:
   explicit MemoryOnly(DeviceInfo info = {}) : info_(std::move(info)) {}
   const DeviceInfo& info() const override { return info_; }

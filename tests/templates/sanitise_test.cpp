@@ -53,6 +53,34 @@ void check_clean(const char* task, const char* family, const char* shape, const 
 
 }  // namespace
 
+TEST_CASE("CTAs that take several query tiles from a queue have no races and no uninitialised reads", "[long]") {
+  const Aimed aimed("f16_sdpa", hopper(), {"many"}, {{"mask", std::string("causal")}});
+  const Space space = aimed.space();
+  const auto number = [](std::int64_t value) { return Value(value); };
+  const auto word = [](const char* text) { return Value(std::string(text)); };
+  Genome genome{"wgmma",
+                {{"tile_k", number(128)},
+                 {"warpgroups_q", number(1)},
+                 {"warpgroups_k", number(1)},
+                 {"kv_split", number(1)},
+                 {"stages", number(4)},
+                 {"q_operand", word("global")},
+                 {"exponential", word("ex2")},
+                 {"rescale", word("always")},
+                 {"schedule", word("overlap")},
+                 {"kv_order", word("backward")},
+                 {"persistent", true},
+                 {"queue", true},
+                 {"epilogue", word("tma")},
+                 {"register_split", false},
+                 {"min_blocks", number(1)},
+                 {"pdl", word("none")}}};
+  REQUIRE(space.contains(genome));
+  const auto findings = findings_of(aimed, aimed.candidate(space, genome));
+  REQUIRE(findings);
+  for (const vgpu::Finding& finding : *findings) FAIL_CHECK(name_of(finding.kind) << ": " << finding.text);
+}
+
 TEST_CASE("random kernels of fp8_sdpa's mma_sync family have no races and no uninitialised reads", "[long]") {
   check_clean("fp8_sdpa", "mma_sync", "tail77");
 }

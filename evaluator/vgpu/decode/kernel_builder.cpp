@@ -59,6 +59,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
   // Shared memory of the module that the kernel uses, then of the functions: all before the dynamic part.
   const std::set<const ptx::Function*> reachable = reachable_functions(module_, entry_);
   kernel_->independent_blocks = blocks_are_independent(reachable, module_);
+  kernel_->shares_counters = blocks_share_counters(reachable);
   std::set<std::uint32_t> used;
   bool reserves = false;
   for (const ptx::Function* function : reachable) {

@@ -105,14 +105,13 @@ struct HalfExtreme {
   }
 };
 
-/// op: d, base, b, c. Memory holds the low kBytes of a T.
+/// op: d, base, (b), c. Memory holds the low kBytes of a T.
 template <class T, class Op, std::size_t kBytes = sizeof(T)>
-void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
+void apply_to_memory(Warp& warp, const Instruction& in, std::uint32_t mask, const Slot<T>* b) {
   Touched touched;
   if (!resolve(warp, in, mask, in.op[1], kBytes, touched)) return;
   observe_atomic(warp, in, mask, kBytes, touched);
   Slot<T>* d = own_row<T>(warp, in.op[0]);
-  const Slot<T>* b = source_row<T>(warp, in.op[2]);
   const Slot<T>* c = source_row<T>(warp, in.op[3]);
   Slot<T> result[32];
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
@@ -126,17 +125,46 @@ void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
   blend(d, result, mask);
 }
 
+/// op: d, base, b, c.
+template <class T, class Op, std::size_t kBytes = sizeof(T)>
+void execute_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  apply_to_memory<T, Op, kBytes>(warp, in, mask, source_row<T>(warp, in.op[2]));
+}
+
+/// Whether the address is in shared memory, that of another block of the cluster included.
+bool leads_to_shared(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const AccessMode mode = AccessMode::decoded(in.aux0);
+  if (mode.where != Where::generic) return mode.where == Where::shared || mode.where == Where::cluster;
+  const std::uint64_t address =
+      source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] + static_cast<std::uint64_t>(in.immediate);
+  return address - kSharedWindow < kWindowBytes;
+}
+
+/// Adds to a counter. In global memory a lone block adds what all blocks would that it stands for, half of them before
+/// it.
+template <class T>
+void execute_count(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const std::uint32_t stands_for = warp.launch->stands_for;
+  if (stands_for == 1 || leads_to_shared(warp, in, mask)) return execute_atomic<T, Add>(warp, in, mask);
+  const Slot<T>* b = source_row<T>(warp, in.op[2]);
+  Slot<T> of_all[32];
+  Slot<T> before[32];
+  for (int lane = 0; lane < 32; ++lane) {
+    put<T>(of_all, lane, static_cast<T>(get<T>(b, lane) * stands_for));
+    put<T>(before, lane, static_cast<T>(get<T>(b, lane) * (stands_for / 2)));
+  }
+  apply_to_memory<T, Add>(warp, in, mask, of_all);
+  Slot<T>* d = own_row<T>(warp, in.op[0]);
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    const int lane = std::countr_zero(left);
+    put<T>(d, lane, static_cast<T>(get<T>(d, lane) + get<T>(before, lane)));
+  }
+}
+
 /// Which unit adds depends on where the address leads.
 template <class Float, class InShared, class InGlobal>
 void execute_add(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  const AccessMode mode = AccessMode::decoded(in.aux0);
-  bool shared = mode.where == Where::shared || mode.where == Where::cluster;
-  if (mode.where == Where::generic) {
-    const std::uint64_t address =
-        source_row<std::uint64_t>(warp, in.op[1])[std::countr_zero(mask)] + static_cast<std::uint64_t>(in.immediate);
-    shared = address - kSharedWindow < kWindowBytes;
-  }
-  if (shared) {
+  if (leads_to_shared(warp, in, mask)) {
     execute_atomic<Float, InShared>(warp, in, mask);
   } else {
     execute_atomic<Float, InGlobal>(warp, in, mask);
@@ -176,9 +204,11 @@ Execute choose_add(Form& form, Type type) {
     case Type::bf16x2:
       return execute_atomic<std::uint32_t, AddHalf<BF16, true>>;
     case Type::s32:
-      return execute_atomic<std::uint32_t, Add>;
+    case Type::u32:
+      return execute_count<std::uint32_t>;
     case Type::s64:
-      return execute_atomic<std::uint64_t, Add>;
+    case Type::u64:
+      return execute_count<std::uint64_t>;
     default:
       return choose_integer_atomic<Add>(form, type);
   }

@@ -22,6 +22,11 @@ std::uint64_t linear_index(const Launch& launch, const std::array<std::uint32_t,
   return (std::uint64_t{index[2]} * launch.grid[1] + index[1]) * launch.grid[0] + index[0];
 }
 
+/// Whether all blocks are under way together.
+bool all_resident(const Launch& launch) {
+  return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] <= launch.resident_blocks;
+}
+
 // A size and the barrier's word (cooperative_groups/details/driver_abi.h), with room.
 constexpr std::size_t kGridWorkspaceBytes = 64;
 
@@ -33,7 +38,7 @@ class Prepared {
     launch.constants = constants_.resize(constants.size());
     if (!constants.empty()) std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
     launch.caches.assign(launch.kernel->caches, nullptr);
-    launch.takes_turns = launch.kernel->cooperative;
+    launch.takes_turns = launch.kernel->cooperative || (launch.kernel->shares_counters && all_resident(launch));
     if (!launch.kernel->cooperative) return;
     launch.grid_workspace = launch.memory->allocate(kGridWorkspaceBytes, "grid barrier");
     std::memset(launch.memory->at(launch.grid_workspace, kGridWorkspaceBytes), 0, kGridWorkspaceBytes);
@@ -287,7 +292,13 @@ void run_blocks(Launch& launch, const Sampling& sampling) {
   const bool watched = launch.observer != nullptr || sampling.alone;
   if (launch.threads > 1 && launch.kernel->independent_blocks && !watched)
     return run_on_threads(launch, sampling, count);
-  Queue queue = sampling.alone ? Queue(middle_first(sampled_clusters(launch, sampling))) : Queue(count, {});
+  std::vector<std::uint64_t> sampled;
+  if (sampling.alone) sampled = middle_first(sampled_clusters(launch, sampling));
+  if (sampling.alone && launch.kernel->shares_counters && all_resident(launch)) {
+    launch.stands_for = static_cast<std::uint32_t>(count);
+    sampled.resize(1);  // the next one would find nothing left
+  }
+  Queue queue = sampling.alone ? Queue(std::move(sampled)) : Queue(count, {});
   Meter meter(launch);
   Scheduler(launch, queue, meter, sampling).run();
 }

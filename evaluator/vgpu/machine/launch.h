@@ -40,6 +40,9 @@ struct Launch {
   std::uint32_t resident_blocks = 1;  ///< How many blocks may be under way together, for kernels that spin on others.
   Budget budget;
   int threads = 1;  ///< Of the CPU, for independent blocks.
+  /// Blocks that a block that runs alone stands for: what it adds to a counter in global memory, each of them would
+  /// have added meanwhile. It then takes its own share of a queue of work, and no more.
+  std::uint32_t stands_for = 1;
 
   std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.

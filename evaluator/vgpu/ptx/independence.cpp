@@ -42,7 +42,17 @@ bool may_meet_other_blocks(const ptx::Statement& statement, const ptx::Module& m
   return name == "call" && calls_system(statement, module);
 }
 
+bool draws_number(const ptx::Statement& statement) {
+  return statement.parts[0] == "atom" && has_part(statement, {"add"}) &&
+         has_part(statement, {"u32", "s32", "u64", "s64"}) && !stays_in_shared_memory(statement);
+}
+
 }  // namespace
+
+bool blocks_share_counters(const std::set<const ptx::Function*>& functions) {
+  return std::ranges::any_of(
+      functions, [](const ptx::Function* function) { return std::ranges::any_of(function->body, draws_number); });
+}
 
 bool blocks_are_independent(const std::set<const ptx::Function*>& functions, const ptx::Module& module) {
   return std::ranges::none_of(functions, [&](const ptx::Function* function) {

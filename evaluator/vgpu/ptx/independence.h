@@ -11,4 +11,8 @@ namespace evo::vgpu {
 /// barrier and system calls (printf, malloc).
 bool blocks_are_independent(const std::set<const ptx::Function*>& functions, const ptx::Module& module);
 
+/// Whether blocks of such a kernel may draw numbers from counters outside shared memory (atom.add of integers): they
+/// share out work, or wait for each other.
+bool blocks_share_counters(const std::set<const ptx::Function*>& functions);
+
 }  // namespace evo::vgpu

@@ -34,7 +34,11 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
 //% if q_operand != 'global'
   u32 query_parity = 0;
 //% end
+//% if takes_works
+  follow_works(smem, S, [&](const Work& work) {
+//% else
   for_each_work(S, output.heads, [&](const Work& work) {
+//% end
     typedef float TileScores[score_registers];
     TileScores scores;
     u32 weights[score_registers / 2];

@@ -91,6 +91,11 @@ constexpr int staging_barrier = groups + 4;      // of the first row warpgroup; 
 //% let works_in_pairs = true
 //% include "include/attention/work.cuh"
 
+//% if takes_works
+//%   let head_bytes_per_key = 4 * D
+//%   include "include/attention/work_queue.cuh"
+
+//% end
 //% if passes_tiles
 //%   let value_tile = 'values'
 //%   include "include/attention/pass_tiles.cuh"
@@ -117,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     f16_sdpa(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
              const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap o_map,
              const half_bits* __restrict__ q, half_bits* __restrict__ o, float* __restrict__ partial_o,
-             float2* __restrict__ partial_statistics, float softmax_scale, int S, int heads) {
+             float2* __restrict__ partial_statistics, u32* next_work, float softmax_scale, int S, int heads) {
   extern __shared__ unsigned char smem_storage[];
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
 
@@ -127,6 +132,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
 //% end
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(v_map);
+//% if takes_works
+    init_work_queue(smem);
+//% end
     init_barriers(smem);
   }
   __syncthreads();
@@ -141,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
 //% if register_split
     shrink_registers_to<${producer_registers}>();
 //% end
-    if (threadIdx.x == consumer_threads) produce(smem, q_map, k_map, v_map, S, heads);
+    if (threadIdx.x == consumer_threads) produce(smem, q_map, k_map, v_map, next_work, S, heads);
   } else {
 //% if register_split
     grow_registers_to<${consumer_registers}>();

@@ -23,12 +23,16 @@ __device__ __forceinline__ void load_query_rows(const SharedMemory& smem, const 
 
 //% end
 __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& q_map, const TensorMap& k_map,
-                                        const TensorMap& v_map, int S, int heads) {
+                                        const TensorMap& v_map, u32* next_work, int S, int heads) {
   RingPlace<stages> place;
 //% if q_operand != 'global' && persistent
   u32 query_parity = 1;  // of the phase in which the query tile was freed
 //% end
+//% if takes_works
+  take_works(smem, next_work, S, heads, [&](const Work& work) {
+//% else
   for_each_work(S, heads, [&](const Work& work) {
+//% end
 //% if q_operand != 'global'
 //%   let query_place = 'work'
 //%   include "include/attention/load_queries.cuh"
@@ -54,8 +58,5 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
       }
       place.advance();
     }
-//% if q_operand != 'global' && persistent
-    load_queries_once();
-//% end
   });
 }
