@@ -122,7 +122,7 @@ class Prepared:
         torch.cuda.synchronize()
         return begun.elapsed_time(ended) * 1000 / self.count
 
-    def time_us(self, warm_up_s, seconds):
+    def time_us(self, warm_up_s, seconds, average):
         if self.graph is None:
             self.capture(CALLS)
             self.sample_us()
@@ -138,7 +138,7 @@ class Prepared:
         samples, until = [], time.monotonic() + seconds
         while len(samples) < FEWEST_SAMPLES or time.monotonic() < until:
             samples.append(self.sample_us())
-        return statistics.median(samples)
+        return statistics.mean(samples) if average == "mean" else statistics.median(samples)
 
 
 def in_one_line(error):
@@ -173,7 +173,7 @@ def serve(tasks, rivals_of, needs_gpu=True):
                 answer({})
             elif message["type"] == "time":
                 ready = prepared[message["rival"], message["shape"]]
-                answer({"us": ready.time_us(message["warm_up_s"], message["seconds"])})
+                answer({"us": ready.time_us(message["warm_up_s"], message["seconds"], message["average"])})
         except Refusal as refusal:
             answer({"error": in_one_line(refusal)})
         except Exception as error:  # torch's own refusals are RuntimeErrors, as are its failures.

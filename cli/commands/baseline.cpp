@@ -32,6 +32,7 @@ struct BaselineRequest {
   EliteFilter filter;
   std::vector<std::string> rivals;
   std::string rounds;
+  std::string turn;
   std::string deadline = kRivalDeadline;
   std::string database = kDefaultDatabase;
   bool list = false;
@@ -101,6 +102,7 @@ int hold(const BaselineRequest& request) {
   sitting_request.commands = rivals_named(request.rivals);
   if (!request.rounds.empty())
     sitting_request.rounds = static_cast<int>(parse_number("--rounds", request.rounds, 3, 10'000));
+  sitting_request.turn_s = parse_turn("--turn", request.turn);
   sitting_request.deadline_s = std::chrono::duration<double>(parse_duration("--deadline", request.deadline)).count();
   sitting_request.notice = [](const std::string& line) { write_to_stderr(line + "\n"); };
   const InterruptGuard interrupt;
@@ -159,6 +161,7 @@ void add_baseline(CLI::App& app, Invocation& invocation) {
       ->add_option("--rounds", request->rounds,
                    fmt::format("Rounds; each times every program once (default: {})", kSittingRounds))
       ->type_name("N");
+  command->add_option("--turn", request->turn, kTurnHelp)->type_name("TIME");
   command->add_option("--deadline", request->deadline, "The longest that a rival may take for an answer")
       ->capture_default_str()
       ->type_name("TIME");

@@ -29,6 +29,7 @@ struct CompareRequest {
   std::vector<std::string> ids;
   std::string device;
   std::string rounds;
+  std::string turn;
   std::string database = kDefaultDatabase;
   bool json = false;
 };
@@ -96,6 +97,7 @@ Comparison compare(const CompareRequest& request) {
   options.device = device_for(request, first.run.info.device);
   options.salt = fresh_salt();
   options.dedup = false;
+  options.turn_s = parse_turn("--turn", request.turn);
   std::vector<Candidate> candidates;
   std::vector<CandidateId> ids;
   for (const Restored& one : restored) {
@@ -206,6 +208,7 @@ void add_compare(CLI::App& app, Invocation& invocation) {
       ->add_option("--rounds", request->rounds,
                    fmt::format("Rounds; each times every candidate once (default: {})", kRounds))
       ->type_name("N");
+  command->add_option("--turn", request->turn, kTurnHelp)->type_name("TIME");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return run_compare(*request); }; });

@@ -144,10 +144,15 @@ void RivalProcess::run(const std::string& rival, const std::string& shape, const
   prepare(rival, shape);
 }
 
-double RivalProcess::time_us(const std::string& rival, const std::string& shape) {
+double RivalProcess::time_us(const std::string& rival, const std::string& shape, double turn_s) {
   prepare(rival, shape);
-  const Message answer =
-      ask({{"type", "time"}, {"rival", rival}, {"shape", shape}, {"warm_up_s", kWarmUpSeconds}, {"seconds", kSeconds}});
+  const bool is_long = turn_s > 0;
+  const Message answer = ask({{"type", "time"},
+                              {"rival", rival},
+                              {"shape", shape},
+                              {"warm_up_s", is_long ? turn_s / 2 : kWarmUpSeconds},
+                              {"seconds", is_long ? turn_s / 2 : kSeconds},
+                              {"average", is_long ? "mean" : "median"}});
   const double us = answer.contains("us") && answer["us"].is_number() ? answer["us"].get<double>() : 0;
   if (!(std::isfinite(us) && us > 0)) lose(LineFailure("its answer is not {\"us\": a positive number}"));
   return us;

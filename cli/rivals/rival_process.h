@@ -51,8 +51,9 @@ class RivalProcess {
   std::vector<RivalOffer> offers();
   /// Prepares a rival for a shape and has it write its outputs. `sets`: files of inputs and outputs.
   void run(const std::string& rival, const std::string& shape, const nlohmann::ordered_json& sets);
-  /// The time of one call in microseconds, after run().
-  double time_us(const std::string& rival, const std::string& shape);
+  /// The time of one call in microseconds, after run(). `turn_s`: of warm-up and timing together, whose mean is then
+  /// asked for; 0: a short timing's median.
+  double time_us(const std::string& rival, const std::string& shape, double turn_s);
 
  private:
   struct Known;  // what was asked for

@@ -64,6 +64,7 @@ class RivalSitting {
     options.device = request.device;
     options.salt = fresh_salt();
     options.dedup = false;
+    options.turn_s = request.turn_s;
     return options;
   }
 
@@ -189,7 +190,7 @@ class RivalSitting {
       attempt(*one, [&] {
         std::vector<double> times_us;
         for (const SittingShape& shape : shapes_)
-          times_us.push_back(one->process->time_us(one->rival.name, shape.shape.name));
+          times_us.push_back(one->process->time_us(one->rival.name, shape.shape.name, request_.turn_s));
         one->rival.rounds_us.push_back(geometric_mean(times_us));
       });
     }

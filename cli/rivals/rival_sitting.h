@@ -16,6 +16,7 @@ struct SittingRequest {
   DeviceInfo device;
   std::vector<RivalCommand> commands;
   int rounds = 21;
+  double turn_s = 0;                               ///< Of each program in a round (PipelineOptions); 0: short ones.
   double deadline_s = 120;                         ///< For each answer of a rival.
   std::function<void(const std::string&)> notice;  ///< Given a line for each rival that fails or refuses.
   std::function<bool()> ends = {};                 ///< Whether the user wants the end. May be empty.

@@ -99,6 +99,13 @@ std::chrono::milliseconds parse_duration(std::string_view option, std::string_vi
   return std::chrono::milliseconds(std::llround(seconds * 1e3));
 }
 
+double parse_turn(std::string_view option, std::string_view text) {
+  if (text.empty()) return 0;
+  const double seconds = std::chrono::duration<double>(parse_duration(option, text)).count();
+  if (seconds < 0.1 || seconds > 10) throw usage_error(fmt::format("{} '{}': from 0.1s to 10s", option, text));
+  return seconds;
+}
+
 double parse_latency(std::string_view option, std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
       {{"ns", 1e-3}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}}};

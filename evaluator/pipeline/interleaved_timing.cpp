@@ -34,6 +34,17 @@ TimingRequest limited_timing() {
   return request;
 }
 
+/// One timing of a given length. It holds whole swings of the clock, so that the mean of its samples is what lasts.
+TimingRequest long_timing(double turn_s) {
+  TimingRequest request;
+  request.min_samples = 5;
+  request.max_samples = std::numeric_limits<int>::max();
+  request.warm_up_seconds = turn_s / 2;
+  request.min_seconds = turn_s / 2;
+  request.max_seconds = turn_s / 2;
+  return request;
+}
+
 /// One timing at the GPU's full clock. It is short, because many short rounds resolve more than few long ones.
 TimingRequest full_clock_timing() {
   TimingRequest request;
@@ -45,6 +56,10 @@ TimingRequest full_clock_timing() {
   return request;
 }
 
+double mean_of(const std::vector<double>& samples) {
+  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+}
+
 class InterleavedRun {
  public:
   InterleavedRun(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
@@ -53,7 +68,8 @@ class InterleavedRun {
         plan_(plan),
         device_(device),
         candidates_(candidates),
-        rng_(mix(options.salt, kOrderStream)) {}
+        rng_(mix(options.salt, kOrderStream)),
+        request_(options.turn_s > 0 ? long_timing(options.turn_s) : limited_timing()) {}
 
   InterleavedTimings run(int rounds, const EnoughRounds& enough) {
     const bool modelled = kind_named(options_.device.kind).modelled;
@@ -64,7 +80,7 @@ class InterleavedRun {
     for (int i = 0; i < (modelled ? 1 : rounds); ++i) {
       round();
       if (enough && enough(timings_)) break;
-      request_ = at_full_clock() ? full_clock_timing() : limited_timing();
+      if (options_.turn_s == 0) request_ = at_full_clock() ? full_clock_timing() : limited_timing();
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) unload(i);
     return std::move(timings_);
@@ -88,15 +104,15 @@ class InterleavedRun {
 
   /// The geometric mean over the timed shapes, by which candidates are ranked.
   double objective(std::size_t number) {
-    std::vector<double> medians_us;
+    std::vector<double> times_us;
     for (const TimedShape& timed : plan_.timed) {
       const auto timing = time(number, timed);
       if (!timing) return 0;
       timings_.throttled += timing->throttled;
       lowest_sm_mhz_ = std::min(lowest_sm_mhz_, timing->conditions.sm_mhz_low);
-      medians_us.push_back(timing->median_us);
+      times_us.push_back(options_.turn_s > 0 ? mean_of(timing->samples_us) : timing->median_us);
     }
-    return geometric_mean(medians_us);
+    return geometric_mean(times_us);
   }
 
   std::optional<Timing> time(std::size_t number, const TimedShape& timed) {
@@ -155,7 +171,7 @@ class InterleavedRun {
   WorkerClient& device_;
   const std::vector<BuiltCandidate>& candidates_;
   Rng rng_;
-  TimingRequest request_ = limited_timing();
+  TimingRequest request_;
   int lowest_sm_mhz_ = std::numeric_limits<int>::max();  ///< In all timings so far; 0: unknown.
   InterleavedTimings timings_;
 };

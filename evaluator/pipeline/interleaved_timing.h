@@ -36,7 +36,8 @@ using EnoughRounds = std::function<bool(const InterleavedTimings& so_far)>;
 ///
 /// In the first round each timing first runs until the clocks have settled, and lasts longer than they swing. The same
 /// holds in later rounds while a power limit lowers the clocks, because each kernel lowers them as much as it draws.
-/// Once the GPU keeps its full clock, timings are short. A device that models its latencies gets one round, since all
+/// Once the GPU keeps its full clock, timings are short. With options.turn_s each lasts so long, and the mean of its
+/// samples counts instead of their median. A device that models its latencies gets one round, since all
 /// rounds would be equal. Throws Stopped and machine_error as Validation does.
 InterleavedTimings time_interleaved(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
                                     const std::vector<BuiltCandidate>& candidates, int rounds,

@@ -40,6 +40,7 @@ struct PipelineOptions {
   double lease_s = 20;
   double return_s = 60;             ///< So often a device of another host that was lost is looked for.
   double timing_seconds = 0.5;      ///< Budget of one timing.
+  double turn_s = 0;                ///< Of an interleaved timing, half of it to warm up; 0: as the clocks ask for.
   std::uint64_t profile_every = 0;  ///< N: the counters of every Nth valid candidate are read; 0: of none.
   /// Given one line for people, by a thread of the pipeline: why counters cannot be read, which worker was lost through
   /// no fault of its candidate, which device is set aside. May be empty.

@@ -109,6 +109,9 @@ TEST_CASE("rivals are given the timed inputs, judged by the task's limits, and t
   const std::string asked = bench.read("asked");
   CHECK(holds(asked, R"("dtype":"f32","dims":[700])"));
   CHECK(asked.find(R"("type":"run")") < asked.find(R"("type":"time")"));
+  CHECK(holds(asked, R"("warm_up_s":0.1,"seconds":0.1,"average":"median")"));
+  bench.json({"baseline", "--rival", rivals("fast"), "--turn", "3s"});
+  CHECK(holds(bench.read("asked"), R"("warm_up_s":1.5,"seconds":1.5,"average":"mean")"));
 }
 
 TEST_CASE("beside rivals stands the candidate's error on inputs like theirs, not its worst one") {
@@ -218,6 +221,8 @@ TEST_CASE("no rival, an unknown one and a wrong candidate are refused in one lin
   check_refused(bench.evo({"baseline", "--rival", "torch_libary"}), 2, {"unknown rival", "torch_library"});
   check_refused(bench.evo({"baseline", "99", "--rival", rivals("fast")}), 2, {"no candidate 99"});
   check_refused(bench.evo({"baseline", "--rounds", "1", "--rival", rivals("fast")}), 2, {"--rounds"});
+  check_refused(bench.evo({"baseline", "--turn", "20s", "--rival", rivals("fast")}), 2,
+                {"--turn '20s'", "0.1s to 10s"});
   check_refused(bench.evo({"baseline", "--db", "none.db"}), 2, {"there is no database none.db"});
   // Long reasons end with a whole character.
   const std::string wordy = bench.evo({"baseline", "--rival", rivals("absent wordy")}).err;

@@ -474,6 +474,20 @@ TEST_CASE("candidates at the GPU's full clock are warmed up once, not in each ro
              Catch::Matchers::WithinRel(16.0, 1e-9));
 }
 
+TEST_CASE("in long turns each round is warmed up, and the mean counts") {
+  PipelineOptions options = toy_options();
+  const auto second_us = [&] {
+    return make_pipeline(options)
+        ->time_interleaved(
+            {toy_candidate(options, "honest us=9"), toy_candidate(options, "honest us=10 warm_us=12 swing=1")}, 2)
+        .rounds_us[1]
+        .at(1);
+  };
+  CHECK_THAT(second_us(), Catch::Matchers::WithinRel(10.0, 1e-9));
+  options.turn_s = 1;
+  CHECK_THAT(second_us(), Catch::Matchers::WithinRel(15.0, 1e-9));
+}
+
 TEST_CASE("interleaved timing ends after the deciding round") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);

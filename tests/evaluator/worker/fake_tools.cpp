@@ -152,6 +152,8 @@ class FakeDevice final : public HostMemoryDevice {
     timing.conditions.sm_mhz_low = timing.conditions.sm_mhz_high = static_cast<int>(clock_);
     timing.low_us = timing.high_us = timing.median_us;
     timing.samples_us.assign(20, timing.median_us);
+    // A few samples at another clock, which change the mean alone.
+    std::fill_n(timing.samples_us.begin(), 5, timing.median_us * (1 + std::stod(words.value("swing", "0"))));
     return timing;
   }
 
