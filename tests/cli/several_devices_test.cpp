@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "bench.h"
 
@@ -189,6 +192,24 @@ TEST_CASE("a host without a device compiles in a search that models nothing, and
   CHECK(undisturbed["compiled"].size() == 1);
   CHECK(helped["compiled"].size() == 2);
   CHECK(helped["modelled"].empty());
+}
+
+TEST_CASE("a host that joins a run which models nothing compiles from then on", "[long]") {
+  const Bench bench;
+  bench.write("hosts", "here\n");
+  auto run = std::async(std::launch::async, [&] {
+    return bench.evo({"run", "--task", "fp8_sdpa", "--devices", "vgpu:h200", "--time", "25s", "--seed", "3", "--hosts",
+                      "hosts", "--json"});
+  });
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  bench.write("hosts", "here\n" + kHostWithoutDevice + "\n");
+  const Outcome outcome = run.get();
+  INFO(outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(holds(outcome.err, kHostWithoutDevice + " joins the run; it has no device and only compiles: "));
+  const nlohmann::json joined = nlohmann::json::parse(outcome.out);
+  REQUIRE(joined["compiled"].size() == 2);
+  for (const auto& host : joined["compiled"]) CHECK(host["programs"].get<int>() > 0);
 }
 
 TEST_CASE("a host that loses its link in the middle costs nothing") {
