@@ -1,8 +1,8 @@
 #include "engine/replay/replay_report.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "engine/base/mean.h"
 #include "engine/base/rng.h"
 
 namespace evo {
@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t kResamples = 400;
 constexpr double kNear = 1.05;  // best/optimum of a hit
-
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());

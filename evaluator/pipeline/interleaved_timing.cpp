@@ -56,10 +56,6 @@ TimingRequest full_clock_timing() {
   return request;
 }
 
-double mean_of(const std::vector<double>& samples) {
-  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
-}
-
 class InterleavedRun {
  public:
   InterleavedRun(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
@@ -110,7 +106,7 @@ class InterleavedRun {
       if (!timing) return 0;
       timings_.throttled += timing->throttled;
       lowest_sm_mhz_ = std::min(lowest_sm_mhz_, timing->conditions.sm_mhz_low);
-      times_us.push_back(options_.turn_s > 0 ? mean_of(timing->samples_us) : timing->median_us);
+      times_us.push_back(options_.turn_s > 0 ? mean(timing->samples_us) : timing->median_us);
     }
     return geometric_mean(times_us);
   }
