@@ -127,6 +127,7 @@ Evaluators start_evaluator(PreparedRun& run, std::vector<Finished> finished, std
   PipelineOptions options = pipeline_options(run, std::move(binaries));
   options.finished = std::move(finished);
   options.profile_every = wish.every;
+  options.competing = true;
   options.notice = [](const std::string& line) { write_to_stderr(line + '\n'); };
   std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
   if (run.info.width == 0) run.info.width = width_of(run.info, run.device, pipeline->width());

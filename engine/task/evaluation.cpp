@@ -6,6 +6,11 @@
 
 namespace evo {
 
+bool is_full_clock(int sm_mhz, double full_mhz) {
+  constexpr double kTolerance = 0.01;
+  return sm_mhz > 0 && sm_mhz >= (1 - kTolerance) * full_mhz;
+}
+
 std::string to_text(const Conditions& conditions) {
   if (conditions.sm_mhz_high == 0) return "";
   std::string text = fmt::format("SM {}", conditions.sm_mhz_low);

@@ -64,6 +64,9 @@ struct Conditions {
 /// "SM 1755-1980 MHz (power limit), memory 3201 MHz, 61 C"; empty where unknown.
 std::string to_text(const Conditions& conditions);
 
+/// Whether an SM clock is a GPU's full one, within 1 %. An unknown clock (0) is not.
+bool is_full_clock(int sm_mhz, double full_mhz);
+
 /// One shape's latency. `modelled` times come from the virtual GPU's cost model and never mix with measured
 /// ones.
 struct Timing {

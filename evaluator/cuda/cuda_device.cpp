@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,8 +16,10 @@
 #include "evaluator/cuda/digest_kernel.h"
 #include "evaluator/cuda/driver_device.h"
 #include "evaluator/cuda/handles.h"
+#include "evaluator/cuda/pinned_buffer.h"
 #include "evaluator/cuda/range_profiler.h"
 #include "evaluator/cuda/timing.h"
+#include "evaluator/cuda/write_kernel.h"
 #include "evaluator/device/digest.h"
 
 namespace evo::cuda {
@@ -26,6 +29,7 @@ namespace {
 /// first.
 constexpr std::size_t kFlushFactor = 2;
 constexpr std::size_t kMinFlushBytes = std::size_t{64} << 20;
+constexpr std::size_t kPinnedBytes = std::size_t{64} << 20;
 
 class LoadedModule final : public Module {
  public:
@@ -49,7 +53,8 @@ class CudaDevice final : public Device {
         seconds_(std::move(seconds)),
         load_cupti_(std::move(load_cupti)),
         context_(*driver_, device, info_.id),
-        stream_(make_stream(*driver_)) {}
+        stream_(make_stream(*driver_)),
+        pinned_(*driver_) {}
 
   const DeviceInfo& info() const override { return info_; }
 
@@ -78,13 +83,20 @@ class CudaDevice final : public Device {
     if (bytes == 0) return;
     require(driver_->copy_on_device(to, from, bytes, stream_.get()), "copying on the GPU");
   }
-  std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
-    const DeviceRange range{from, bytes};
-    return digests(std::span(&range, 1)).front();
+  void write(std::span<const DeviceWrite> writes) override {
+    if (!write_kernel_) write_kernel_.emplace(*driver_);
+    (*write_kernel_)(writes, stream_.get());
   }
-  std::vector<std::uint64_t> digests(std::span<const DeviceRange> ranges) override {
-    if (!digest_kernel_) digest_kernel_.emplace(*driver_);
-    return (*digest_kernel_)(ranges, digest_key(), stream_.get());
+  std::uint64_t digest(DeviceAddress from, std::size_t bytes) override {
+    Readback wanted;
+    wanted.digested.push_back({from, bytes});
+    read(wanted);
+    return wanted.digests.front();
+  }
+  void read(Readback& wanted) override {
+    make_room(wanted);
+    finish(start_reading(wanted), "reading memory");
+    take(wanted);
   }
 
   std::unique_ptr<Module> load(const Binary& binary, std::optional<Failure>& failure) override {
@@ -97,13 +109,25 @@ class CudaDevice final : public Device {
   }
 
   std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) override {
+    Readback nothing;
+    return run_and_read(module, plan, buffers, nothing);
+  }
+
+  std::optional<Failure> run_and_read(const Module& module, const Plan& plan, const Buffers& buffers,
+                                      Readback& wanted) override {
     std::optional<Failure> failure;
     const auto& loaded = dynamic_cast<const LoadedModule&>(module);
     const BoundCall call(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
+    make_room(wanted);
     if (!failure) failure = call.fill_constants(stream_.get());
     if (!failure) failure = call.enqueue(stream_.get());
+    // A fault of the kernel may already meet the reads.
+    const CUresult started = failure ? CUDA_SUCCESS : start_reading(wanted);
     settle(failure);
-    return failure;
+    if (failure) return failure;
+    require(started, "reading memory");
+    take(wanted);
+    return std::nullopt;
   }
 
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
@@ -118,7 +142,7 @@ class CudaDevice final : public Device {
     }
     if (!calls.empty()) failure = calls.front().fill_constants(stream_.get());
     if (failure) return {};
-    const TimingContext context{*driver_, stream_.get(), monitor_.get(), seconds_};
+    const TimingContext context{*driver_, stream_.get(), monitor_.get(), 1e3 * info_.clock_ghz, seconds_};
     Timing timing = request.cold ? time_cold(context, calls, flush_buffer(), request, failure)
                                  : time_warm(context, calls, request, failure);
     if (failure) settle(failure);
@@ -165,6 +189,37 @@ class CudaDevice final : public Device {
     return {*driver_, address};
   }
 
+  /// For what is wanted. A kernel's fault must not meet an allocation.
+  void make_room(Readback& wanted) {
+    if (!digest_kernel_) digest_kernel_.emplace(*driver_);
+    digest_kernel_->reserve(wanted.digested.size());
+    std::size_t bytes = 0;
+    for (const DeviceRange& range : wanted.copied) bytes += range.bytes;
+    // Pinned memory is scarce: what is large takes the slower way.
+    pinned_bytes_ = bytes > kPinnedBytes ? 0 : bytes;
+    pinned_.of(pinned_bytes_);
+    wanted.bytes.resize(bytes);
+  }
+
+  /// Puts what is wanted into the stream; what the driver says to it.
+  CUresult start_reading(Readback& wanted) {
+    CUresult result = digest_kernel_->start(wanted.digested, digest_key(), stream_.get());
+    std::byte* to = pinned_bytes_ > 0 ? pinned_.of(pinned_bytes_).data() : wanted.bytes.data();
+    for (const DeviceRange& range : wanted.copied) {
+      if (result == CUDA_SUCCESS && range.bytes > 0)
+        result = driver_->copy_to_host(to, range.from, range.bytes, stream_.get());
+      to += range.bytes;
+    }
+    return result;
+  }
+
+  /// What has been read, after the stream was waited for.
+  void take(Readback& wanted) {
+    wanted.digests = digest_kernel_->digests();
+    const std::span<const std::byte> found = pinned_.of(pinned_bytes_);
+    if (!found.empty()) std::memcpy(wanted.bytes.data(), found.data(), found.size());
+  }
+
   /// Waits for all that was put into the stream, also after a refused launch: buffers may be freed then. A
   /// fault on the device outweighs a refusal.
   void settle(std::optional<Failure>& failure) {
@@ -198,7 +253,10 @@ class CudaDevice final : public Device {
   PrimaryContext context_;
   OwnedStream stream_;
   OwnedMemory flush_;
+  PinnedBuffer pinned_;
+  std::size_t pinned_bytes_ = 0;  ///< Of the read under way.
   std::optional<DigestKernel> digest_kernel_;
+  std::optional<WriteKernel> write_kernel_;
   std::optional<RangeProfiler> range_profiler_;
   std::map<DeviceAddress, OwnedMemory> memory_;
 };

@@ -2,34 +2,43 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <span>
-
-#include "evaluator/device/digest.h"
 
 namespace evo::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr std::uint64_t kMaxBlocks = 1024;
+constexpr std::size_t kWord = sizeof(std::uint64_t);
 
-/// Each thread sums the mixed words i, i + threads of the grid, ...; a warp's lanes add up by shuffles, and the first
-/// one adds to the result. Words that do not begin at a multiple of 8, as behind an output of bytes, are read byte by
-/// byte.
+/// Each thread sums the mixed words i, i + threads of the grid's row, ...; a warp's lanes add up by shuffles, and the
+/// first one adds to the result. Words that do not begin at a multiple of 8, as behind an output of bytes, are read
+/// byte by byte, and so is a last word that is not whole.
 constexpr const char* kDigestPtx = R"(.version 7.0
 .target sm_70
 .address_size 64
 
-.visible .entry evo_digest(.param .u64 words, .param .u64 count, .param .u64 key, .param .u64 result)
+.visible .entry evo_digest(.param .align 8 .b8 ranges[1024], .param .u64 key, .param .u64 results)
 {
   .reg .pred %done, %odd, %askew;
-  .reg .b32 %t, %block, %threads, %blocks, %lane, %offset, %low, %high, %left;
-  .reg .b64 %words, %count, %key, %result, %i, %stride, %address, %place, %z, %shifted, %sum, %byte;
+  .reg .b32 %t, %block, %threads, %blocks, %lane, %offset, %low, %high, %left, %rest, %row;
+  .reg .b64 %words, %count, %whole, %key, %result, %i, %stride, %address, %place, %z, %shifted, %sum, %byte, %range;
 
-  ld.param.u64 %words, [words];
-  ld.param.u64 %count, [count];
+  mov.u32 %row, %ctaid.y;
+  mul.wide.u32 %place, %row, 16;
+  mov.b64 %range, ranges;
+  add.u64 %range, %range, %place;
+  ld.param.u64 %words, [%range];
+  ld.param.u64 %count, [%range+8];
   ld.param.u64 %key, [key];
-  ld.param.u64 %result, [result];
+  ld.param.u64 %result, [results];
+  mul.wide.u32 %place, %row, 8;
+  add.u64 %result, %result, %place;
+  cvt.u32.u64 %rest, %count;
+  and.b32 %rest, %rest, 7;
+  shr.u64 %whole, %count, 3;
+  add.u64 %count, %count, 7;
+  shr.u64 %count, %count, 3;
   cvta.to.global.u64 %words, %words;
   cvta.to.global.u64 %result, %result;
 
@@ -49,7 +58,10 @@ next_word:
   @%done bra lanes;
   shl.b64 %address, %i, 3;
   add.u64 %address, %words, %address;
-  @%askew bra word_of_bytes;
+  mov.u32 %left, 8;
+  @%askew bra last_word;
+  setp.ge.u64 %odd, %i, %whole;
+  @%odd bra last_word;
   ld.global.u64 %z, [%address];
 mix:
   add.u64 %place, %i, %key;
@@ -74,10 +86,13 @@ mix:
   add.u64 %i, %i, %stride;
   bra next_word;
 
-word_of_bytes:
-  add.u64 %address, %address, 7;
+last_word:
+  setp.ge.u64 %odd, %i, %whole;
+  @%odd mov.u32 %left, %rest;
+  cvt.u64.u32 %byte, %left;
+  add.u64 %address, %address, %byte;
+  sub.u64 %address, %address, 1;
   mov.u64 %z, 0;
-  mov.u32 %left, 8;
 next_byte:
   ld.global.u8 %byte, [%address];
   shl.b64 %z, %z, 8;
@@ -108,59 +123,58 @@ half:
 }
 )";
 
+static_assert(sizeof(DigestedRanges) == 1024, "as evo_digest declares it");
+
 }  // namespace
 
 const char* digest_ptx() {
   return kDigestPtx;
 }
 
-DigestKernel::DigestKernel(const Driver& driver) : driver_(driver) {
+DigestKernel::DigestKernel(const Driver& driver) : driver_(driver), pinned_(driver) {
   CUmodule module = nullptr;
   require(driver, driver.module_load(&module, kDigestPtx), "loading the kernel that takes digests");
   module_ = OwnedModule(driver, module);
   require(driver, driver.module_function(&function_, module, "evo_digest"), "the kernel that takes digests");
 }
 
-std::vector<std::uint64_t> DigestKernel::operator()(std::span<const DeviceRange> ranges, std::uint64_t key,
-                                                    CUstream stream) {
-  constexpr const char* kTaking = "taking digests";
-  constexpr std::size_t kWord = sizeof(std::uint64_t);
-  if (ranges.empty()) return {};
-  if (ranges.size() > room_) {
-    CUdeviceptr sums = 0;
-    require(driver_, driver_.memory_allocate(&sums, ranges.size() * kWord), "allocating digests");
-    sums_ = OwnedMemory(driver_, sums);
-    room_ = ranges.size();
-  }
-  require(driver_, driver_.memory_set(sums_.get(), 0, ranges.size() * kWord, stream), kTaking);
-  std::vector<std::array<std::byte, kWord>> rests(ranges.size());
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const auto [address, bytes] = ranges[i];
-    const std::uint64_t words = bytes / kWord;
-    if (words > 0) start(address, words, key, sums_.get() + i * kWord, stream);
-    if (const std::size_t rest = bytes % kWord; rest > 0)
-      require(driver_, driver_.copy_to_host(rests[i].data(), address + words * kWord, rest, stream), kTaking);
-  }
-  std::vector<std::uint64_t> sums(ranges.size());
-  require(driver_, driver_.copy_to_host(sums.data(), sums_.get(), sums.size() * kWord, stream), kTaking);
-  require(driver_, driver_.stream_synchronize(stream), kTaking);
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const std::size_t bytes = ranges[i].bytes;
-    sums[i] += digest_of_rest(std::span(rests[i]).first(bytes % kWord), bytes / kWord, key);
-  }
-  return sums;
+void DigestKernel::reserve(std::size_t count) {
+  if (count <= room_) return;
+  CUdeviceptr sums = 0;
+  require(driver_, driver_.memory_allocate(&sums, count * kWord), "allocating digests");
+  sums_ = OwnedMemory(driver_, sums);
+  pinned_.of(count * kWord);
+  room_ = count;
 }
 
-void DigestKernel::start(CUdeviceptr address, std::uint64_t words, std::uint64_t key, CUdeviceptr result,
-                         CUstream stream) const {
+CUresult DigestKernel::start(std::span<const DeviceRange> ranges, std::uint64_t key, CUstream stream) {
+  found_ = {};
+  if (ranges.empty()) return CUDA_SUCCESS;
+  const std::span<std::byte> pinned = pinned_.of(ranges.size() * kWord);
+  CUresult result = driver_.memory_set(sums_.get(), 0, pinned.size(), stream);
+  for (std::size_t first = 0; first < ranges.size() && result == CUDA_SUCCESS; first += kDigestRanges) {
+    const std::size_t count = std::min(kDigestRanges, ranges.size() - first);
+    result = launch(ranges.subspan(first, count), key, sums_.get() + first * kWord, stream);
+  }
+  if (result == CUDA_SUCCESS) result = driver_.copy_to_host(pinned.data(), sums_.get(), pinned.size(), stream);
+  found_ = {reinterpret_cast<const std::uint64_t*>(pinned.data()), ranges.size()};
+  return result;
+}
+
+CUresult DigestKernel::launch(std::span<const DeviceRange> ranges, std::uint64_t key, CUdeviceptr results,
+                              CUstream stream) const {
+  DigestedRanges table{};
+  std::ranges::copy(ranges, table.ranges);
+  const std::uint64_t words = std::ranges::max(ranges, {}, &DeviceRange::bytes).bytes / kWord + 1;
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(std::min(kMaxBlocks, (words + kThreads - 1) / kThreads));
-  config.gridDimY = config.gridDimZ = 1;
+  config.gridDimY = static_cast<unsigned>(ranges.size());
+  config.gridDimZ = 1;
   config.blockDimX = kThreads;
   config.blockDimY = config.blockDimZ = 1;
   config.hStream = stream;
-  std::array<void*, 4> parameters = {&address, &words, &key, &result};
-  require(driver_, driver_.launch(&config, function_, parameters.data(), nullptr), "taking a digest");
+  std::array<void*, 3> parameters = {&table, &key, &results};
+  return driver_.launch(&config, function_, parameters.data(), nullptr);
 }
 
 }  // namespace evo::cuda

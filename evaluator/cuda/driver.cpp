@@ -26,6 +26,8 @@ const char* bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.context_set_current, "cuCtxSetCurrent");
   bind(driver.memory_allocate, "cuMemAlloc_v2");
   bind(driver.memory_free, "cuMemFree_v2");
+  bind(driver.host_allocate, "cuMemHostAlloc");
+  bind(driver.host_free, "cuMemFreeHost");
   bind(driver.copy_to_device, "cuMemcpyHtoDAsync_v2");
   bind(driver.copy_to_host, "cuMemcpyDtoHAsync_v2");
   bind(driver.copy_on_device, "cuMemcpyDtoDAsync_v2");

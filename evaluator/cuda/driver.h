@@ -32,6 +32,8 @@ struct Driver {
 
   decltype(&cuMemAlloc_v2) memory_allocate = nullptr;
   decltype(&cuMemFree_v2) memory_free = nullptr;
+  decltype(&cuMemHostAlloc) host_allocate = nullptr;
+  decltype(&cuMemFreeHost) host_free = nullptr;
   decltype(&cuMemcpyHtoDAsync_v2) copy_to_device = nullptr;
   decltype(&cuMemcpyDtoHAsync_v2) copy_to_host = nullptr;
   decltype(&cuMemcpyDtoDAsync_v2) copy_on_device = nullptr;

@@ -33,6 +33,7 @@ class Owned {
 };
 
 using OwnedMemory = Owned<CUdeviceptr, &Driver::memory_free>;
+using OwnedHostMemory = Owned<void*, &Driver::host_free>;
 using OwnedModule = Owned<CUmodule, &Driver::module_unload>;
 using OwnedStream = Owned<CUstream, &Driver::stream_destroy>;
 using OwnedEvent = Owned<CUevent, &Driver::event_destroy>;

@@ -19,6 +19,9 @@ constexpr double kMaxReplayUs = 4000;
 constexpr int kMinWarmUps = 3;
 /// Samples between two looks at the clocks: a look takes longer than a replay.
 constexpr std::size_t kSamplesPerLook = 5;
+/// After so long a call can be called hopeless, and so many samples are then taken of it.
+constexpr double kHopelessSeconds = 0.01;
+constexpr int kHopelessSamples = 5;
 
 /// Puts work into a stream; a failure when the driver refuses it.
 using Work = std::function<std::optional<Failure>()>;
@@ -80,17 +83,34 @@ void note(Conditions& conditions, const GpuClocks& clocks) {
   conditions.temperature_c = std::max(conditions.temperature_c, clocks.temperature_c);
 }
 
-void warm_up(const TimingContext& context, double seconds, const Sampler& sample, std::optional<Failure>& failure) {
+/// Whether it went on to its end. It ends early where the call is hopeless.
+bool warm_up(const TimingContext& context, const TimingRequest& request, const Sampler& sample,
+             std::optional<Failure>& failure) {
   const double begin_s = context.seconds();
-  for (int i = 0; !failure && (i < kMinWarmUps || context.seconds() - begin_s < seconds); ++i) sample(failure);
+  double seconds = 0;
+  for (int i = 0; !failure && (i < kMinWarmUps || seconds < request.warm_up_seconds); ++i) {
+    const double us = sample(failure);
+    seconds = context.seconds() - begin_s;
+    const bool may_tell = request.hopeless_us > 0 && i >= kMinWarmUps && seconds >= kHopelessSeconds;
+    if (may_tell && us > request.hopeless_us && sample(failure) > request.hopeless_us) return false;
+  }
+  return true;
+}
+
+/// What is taken of a call that ran at the full clock so far, and of one that is hopeless.
+TimingRequest shortened(TimingRequest request, bool at_full_clock, bool hopeless) {
+  if (at_full_clock) request.min_seconds = std::min(request.min_seconds, request.full_clock_seconds);
+  if (hopeless) {
+    request.min_samples = request.max_samples = kHopelessSamples;
+    request.min_seconds = 0;
+  }
+  return request;
 }
 
 /// Warms up, then takes samples until the criterion is met. In between nothing may take long: a GPU that has rested
 /// runs faster than lasts, for 20 to 60 ms.
 Timing collect(const TimingContext& context, const TimingRequest& request, const Sampler& sample,
                std::optional<Failure>& failure) {
-  const StoppingCriterion criterion(request);
-  const auto minimum = static_cast<std::size_t>(std::max(request.min_samples, 1));
   ThrottledSamples samples;
   std::size_t unlooked = 0;
   Conditions conditions;
@@ -107,9 +127,14 @@ Timing collect(const TimingContext& context, const TimingRequest& request, const
     conditions.other_processes = std::max(conditions.other_processes, context.monitor->other_processes());
   };
   look_for_others();
-  warm_up(context, request.warm_up_seconds, sample, failure);
+  const bool warm = warm_up(context, request, sample, failure);
   if (failure) return {};
-  if (context.monitor != nullptr) context.monitor->clocks();  // Earlier throttling does not count.
+  // Throttling up to now does not count.
+  const GpuClocks clocks = context.monitor != nullptr ? context.monitor->clocks() : GpuClocks{};
+  const bool at_full_clock = !clocks.power_limited && is_full_clock(clocks.sm_mhz, context.max_sm_mhz);
+  const TimingRequest wanted = shortened(request, at_full_clock, !warm);
+  const StoppingCriterion criterion(wanted);
+  const auto minimum = static_cast<std::size_t>(std::max(wanted.min_samples, 1));
   const double begin_s = context.seconds();
   while (!criterion.finished(samples.unthrottled(), samples.taken(), context.seconds() - begin_s)) {
     const double us = sample(failure);

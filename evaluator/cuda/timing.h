@@ -19,6 +19,7 @@ struct TimingContext {
   const Driver& driver;
   CUstream stream;
   GpuMonitor* monitor = nullptr;    ///< May be null: then no sample is dropped, and clocks are unknown.
+  double max_sm_mhz = 0;            ///< The full clock.
   std::function<double()> seconds;  ///< A steady clock.
 };
 

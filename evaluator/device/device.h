@@ -66,6 +66,22 @@ struct DeviceRange {
   std::size_t bytes = 0;
 };
 
+/// Bytes to be written on a device: a copy of others there, or all of one value.
+struct DeviceWrite {
+  DeviceAddress to = 0;
+  std::size_t bytes = 0;
+  DeviceAddress from = 0;  ///< 0: they get the value.
+  std::byte value{0};
+};
+
+/// What is wanted of a device's memory, and what was found there.
+struct Readback {
+  std::vector<DeviceRange> digested;
+  std::vector<DeviceRange> copied;
+  std::vector<std::uint64_t> digests = {};  ///< Found: of each range of `digested`, as Device::digest.
+  std::vector<std::byte> bytes = {};        ///< Found: those of `copied`, one range behind the other.
+};
+
 /// Loaded code. Freed with the object; must not outlive its device.
 class Module {
  public:
@@ -84,9 +100,13 @@ struct TimingRequest {
   int max_samples = 200;
   double min_seconds =
       0.05;  ///< Of sampling, unless max_samples come first. Under a power limit clocks swing for so long.
+  double full_clock_seconds = 0.015;  ///< In place of min_seconds where the warm-up has kept the GPU's full clock.
   double max_seconds = 0.5;
   double warm_up_seconds = 0.1;     ///< Of calls before the first sample (docs/decisions/0003-sustained-clocks.md).
   double relative_interval = 0.01;  ///< Stop once the 95 % interval of the median is this tight.
+  /// A call that takes longer, early in the warm-up, is timed by a few samples only: a GPU that has rested runs faster
+  /// than lasts, so it is no better than that. 0: none is.
+  double hopeless_us = 0;
 };
 
 /// Runs plans: a GPU, or what stands for one. Used by one thread, inside a worker process.
@@ -104,13 +124,30 @@ class Device {
   virtual void fill(DeviceAddress to, std::byte value, std::size_t bytes) = 0;
   /// From one buffer to another, without the bytes leaving the device.
   virtual void copy(DeviceAddress to, DeviceAddress from, std::size_t bytes) = 0;
+  /// Several of the two above at once, which do not overlap.
+  virtual void write(std::span<const DeviceWrite> writes) {
+    for (const DeviceWrite& one : writes) {
+      if (one.from != 0) {
+        copy(one.to, one.from, one.bytes);
+      } else {
+        fill(one.to, one.value, one.bytes);
+      }
+    }
+  }
   /// The digest of those bytes under this process's key (evaluator/device/digest.h). `from` is a multiple of 8.
   virtual std::uint64_t digest(DeviceAddress from, std::size_t bytes) = 0;
-  /// Those of several ranges. A GPU is waited for once.
-  virtual std::vector<std::uint64_t> digests(std::span<const DeviceRange> ranges) {
-    std::vector<std::uint64_t> all;
-    for (const DeviceRange& range : ranges) all.push_back(digest(range.from, range.bytes));
-    return all;
+  /// Finds what is wanted. A GPU is waited for once.
+  virtual void read(Readback& wanted) {
+    wanted.digests.clear();
+    for (const DeviceRange& range : wanted.digested) wanted.digests.push_back(digest(range.from, range.bytes));
+    std::size_t bytes = 0;
+    for (const DeviceRange& range : wanted.copied) bytes += range.bytes;
+    wanted.bytes.resize(bytes);
+    std::span<std::byte> to(wanted.bytes);
+    for (const DeviceRange& range : wanted.copied) {
+      download(to.first(range.bytes), range.from);
+      to = to.subspan(range.bytes);
+    }
   }
 
   /// Null, with `failure` set, when the code does not load: a bad image, an instruction that the device does not know.
@@ -118,6 +155,14 @@ class Device {
 
   /// Fills the variables that the plan names, runs every launch once and waits for the end.
   virtual std::optional<Failure> run(const Module& module, const Plan& plan, const Buffers& buffers) = 0;
+
+  /// As `run`, and then `read`, unless it failed. A GPU is waited for once.
+  virtual std::optional<Failure> run_and_read(const Module& module, const Plan& plan, const Buffers& buffers,
+                                              Readback& wanted) {
+    std::optional<Failure> failure = run(module, plan, buffers);
+    if (!failure) read(wanted);
+    return failure;
+  }
 
   /// As `run`, but a race or a read of unwritten memory is a failure too, on devices whose kind sanitises.
   virtual std::optional<Failure> run_sanitised(const Module& module, const Plan& plan, const Buffers& buffers) {

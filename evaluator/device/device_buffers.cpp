@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "evaluator/device/digest.h"
@@ -27,6 +29,25 @@ Failure changed_input(const PlanTensor& tensor, std::size_t offset) {
   failure.verdict = Verdict::wrong_answer;
   failure.reason = fmt::format("changed its input {} (first at byte {})", tensor.name, offset);
   return failure;
+}
+
+bool is_answer(const PlanTensor& tensor) {
+  return tensor.output && tensor.bytes > 0;
+}
+
+bool is_read_only(const PlanTensor& tensor) {
+  return tensor.drawn() && !tensor.output && tensor.bytes > 0;
+}
+
+/// The bytes of a range that was copied; empty if it was not.
+template <typename Read>
+auto copied(Read& read, DeviceAddress from) {
+  auto bytes = std::span(read.bytes);
+  for (const DeviceRange& range : read.copied) {
+    if (range.from == from) return bytes.first(range.bytes);
+    bytes = bytes.subspan(range.bytes);
+  }
+  return bytes.first(0);
 }
 
 }  // namespace
@@ -69,14 +90,18 @@ std::optional<Failure> BufferSet::attach_workspaces(const std::vector<Workspace>
 }
 
 void BufferSet::prepare_workspaces(unsigned poison_variant) {
+  device_.write(fresh_workspaces(poison_variant));
+}
+
+std::vector<DeviceWrite> BufferSet::fresh_workspaces(unsigned poison_variant) const {
+  std::vector<DeviceWrite> writes;
   for (std::size_t i = 0; i < workspaces_.size(); ++i) {
-    if (workspaces_[i].zeroed) {
-      device_.fill(addresses_.workspaces[i], std::byte{0}, workspaces_[i].bytes);
-    } else if (guard_ > 0) {
-      device_.fill(addresses_.workspaces[i], poison_byte(poison_variant), workspaces_[i].bytes);
-    }
-    write_guards(addresses_.workspaces[i], workspaces_[i].bytes);
+    const bool poisoned = !workspaces_[i].zeroed;
+    if (poisoned && guard_ == 0) continue;
+    writes.push_back(
+        {addresses_.workspaces[i], workspaces_[i].bytes, 0, poisoned ? poison_byte(poison_variant) : std::byte{0}});
   }
+  return writes;
 }
 
 void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant, unsigned workspace_variant) {
@@ -84,18 +109,25 @@ void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant, u
     // Filling scratch memory would hide what was never written.
     if (auto failure = attach_workspaces(std::vector<Workspace>(workspaces_))) throw machine_error(failure->reason);
   }
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (!tensors_[i].output || tensors_[i].bytes == 0) continue;
-    device_.fill(addresses_.tensors[i], poison_byte(poison_variant), tensors_[i].bytes);
-  }
   gap_poison_ = poison_byte(poison_variant);
-  replace_inputs(inputs);
+  std::vector<DeviceWrite> writes = copies_of(inputs);
+  const auto add = [&writes](std::vector<DeviceWrite> further) {
+    std::ranges::copy(further, std::back_inserter(writes));
+  };
+  // An output that is also an input holds what was drawn.
   for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (tensors_[i].output && tensors_[i].bytes > 0) write_guards(addresses_.tensors[i], tensors_[i].bytes);
-  prepare_workspaces(workspace_variant);
+    if (is_answer(tensors_[i]) && !tensors_[i].drawn())
+      writes.push_back({addresses_.tensors[i], tensors_[i].bytes, 0, gap_poison_});
+  add(fresh_workspaces(workspace_variant));
+  add(fresh_guards(inputs.guard()));
+  device_.write(writes);
 }
 
 void BufferSet::replace_inputs(const PristineInputs& inputs) {
+  device_.write(copies_of(inputs));
+}
+
+std::vector<DeviceWrite> BufferSet::copies_of(const PristineInputs& inputs) const {
   std::vector<DeviceAddress> places;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (!tensors_[i].drawn()) continue;
@@ -106,14 +138,14 @@ void BufferSet::replace_inputs(const PristineInputs& inputs) {
     }
     places.push_back(tensors_[i].bytes > 0 ? tensor_memory_[i].address() : 0);
   }
-  inputs.place(places);
+  return inputs.copies(places);
 }
 
 void BufferSet::forget_outputs() {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].output && tensors_[i].bytes > 0)
-      device_.fill(addresses_.tensors[i], poison_byte(0), tensors_[i].bytes);
-  }
+  std::vector<DeviceWrite> writes;
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (is_answer(tensors_[i])) writes.push_back({addresses_.tensors[i], tensors_[i].bytes, 0, poison_byte(0)});
+  device_.write(writes);
 }
 
 void BufferSet::forget_workspaces() {
@@ -121,34 +153,42 @@ void BufferSet::forget_workspaces() {
     attach_workspaces({});
     return;
   }
+  std::vector<DeviceWrite> writes;
   for (std::size_t i = 0; i < workspaces_.size(); ++i)
-    device_.fill(addresses_.workspaces[i], poison_byte(0), workspaces_[i].bytes);
+    writes.push_back({addresses_.workspaces[i], workspaces_[i].bytes, 0, poison_byte(0)});
+  device_.write(writes);
 }
 
-/// Copies of the guard before an input, which has just been placed: an upload takes ten times as long.
-void BufferSet::write_guards(DeviceAddress address, std::uint64_t bytes) {
-  if (guard_ == 0) return;
-  for (const DeviceAddress to : {address - guard_, address + bytes}) {
-    if (const auto placed = placed_guard()) {
-      device_.copy(to, *placed, guard_);
-    } else {
-      std::vector<std::byte> guard(guard_);
-      write_guard(guard);
-      device_.upload(to, guard);
-    }
-  }
-}
-
-std::optional<DeviceAddress> BufferSet::placed_guard() const {
+/// Those that are not placed with an input. From the device: an upload takes ten times as long.
+std::vector<DeviceWrite> BufferSet::fresh_guards(DeviceAddress guard) const {
+  std::vector<DeviceWrite> writes;
+  if (guard_ == 0) return writes;
+  const auto add = [&](DeviceAddress address, std::uint64_t bytes) {
+    writes.push_back({address - guard_, guard_, guard});
+    writes.push_back({address + bytes, guard_, guard});
+  };
   for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (tensors_[i].drawn() && !tensors_[i].output && tensors_[i].bytes > 0) return tensor_memory_[i].address();
-  return std::nullopt;
+    if (is_answer(tensors_[i]) && !tensors_[i].drawn()) add(addresses_.tensors[i], tensors_[i].bytes);
+  for (std::size_t i = 0; i < workspaces_.size(); ++i) add(addresses_.workspaces[i], workspaces_[i].bytes);
+  return writes;
 }
 
-/// Those of outputs and workspaces. An input's are part of its digest.
-bool BufferSet::guards_are_whole() const {
-  if (guard_ == 0) return true;
+bool BufferSet::works_in_place() const {
+  return std::ranges::any_of(tensors_, &PlanTensor::is_changed_in_place);
+}
+
+/// With their guards.
+std::vector<DeviceRange> BufferSet::read_only_inputs() const {
+  std::vector<DeviceRange> inputs;
+  for (std::size_t i = 0; i < tensors_.size(); ++i)
+    if (is_read_only(tensors_[i])) inputs.push_back({tensor_memory_[i].address(), tensors_[i].bytes + 2 * guard_});
+  return inputs;
+}
+
+/// Those of outputs and workspaces.
+std::vector<DeviceRange> BufferSet::written_guards() const {
   std::vector<DeviceRange> guards;
+  if (guard_ == 0) return guards;
   const auto add = [&](DeviceAddress address, std::uint64_t bytes) {
     guards.push_back({address - guard_, guard_});
     guards.push_back({address + bytes, guard_});
@@ -156,30 +196,59 @@ bool BufferSet::guards_are_whole() const {
   for (std::size_t i = 0; i < tensors_.size(); ++i)
     if (tensors_[i].output && tensors_[i].bytes > 0) add(addresses_.tensors[i], tensors_[i].bytes);
   for (std::size_t i = 0; i < workspaces_.size(); ++i) add(addresses_.workspaces[i], workspaces_[i].bytes);
-  const std::vector<std::uint64_t> digests = device_.digests(guards);
-  return std::ranges::all_of(digests, [this](std::uint64_t digest) { return digest == guard_digest_; });
+  return guards;
 }
 
-std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
-  std::vector<DeviceAddress> read_only;  // of each drawn tensor; 0 for what is also written
-  std::vector<std::size_t> numbers;      // their tensors
+/// Digests: of inputs, guards and outputs without strides, in this order. Copied: outputs with strides, whose gaps only
+/// the host knows, and all others if wanted; in the plan's order.
+Readback BufferSet::readback(Wanted wanted) const {
+  Readback read;
+  read.digested = read_only_inputs();
+  std::ranges::copy(written_guards(), std::back_inserter(read.digested));
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (!tensors_[i].drawn()) continue;
-    read_only.push_back(tensors_[i].output || tensors_[i].bytes == 0 ? 0 : tensor_memory_[i].address());
-    numbers.push_back(i);
+    if (!is_answer(tensors_[i])) continue;
+    const DeviceRange range{addresses_.tensors[i], tensors_[i].bytes};
+    const bool has_gaps = !tensors_[i].strides.empty();
+    if (!has_gaps) read.digested.push_back(range);
+    if (has_gaps || wanted == Wanted::outputs) read.copied.push_back(range);
   }
-  const std::optional<std::size_t> changed = inputs.first_changed(read_only);
-  const bool whole = guards_are_whole();
+  return read;
+}
+
+std::optional<std::size_t> BufferSet::first_changed_input(const PristineInputs& inputs, const Readback& read) const {
+  std::size_t drawn = 0;
+  auto found = read.digests.begin();
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].bytes == 0) continue;
-    if (tensors_[i].output) {
-      if (!whole) {
-        if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
-      }
-      if (auto failure = damage_of_gaps(i)) return failure;
-    } else if (changed && numbers[*changed] == i) {
-      return damage_of_input(i, inputs.content(*changed));
+    if (is_read_only(tensors_[i]) && *found++ != inputs.digest(drawn)) return i;
+    if (tensors_[i].drawn()) ++drawn;
+  }
+  return std::nullopt;
+}
+
+bool BufferSet::input_changed(const PristineInputs& inputs, const Readback& read) const {
+  return first_changed_input(inputs, read).has_value();
+}
+
+bool BufferSet::guards_are_whole(const Readback& read) const {
+  const std::span<const std::uint64_t> guards =
+      std::span(read.digests).subspan(read_only_inputs().size(), written_guards().size());
+  return std::ranges::all_of(guards, [this](std::uint64_t digest) { return digest == guard_digest_; });
+}
+
+std::optional<Failure> BufferSet::damage(const PristineInputs& inputs, const Readback& read) {
+  const std::optional<std::size_t> changed = first_changed_input(inputs, read);
+  const bool whole = guards_are_whole(read);
+  std::size_t drawn = 0;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const std::size_t number = drawn;
+    if (tensors_[i].drawn()) ++drawn;
+    if (changed == i) return damage_of_input(i, inputs.content(number));
+    if (!is_answer(tensors_[i])) continue;
+    if (!whole) {
+      if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
     }
+    if (tensors_[i].strides.empty()) continue;
+    if (auto failure = damage_of_gaps(i, copied(read, addresses_.tensors[i]))) return failure;
   }
   for (std::size_t i = 0; i < workspaces_.size() && !whole; ++i) {
     const Workspace& workspace = workspaces_[i];
@@ -189,11 +258,8 @@ std::optional<Failure> BufferSet::damage(const PristineInputs& inputs) {
 }
 
 /// What lies between the elements of an output with strides holds what `prepare` put there.
-std::optional<Failure> BufferSet::damage_of_gaps(std::size_t number) {
+std::optional<Failure> BufferSet::damage_of_gaps(std::size_t number, std::span<const std::byte> content) const {
   const PlanTensor& tensor = tensors_[number];
-  if (tensor.strides.empty()) return std::nullopt;
-  std::vector<std::byte> content(tensor.bytes);
-  device_.download(content, addresses_.tensors[number]);
   const std::byte filled = tensor.inout ? kGap : gap_poison_;
   const std::size_t at =
       StridedLayout(tensor.dims, tensor.strides).first_changed_gap(content, size_of(tensor.dtype), filled);
@@ -203,6 +269,26 @@ std::optional<Failure> BufferSet::damage_of_gaps(std::size_t number) {
   failure.reason =
       fmt::format("wrote between the rows of {} (first at byte {}), which its strides leave out", tensor.name, at);
   return failure;
+}
+
+RunOutputs BufferSet::outputs(Readback read) const {
+  RunOutputs outputs;
+  auto digest = read.digests.begin() + static_cast<std::ptrdiff_t>(read_only_inputs().size() + written_guards().size());
+  bool complete = true;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const PlanTensor& tensor = tensors_[i];
+    if (!is_answer(tensor)) continue;
+    const std::span<std::byte> content = copied(read, addresses_.tensors[i]);
+    complete = complete && content.size() == tensor.bytes;
+    if (tensor.strides.empty()) {
+      outputs.digests.push_back(*digest++);
+    } else {
+      StridedLayout(tensor.dims, tensor.strides).fill_gaps(content, size_of(tensor.dtype), kGap);
+      outputs.digests.push_back(digest_of(content, digest_key()));
+    }
+  }
+  if (complete) outputs.bytes = std::move(read.bytes);
+  return outputs;
 }
 
 std::optional<Failure> BufferSet::damage_of_guards(const std::string& name, DeviceAddress address,
@@ -225,37 +311,6 @@ Failure BufferSet::damage_of_input(std::size_t number, const std::vector<std::by
   if (changed == found.end())
     throw machine_error(fmt::format("input {}: its digest is wrong, its bytes are not", tensor.name));
   return changed_input(tensor, static_cast<std::size_t>(changed - found.begin()));
-}
-
-void BufferSet::read_outputs(std::vector<std::byte>& outputs) {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (!tensors_[i].output || tensors_[i].bytes == 0) continue;
-    const std::size_t begin = outputs.size();
-    outputs.resize(begin + tensors_[i].bytes);
-    read_output(i, std::span(outputs).subspan(begin));
-  }
-}
-
-void BufferSet::read_output(std::size_t number, std::span<std::byte> content) {
-  device_.download(content, addresses_.tensors[number]);
-  const PlanTensor& tensor = tensors_[number];
-  if (!tensor.strides.empty())
-    StridedLayout(tensor.dims, tensor.strides).fill_gaps(content, size_of(tensor.dtype), kGap);
-}
-
-std::vector<std::uint64_t> BufferSet::output_digests() {
-  std::vector<std::uint64_t> digests;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (!tensors_[i].output || tensors_[i].bytes == 0) continue;
-    if (tensors_[i].strides.empty()) {
-      digests.push_back(device_.digest(addresses_.tensors[i], tensors_[i].bytes));
-      continue;
-    }
-    std::vector<std::byte> content(tensors_[i].bytes);
-    read_output(i, content);
-    digests.push_back(digest_of(content, digest_key()));
-  }
-  return digests;
 }
 
 std::size_t BufferSet::bytes() const {

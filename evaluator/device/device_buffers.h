@@ -21,6 +21,14 @@ inline constexpr unsigned kPoisons = 3;
 /// What inputs hold between the elements that their strides leave out.
 inline constexpr std::byte kGap{0xff};
 
+/// The outputs of one run.
+struct RunOutputs {
+  std::vector<std::uint64_t> digests;
+  /// In the plan's order. What lies between the elements of one with strides is kGap, whatever it was
+  /// poisoned with: it says nothing. Empty where only digests were wanted.
+  std::vector<std::byte> bytes;
+};
+
 /// One set of a plan's buffers. Every tensor and every workspace lies between two guards (evaluator/device/guards.h).
 class BufferSet {
  public:
@@ -47,26 +55,31 @@ class BufferSet {
   /// The same for workspaces, which hold parts of answers. On a device without guards they are freed.
   void forget_workspaces();
 
+  /// What is to be read after a run: enough for `damage` and for the digests of an answer, and the outputs if wanted.
+  enum class Wanted : std::uint8_t { digests, outputs };
+  Readback readback(Wanted wanted) const;
   /// A failure when a guard or an input was written.
-  std::optional<Failure> damage(const PristineInputs& inputs);
-
-  /// Appends the outputs, in the plan's order. What lies between the elements of one with strides is kGap, whatever it
-  /// was poisoned with: it says nothing.
-  void read_outputs(std::vector<std::byte>& outputs);
-  /// The digest of each output, in the plan's order.
-  std::vector<std::uint64_t> output_digests();
+  std::optional<Failure> damage(const PristineInputs& inputs, const Readback& read);
+  /// Whether an input that is only read does not hold what it was drawn as.
+  bool input_changed(const PristineInputs& inputs, const Readback& read) const;
+  RunOutputs outputs(Readback read) const;
+  /// Whether a plan's run writes an input: then `damage` cannot see whether it was placed as drawn.
+  bool works_in_place() const;
 
   const Buffers& addresses() const { return addresses_; }
   const std::vector<PlanTensor>& tensors() const { return tensors_; }
   std::size_t bytes() const;
 
  private:
-  void read_output(std::size_t number, std::span<std::byte> content);
-  void write_guards(DeviceAddress address, std::uint64_t bytes);
-  std::optional<DeviceAddress> placed_guard() const;
-  bool guards_are_whole() const;
+  std::vector<DeviceWrite> copies_of(const PristineInputs& inputs) const;
+  std::vector<DeviceWrite> fresh_workspaces(unsigned poison_variant) const;
+  std::vector<DeviceWrite> fresh_guards(DeviceAddress guard) const;
+  std::vector<DeviceRange> read_only_inputs() const;
+  std::vector<DeviceRange> written_guards() const;
+  bool guards_are_whole(const Readback& read) const;
+  std::optional<std::size_t> first_changed_input(const PristineInputs& inputs, const Readback& read) const;
   std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
-  std::optional<Failure> damage_of_gaps(std::size_t number);
+  std::optional<Failure> damage_of_gaps(std::size_t number, std::span<const std::byte> content) const;
   Failure damage_of_input(std::size_t number, const std::vector<std::byte>& content);
 
   Device& device_;

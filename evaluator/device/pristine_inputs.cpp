@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "evaluator/device/guards.h"
@@ -11,59 +12,58 @@ namespace evo {
 
 PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes)
     : device_(device), guard_(guard_bytes), contents_(generate_inputs(recipe)) {
-  std::vector<DeviceRange> ranges;
   for (std::size_t i = 0; i < contents_.size(); ++i) {
     const std::size_t bytes = contents_[i].size() + 2 * guard_;
     images_.push_back({DeviceMemory(device, bytes, "pristine " + recipe.inputs[i].name), bytes, 0});
-    upload(i, images_[i].memory.address());
-    ranges.push_back({images_[i].memory.address(), bytes});
+    upload(i);
   }
-  const std::vector<std::uint64_t> digests = device.digests(ranges);
+  const std::vector<std::uint64_t> digests = digests_now();
   for (std::size_t i = 0; i < images_.size(); ++i) images_[i].digest = digests[i];
+  if (!images_.empty() || guard_ == 0) return;
+  std::vector<std::byte> guard(guard_);
+  write_guard(guard);
+  spare_guard_.emplace(device, guard_, "a guard");
+  device.upload(spare_guard_->address(), guard);
 }
 
-void PristineInputs::place(std::span<const DeviceAddress> to) const {
-  require_one_for_each_input(to);
-  std::vector<DeviceAddress> used(images_.size(), 0);
+DeviceAddress PristineInputs::guard() const {
+  if (!images_.empty()) return images_.front().memory.address();
+  return spare_guard_ ? spare_guard_->address() : 0;
+}
+
+std::vector<DeviceWrite> PristineInputs::copies(std::span<const DeviceAddress> to) const {
+  if (to.size() != images_.size())
+    throw machine_error(fmt::format("{} addresses for {} inputs", to.size(), images_.size()));
+  std::vector<DeviceWrite> copies;
   for (std::size_t i = 0; i < images_.size(); ++i)
-    if (to[i] != 0) used[i] = images_[i].memory.address();
-  for (const std::size_t number : changed(used)) upload(number, used[number]);
-  for (std::size_t i = 0; i < images_.size(); ++i)
-    if (to[i] != 0) device_.copy(to[i], used[i], images_[i].bytes);
+    if (to[i] != 0) copies.push_back({to[i], images_[i].bytes, images_[i].memory.address()});
+  return copies;
 }
 
-std::optional<std::size_t> PristineInputs::first_changed(std::span<const DeviceAddress> at) const {
-  const std::vector<std::size_t> numbers = changed(at);
-  return numbers.empty() ? std::nullopt : std::optional(numbers.front());
-}
-
-std::vector<std::size_t> PristineInputs::changed(std::span<const DeviceAddress> at) const {
-  require_one_for_each_input(at);
-  std::vector<std::size_t> numbers;
-  std::vector<DeviceRange> ranges;
+bool PristineInputs::repair() const {
+  bool repaired = false;
+  const std::vector<std::uint64_t> digests = digests_now();
   for (std::size_t i = 0; i < images_.size(); ++i) {
-    if (at[i] == 0) continue;
-    numbers.push_back(i);
-    ranges.push_back({at[i], images_[i].bytes});
+    if (digests[i] == images_[i].digest) continue;
+    upload(i);
+    repaired = true;
   }
-  const std::vector<std::uint64_t> digests = device_.digests(ranges);
-  std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    if (digests[i] != images_[numbers[i]].digest) found.push_back(numbers[i]);
-  return found;
+  return repaired;
 }
 
-void PristineInputs::require_one_for_each_input(std::span<const DeviceAddress> addresses) const {
-  if (addresses.size() != images_.size())
-    throw machine_error(fmt::format("{} addresses for {} inputs", addresses.size(), images_.size()));
+std::vector<std::uint64_t> PristineInputs::digests_now() const {
+  Readback wanted;
+  for (const Image& image : images_) wanted.digested.push_back({image.memory.address(), image.bytes});
+  device_.read(wanted);
+  return std::move(wanted.digests);
 }
 
-void PristineInputs::upload(std::size_t number, DeviceAddress to) const {
+void PristineInputs::upload(std::size_t number) const {
   std::vector<std::byte> image(images_[number].bytes);
   write_guard(std::span(image).first(guard_));
   write_guard(std::span(image).last(guard_));
   std::ranges::copy(contents_[number], image.begin() + static_cast<std::ptrdiff_t>(guard_));
-  device_.upload(to, image);
+  device_.upload(images_[number].memory.address(), image);
 }
 
 }  // namespace evo

@@ -13,19 +13,23 @@
 namespace evo {
 
 /// The inputs of one case, untouched by candidates: in host memory, and on the device with a guard before and behind
-/// each. To fill a buffer from the device costs less than an upload. But a candidate may write there by accident: the
-/// digest of each is checked before it is used, and one that has changed is uploaded again.
+/// each. To fill a buffer from the device costs less than an upload. But a candidate may write there by accident: who
+/// finds a placed input changed asks `repair` whose doing it was.
 class PristineInputs {
  public:
   /// Throws machine_error when the device has no room.
   PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes);
 
   const std::vector<std::byte>& content(std::size_t number) const { return contents_.at(number); }
-  /// Copies each input and its guards to its address in `to`; 0 leaves one out. Throws machine_error when the addresses
-  /// are not as many as the inputs.
-  void place(std::span<const DeviceAddress> to) const;
-  /// The first input whose bytes at its address in `at`, where `place` copied them, have changed; 0 leaves one out.
-  std::optional<std::size_t> first_changed(std::span<const DeviceAddress> at) const;
+  /// Of an input with its guards (Device::digest).
+  std::uint64_t digest(std::size_t number) const { return images_.at(number).digest; }
+  /// The copies of each input and its guards to its address in `to`; 0 leaves one out. Throws machine_error when the
+  /// addresses are not as many as the inputs.
+  std::vector<DeviceWrite> copies(std::span<const DeviceAddress> to) const;
+  /// A guard on the device, to be copied; 0 where none was wanted.
+  DeviceAddress guard() const;
+  /// Uploads again what was written by accident; whether anything was.
+  bool repair() const;
 
  private:
   struct Image {
@@ -33,15 +37,14 @@ class PristineInputs {
     std::size_t bytes;  ///< With the guards.
     std::uint64_t digest;
   };
-  void upload(std::size_t number, DeviceAddress to) const;
-  /// The inputs that have an address, and whose bytes there are not the drawn ones.
-  std::vector<std::size_t> changed(std::span<const DeviceAddress> at) const;
-  void require_one_for_each_input(std::span<const DeviceAddress> addresses) const;
+  void upload(std::size_t number) const;
+  std::vector<std::uint64_t> digests_now() const;
 
   Device& device_;
   std::size_t guard_;
   std::vector<std::vector<std::byte>> contents_;
   std::vector<Image> images_;
+  std::optional<DeviceMemory> spare_guard_;  ///< Where there is no input.
 };
 
 }  // namespace evo

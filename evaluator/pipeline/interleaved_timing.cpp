@@ -20,9 +20,6 @@ namespace {
 /// The number of the first module. Those of candidates that are validated are smaller.
 constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 
-/// Clocks that differ by no more than this part are the same.
-constexpr double kClockTolerance = 0.01;
-
 /// Names the stream of random numbers that the orders come from. Another name would be another order.
 constexpr const char* kOrderStream = "turns";
 
@@ -40,7 +37,7 @@ TimingRequest long_timing(double turn_s) {
   request.min_samples = 5;
   request.max_samples = std::numeric_limits<int>::max();
   request.warm_up_seconds = turn_s / 2;
-  request.min_seconds = turn_s / 2;
+  request.min_seconds = request.full_clock_seconds = turn_s / 2;
   request.max_seconds = turn_s / 2;
   return request;
 }
@@ -65,7 +62,9 @@ class InterleavedRun {
         device_(device),
         candidates_(candidates),
         rng_(mix(options.salt, kOrderStream)),
-        request_(options.turn_s > 0 ? long_timing(options.turn_s) : limited_timing()) {}
+        request_(options.turn_s > 0                                                ? long_timing(options.turn_s)
+                 : std::ranges::all_of(candidates, &BuiltCandidate::at_full_clock) ? full_clock_timing()
+                                                                                   : limited_timing()) {}
 
   InterleavedTimings run(int rounds, const EnoughRounds& enough) {
     const bool modelled = kind_named(options_.device.kind).modelled;
@@ -83,9 +82,7 @@ class InterleavedRun {
   }
 
  private:
-  bool at_full_clock() const {
-    return lowest_sm_mhz_ > 0 && lowest_sm_mhz_ >= (1 - kClockTolerance) * 1e3 * options_.device.clock_ghz;
-  }
+  bool at_full_clock() const { return is_full_clock(lowest_sm_mhz_, 1e3 * options_.device.clock_ghz); }
 
   void round() {
     std::vector<std::size_t> order(candidates_.size());
@@ -126,9 +123,10 @@ class InterleavedRun {
   }
 
   void load(std::size_t number) {
-    const auto& [candidate, binaries] = candidates_[number];
-    for (std::size_t i = 0; i < binaries.size() && !timings_.failures[number]; ++i) {
-      ask<protocol::Done>(number, protocol::Load{first_module(number) + i, binaries[i], candidate->programs[i].plans});
+    const BuiltCandidate& built = candidates_[number];
+    for (std::size_t i = 0; i < built.binaries.size() && !timings_.failures[number]; ++i) {
+      ask<protocol::Done>(
+          number, protocol::Load{first_module(number) + i, built.binaries[i], built.candidate->programs[i].plans});
     }
   }
 

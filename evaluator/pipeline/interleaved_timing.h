@@ -16,6 +16,7 @@ namespace evo {
 struct BuiltCandidate {
   const Candidate* candidate = nullptr;
   std::vector<Binary> binaries;
+  bool at_full_clock = false;  ///< It was timed before on a device of this model, which kept its full clock.
 };
 
 /// Latencies of candidates that were timed interleaved.
@@ -36,9 +37,10 @@ using EnoughRounds = std::function<bool(const InterleavedTimings& so_far)>;
 ///
 /// In the first round each timing first runs until the clocks have settled, and lasts longer than they swing. The same
 /// holds in later rounds while a power limit lowers the clocks, because each kernel lowers them as much as it draws.
-/// Once the GPU keeps its full clock, timings are short. With options.turn_s each lasts so long, and the mean of its
-/// samples counts instead of their median. A device that models its latencies gets one round, since all
-/// rounds would be equal. Throws Stopped and machine_error as Validation does.
+/// Once the GPU keeps its full clock, timings are short; from the first round on where it is known to do so with each.
+/// With options.turn_s each lasts so long, and the mean of its samples counts instead of their median. A device that
+/// models its latencies gets one round, since all rounds would be equal. Throws Stopped and machine_error as Validation
+/// does.
 InterleavedTimings time_interleaved(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
                                     const std::vector<BuiltCandidate>& candidates, int rounds,
                                     const EnoughRounds& enough);

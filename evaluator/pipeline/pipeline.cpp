@@ -41,6 +41,8 @@ namespace {
 
 /// So many failures of the machine in a row end the run.
 constexpr int kMaxHarnessFailures = 5;
+/// As many as there are elites.
+constexpr std::size_t kRanked = 3;
 
 /// Candidates in flight that keep a GPU busy: some are compiled while one is validated and timed. There are no more,
 /// because a strategy proposes better the more answers it has.
@@ -515,7 +517,7 @@ class Pipeline final : public DevicePipeline {
     try {
       std::vector<BuiltCandidate> candidates;
       for (const Candidate& candidate : timing->candidates())
-        candidates.push_back({&candidate, binaries_of(candidate)});
+        candidates.push_back({&candidate, binaries_of(candidate), ran_at_full_clock(candidate)});
       oracles_.wait_until_finished();  // Nothing else runs on the device.
       evo::time_interleaved(lane.options, plan_, device, candidates, timing->rounds(), timing->taker());
       timing->end();
@@ -606,13 +608,36 @@ class Pipeline final : public DevicePipeline {
 
   Evaluation evaluate(Lane& lane, Validation& validation) {
     Job& job = *lane.job;
-    Evaluation evaluation = validation.evaluate(job.candidate, job.binaries);
+    Evaluation evaluation = validation.evaluate(job.candidate, job.binaries, to_beat_us());
     evaluation.builds = job.built.builds;
     evaluation.sass_summary = job.built.sass_summary;
     evaluation.phases.waiting_s = job.built.phases.waiting_s;
     evaluation.ran_on = lane.place;
     if (evaluation.verdict == Verdict::valid) read_counters(lane, evaluation);
     return evaluation;
+  }
+
+  /// The latency of the third best candidate, where candidates compete and there are three.
+  std::optional<double> to_beat_us() const {
+    const std::lock_guard lock(mutex_);
+    if (!options_.competing || fastest_us_.size() < kRanked) return std::nullopt;
+    return fastest_us_.back();
+  }
+
+  bool ran_at_full_clock(const Candidate& candidate) const {
+    const std::lock_guard lock(mutex_);
+    return at_full_clock_.contains(candidate.source_hash());
+  }
+
+  /// What later timings can do with those of a valid candidate.
+  void remember_timings(const Job& job, const Evaluation& evaluation) {
+    fastest_us_.insert(std::ranges::upper_bound(fastest_us_, evaluation.latency_us), evaluation.latency_us);
+    if (fastest_us_.size() > kRanked) fastest_us_.pop_back();
+    const bool at_full_clock = std::ranges::all_of(evaluation.timings, [this](const Timing& timing) {
+      return timing.cold || (!timing.conditions.power_limited &&
+                             is_full_clock(timing.conditions.sm_mhz_low, 1e3 * options_.device.clock_ghz));
+    });
+    if (at_full_clock) at_full_clock_.insert(job.source_key);
   }
 
   /// Reports the result of the lane's job. What the machine failed runs once more on another device. Failures of the
@@ -630,6 +655,7 @@ class Pipeline final : public DevicePipeline {
       changed_.notify_all();
       return;
     }
+    if (evaluation.verdict == Verdict::valid) remember_timings(job, evaluation);
     const Evaluation result = abridged(evaluation);
     report(job.ticket, std::move(evaluation));
     if (!options_.dedup) return;
@@ -760,6 +786,8 @@ class Pipeline final : public DevicePipeline {
   std::deque<Done> done_;
   std::deque<Comparison> comparisons_;
   std::set<std::string> submitted_sources_;
+  std::vector<double> fastest_us_;       ///< Of the valid candidates, in order; no more than kRanked.
+  std::set<std::string> at_full_clock_;  ///< Sources of valid candidates that no power limit slowed down.
   std::map<std::string, Known> by_source_;
   std::map<std::string, Known> by_binary_;
   bool admitting_ = false;  ///< A lane looks at the next job.

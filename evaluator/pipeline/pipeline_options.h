@@ -38,8 +38,11 @@ struct PipelineOptions {
   std::vector<Finished> finished = {};  ///< Of a resumed run: copies of these are recognised too.
   /// Of a worker on another host: without a sign of life for so long either side takes the other for gone.
   double lease_s = 20;
-  double return_s = 60;             ///< So often a device of another host that was lost is looked for.
-  double timing_seconds = 0.5;      ///< Budget of one timing.
+  double return_s = 60;         ///< So often a device of another host that was lost is looked for.
+  double timing_seconds = 0.5;  ///< Budget of one timing.
+  /// Candidates compete for three places. One that is plainly slower than the third best is timed briefly, and cold
+  /// launches are timed only of one that is faster.
+  bool competing = false;
   double turn_s = 0;                ///< Of an interleaved timing, half of it to warm up; 0: as the clocks ask for.
   std::uint64_t profile_every = 0;  ///< N: the counters of every Nth valid candidate are read; 0: of none.
   /// Given one line for people, by a thread of the pipeline: why counters cannot be read, which worker was lost through

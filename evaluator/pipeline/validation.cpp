@@ -33,13 +33,18 @@ namespace {
 /// Runs of a case whose outputs must agree bitwise.
 constexpr std::uint32_t kRepeats = 3;
 /// Requests on their way: while the answer to one is read here, the next one runs in the worker.
-constexpr std::size_t kInFlight = 2;
+constexpr std::size_t kInFlight = 4;
 /// Cases that are compared here at once while further ones run, and the bytes of their outputs.
 constexpr std::size_t kComparedAtOnce = 4;
 constexpr std::uint64_t kComparedBytes = 256 << 20;
 /// An error of more than this part of its limit is checked on further seeds, in so many cases.
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
+/// So many times the latency to beat is plainly too slow: single timings of one kernel differ by less, even under a
+/// power limit.
+constexpr double kHopeless = 1.2;
+/// One that takes no more than so many times as long may turn out to be better.
+constexpr double kContender = 1.02;
 /// Each cold launch needs a flush of L2. Cold latencies are reported, not searched for, so few samples are enough.
 constexpr int kColdSamples = 50;
 constexpr double kColdShare = 0.25;
@@ -68,12 +73,14 @@ std::size_t compared_at_once(std::uint64_t output_bytes) {
 /// One candidate's way through the gates, with one worker process.
 class Trial {
  public:
-  Trial(const ValidationSetup& setup, const Candidate& candidate, std::uint64_t first_module)
+  Trial(const ValidationSetup& setup, const Candidate& candidate, std::uint64_t first_module,
+        std::optional<double> to_beat_us)
       : setup_(setup),
         kind_(kind_named(setup.options.device.kind)),
         candidate_(candidate),
         limits_(limits_of(setup.options.task, setup.options.target)),
-        first_module_(first_module) {}
+        first_module_(first_module),
+        to_beat_us_(to_beat_us) {}
 
   Evaluation run(const std::vector<Binary>& binaries) {
     Stopwatch watch;
@@ -259,7 +266,7 @@ class Trial {
     for (const TimedShape& timed : setup_.plan.timed) {
       if (auto failure = measure(timed, false)) return failure;
     }
-    if (!kind_.cold_timing) return std::nullopt;
+    if (!kind_.cold_timing || (to_beat_us_ && objective() > kContender * *to_beat_us_)) return std::nullopt;
     for (const TimedShape& timed : setup_.plan.timed) {
       if (auto failure = measure(timed, true)) return failure;
     }
@@ -319,6 +326,7 @@ class Trial {
     TimingRequest request;
     request.cold = cold;
     request.max_seconds = setup_.options.timing_seconds;
+    if (to_beat_us_ && !cold && setup_.plan.timed.size() == 1) request.hopeless_us = kHopeless * *to_beat_us_;
     if (cold) {
       request.warm_up_seconds = kColdWarmUpSeconds;
       request.min_seconds = 0;
@@ -526,6 +534,7 @@ class Trial {
   const Candidate& candidate_;
   const Limits& limits_;
   std::uint64_t first_module_;
+  std::optional<double> to_beat_us_;
   std::deque<std::uint64_t> payloads_;  ///< Of the requests on their way: the bytes that an answer may bring.
   Evaluation evaluation_;
   /// A case whose error came close to a limit.
@@ -542,9 +551,10 @@ class Trial {
 
 }  // namespace
 
-Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Binary>& binaries) {
+Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Binary>& binaries,
+                                std::optional<double> to_beat_us) {
   for (int attempt = 0;; ++attempt) {
-    Trial trial(setup_, candidate, next_module_);
+    Trial trial(setup_, candidate, next_module_, to_beat_us);
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);
     if (!trial.wants_retry() || attempt > 0) return evaluation;

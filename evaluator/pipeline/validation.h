@@ -34,8 +34,10 @@ class Validation {
   explicit Validation(const ValidationSetup& setup) : setup_(setup) {}
 
   /// `binaries`: one for each program of the candidate, in order. Fills everything of the evaluation but its builds.
-  /// Throws Stopped, and machine_error when no device worker can be started.
-  Evaluation evaluate(const Candidate& candidate, const std::vector<Binary>& binaries);
+  /// `to_beat_us`: one that is plainly slower is timed briefly, and only one that is faster is timed with cold caches,
+  /// too. Throws Stopped, and machine_error when no device worker can be started.
+  Evaluation evaluate(const Candidate& candidate, const std::vector<Binary>& binaries,
+                      std::optional<double> to_beat_us = std::nullopt);
 
  private:
   ValidationSetup setup_;

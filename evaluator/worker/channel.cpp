@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/base/error.h"
 
@@ -77,11 +78,11 @@ Channel::Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop)
 }
 
 TransferEnd Channel::send(const protocol::Frame& frame, std::optional<Clock::time_point> deadline) {
-  auto header = protocol::encode_header({static_cast<std::uint32_t>(frame.control.size()), frame.payload.size()});
-  TransferEnd end = transfer(Direction::write, header.data(), header.size(), deadline);
-  if (end != TransferEnd::complete) return end;
-  auto* control = const_cast<std::uint8_t*>(frame.control.data());
-  end = transfer(Direction::write, control, frame.control.size(), deadline);
+  const auto header = protocol::encode_header({static_cast<std::uint32_t>(frame.control.size()), frame.payload.size()});
+  // In one piece: each piece wakes the receiver.
+  std::vector<std::uint8_t> head(header.begin(), header.end());
+  head.insert(head.end(), frame.control.begin(), frame.control.end());
+  const TransferEnd end = transfer(Direction::write, head.data(), head.size(), deadline);
   if (end != TransferEnd::complete) return end;
   auto* payload = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(frame.payload.data()));
   return transfer(Direction::write, payload, frame.payload.size(), deadline);

@@ -129,28 +129,24 @@ void DeviceServer::release(std::unique_ptr<BufferSet> set) {
 }
 
 protocol::Reply DeviceServer::run(const protocol::Run& request) {
-  const auto [code, plan] = call(request.module, request.shape);
+  const Call asked = call(request.module, request.shape);
   const auto inputs = inputs_of(request.recipe);
-  std::unique_ptr<BufferSet> set = acquire(plan);
-  if (auto failure = set->attach_workspaces(plan.workspaces)) return failed(std::move(*failure));
+  std::unique_ptr<BufferSet> set = acquire(asked.plan);
+  if (auto failure = set->attach_workspaces(asked.plan.workspaces)) return failed(std::move(*failure));
 
   protocol::Ran ran;
-  ran.outputs.reserve(protocol::output_bytes(plan));
   Digests digests;
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
-    set->prepare(*inputs, repeat, static_cast<unsigned>(request.recipe.seed % kPoisons) + repeat);
-    auto failure = request.sanitised ? device_.run_sanitised(code, plan, set->addresses())
-                                     : device_.run(code, plan, set->addresses());
-    if (failure) return failed(std::move(*failure));
-    if (auto damage = set->damage(*inputs)) return failed(std::move(*damage));
+    Readback read = set->readback(repeat == 0 ? BufferSet::Wanted::outputs : BufferSet::Wanted::digests);
+    if (auto failure = run_once(asked, request, *inputs, *set, repeat, read)) return failed(std::move(*failure));
+    RunOutputs outputs = set->outputs(std::move(read));
     if (repeat == 0) {
-      set->read_outputs(ran.outputs);
-      digests = set->output_digests();
-    } else if (set->output_digests() != digests) {
-      std::vector<std::byte> outputs;
-      set->read_outputs(outputs);
-      const auto [a, b] = std::ranges::mismatch(outputs, ran.outputs);
-      ran.unrepeatable = unrepeatable(plan, static_cast<std::size_t>(a - outputs.begin()));
+      ran.outputs = std::move(outputs.bytes);
+      digests = std::move(outputs.digests);
+    } else if (outputs.digests != digests) {
+      const std::vector<std::byte> others = read_outputs(*set);
+      const auto [a, b] = std::ranges::mismatch(others, ran.outputs);
+      ran.unrepeatable = unrepeatable(asked.plan, static_cast<std::size_t>(a - others.begin()));
       break;
     }
   }
@@ -159,15 +155,48 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
   return ran;
 }
 
-/// Whether the outputs are an answer given before; else it is one from now on, and appended.
-bool DeviceServer::as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set,
-                             std::vector<std::byte>& outputs) {
-  Digests digests = set.output_digests();
-  Digests& known = answers_[{module, fingerprint(recipe)}];
-  if (digests == known) return true;
+/// A run from fresh buffers. Where the case's own inputs have been written by an earlier candidate they are mended, and
+/// it runs again: this one is not to blame.
+std::optional<Failure> DeviceServer::run_once(const Call& call, const protocol::Run& request,
+                                              const PristineInputs& inputs, BufferSet& set, unsigned repeat,
+                                              Readback& read) {
+  if (set.works_in_place()) inputs.repair();
+  for (bool mended = false;; mended = true) {
+    set.prepare(inputs, repeat, static_cast<unsigned>(request.recipe.seed % kPoisons) + repeat);
+    std::optional<Failure> failure;
+    if (request.sanitised) {
+      failure = device_.run_sanitised(call.module, call.plan, set.addresses());
+      if (!failure) device_.read(read);
+    } else {
+      failure = device_.run_and_read(call.module, call.plan, set.addresses(), read);
+    }
+    if (failure) return failure;
+    if (mended || !set.input_changed(inputs, read) || !inputs.repair()) return set.damage(inputs, read);
+  }
+}
+
+std::vector<std::byte> DeviceServer::read_outputs(const BufferSet& set) {
+  Readback read = set.readback(BufferSet::Wanted::outputs);
+  device_.read(read);
+  return set.outputs(std::move(read)).bytes;
+}
+
+/// Looks for damage after timed calls. Where outputs are asked for, they are appended, unless they are an answer given
+/// before; from now on they are one.
+std::optional<Failure> DeviceServer::look_at(const protocol::Time& request, const CaseRecipe& recipe,
+                                             const PristineInputs& inputs, BufferSet& set, protocol::Timed& timed) {
+  Readback read = set.readback(BufferSet::Wanted::digests);
+  device_.read(read);
+  if (auto damage = set.damage(inputs, read)) return damage;
+  if (!request.answered) return std::nullopt;
+  Digests digests = set.outputs(std::move(read)).digests;
+  Digests& known = answers_[{request.module, fingerprint(recipe)}];
+  timed.as_before.push_back(digests == known);
+  if (timed.as_before.back()) return std::nullopt;
   known = std::move(digests);
-  set.read_outputs(outputs);
-  return false;
+  const std::vector<std::byte> outputs = read_outputs(set);
+  timed.outputs.insert(timed.outputs.end(), outputs.begin(), outputs.end());
+  return std::nullopt;
 }
 
 protocol::Reply DeviceServer::time(const protocol::Time& request) {
@@ -177,6 +206,7 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   std::vector<Buffers> rotation;
   for (const CaseRecipe& recipe : request.rotation) {
     inputs.push_back(inputs_of(recipe));
+    inputs.back()->repair();
     sets.push_back(acquire(plan));
     if (auto failure = sets.back()->attach_workspaces(plan.workspaces)) return failed(std::move(*failure));
     sets.back()->prepare(*inputs.back(), 0, 0);
@@ -188,24 +218,23 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   protocol::Timed timed;
   timed.timing = device_.time(code, plan, rotation, request.timing, failure);
   if (failure) return failed(std::move(*failure));
-  const bool in_place = std::ranges::any_of(plan.tensors, &PlanTensor::is_changed_in_place);
   for (std::size_t i = 0; i < sets.size(); ++i) {
     // What is computed in place has been computed from its own results: one more call, from the drawn values.
-    if (in_place) {
+    if (sets[i]->works_in_place()) {
       sets[i]->replace_inputs(*inputs[i]);
       if (auto later = device_.run(code, plan, rotation[i])) return failed(std::move(*later));
     }
-    if (auto damage = sets[i]->damage(*inputs[i])) return failed(std::move(*damage));
-    if (request.answered)
-      timed.as_before.push_back(as_before(request.module, request.rotation[i], *sets[i], timed.outputs));
+    if (auto damage = look_at(request, request.rotation[i], *inputs[i], *sets[i], timed))
+      return failed(std::move(*damage));
   }
   if (request.afterwards && !sets.empty()) {
     const auto others = inputs_of(*request.afterwards);
+    others->repair();
     for (std::size_t i = 1; i < sets.size(); ++i) sets[i]->forget_outputs();  // One may be the answer.
     sets.front()->replace_inputs(*others);
     if (auto later = device_.run(code, plan, rotation.front())) return failed(std::move(*later));
-    if (auto damage = sets.front()->damage(*others)) return failed(std::move(*damage));
-    timed.as_before.push_back(as_before(request.module, *request.afterwards, *sets.front(), timed.outputs));
+    if (auto damage = look_at(request, *request.afterwards, *others, *sets.front(), timed))
+      return failed(std::move(*damage));
   }
   for (std::unique_ptr<BufferSet>& set : sets) release(std::move(set));
   return timed;

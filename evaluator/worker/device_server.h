@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +48,11 @@ class DeviceServer {
   Call call(std::uint64_t module, const std::string& shape) const;
   void forget_answers(std::uint64_t module);
   std::shared_ptr<const PristineInputs> inputs_of(const CaseRecipe& recipe);
-  bool as_before(std::uint64_t module, const CaseRecipe& recipe, BufferSet& set, std::vector<std::byte>& outputs);
+  std::optional<Failure> run_once(const Call& call, const protocol::Run& request, const PristineInputs& inputs,
+                                  BufferSet& set, unsigned repeat, Readback& read);
+  std::vector<std::byte> read_outputs(const BufferSet& set);
+  std::optional<Failure> look_at(const protocol::Time& request, const CaseRecipe& recipe, const PristineInputs& inputs,
+                                 BufferSet& set, protocol::Timed& timed);
   std::unique_ptr<BufferSet> acquire(const Plan& plan);
   void release(std::unique_ptr<BufferSet> set);
   std::vector<LaunchProfile> model(const Call& call, CaseRecipe recipe, std::optional<Failure>& failure);

@@ -510,9 +510,11 @@ json write(const TimingRequest& timing) {
           {"min_samples", timing.min_samples},
           {"max_samples", timing.max_samples},
           {"min_seconds", timing.min_seconds},
+          {"full_clock_seconds", timing.full_clock_seconds},
           {"max_seconds", timing.max_seconds},
           {"warm_up_seconds", timing.warm_up_seconds},
-          {"relative_interval", timing.relative_interval}};
+          {"relative_interval", timing.relative_interval},
+          {"hopeless_us", timing.hopeless_us}};
 }
 
 TimingRequest read_timing_request(const json& object) {
@@ -522,9 +524,11 @@ TimingRequest read_timing_request(const json& object) {
   timing.min_samples = integer<int>(from, "min_samples");
   timing.max_samples = integer<int>(from, "max_samples");
   timing.min_seconds = number(from, "min_seconds");
+  timing.full_clock_seconds = number(from, "full_clock_seconds");
   timing.max_seconds = number(from, "max_seconds");
   timing.warm_up_seconds = number(from, "warm_up_seconds");
   timing.relative_interval = number(from, "relative_interval");
+  timing.hopeless_us = number(from, "hopeless_us");
   return timing;
 }
 
@@ -626,9 +630,10 @@ struct RequestWriter {
   json operator()(const Run& request) const {
     return {{"module", request.module},
             {"shape", request.shape},
-            {"recipe", write(request.recipe)},
+            {"recipe", request.sends_recipe ? write(request.recipe) : json()},
             {"repeats", request.repeats},
-            {"sanitised", request.sanitised}};
+            {"sanitised", request.sanitised},
+            {"case", request.case_name}};
   }
   json operator()(const Time& request) const {
     json rotation = json::array();
@@ -650,8 +655,12 @@ Request read_request(std::string_view kind, const json& from) {
   if (kind == "load") return Load{integer<std::uint64_t>(from, "module"), read_binary(from), read_plans(from)};
   if (kind == "unload") return Unload{integer<std::uint64_t>(from, "module")};
   if (kind == "run") {
-    return Run{integer<std::uint64_t>(from, "module"), text(from, "shape"), read_recipe(field(from, "recipe")),
-               integer<std::uint32_t>(from, "repeats"), boolean(from, "sanitised")};
+    Run request{integer<std::uint64_t>(from, "module"),  text(from, "shape"),        {},
+                integer<std::uint32_t>(from, "repeats"), boolean(from, "sanitised"), text(from, "case")};
+    const json& recipe = field(from, "recipe");
+    request.sends_recipe = !recipe.is_null();
+    if (request.sends_recipe) request.recipe = read_recipe(recipe);
+    return request;
   }
   if (kind == "time") {
     Time request{integer<std::uint64_t>(from, "module"), text(from, "shape"), {}, read_timing_request(from)};

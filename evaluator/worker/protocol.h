@@ -59,6 +59,10 @@ struct Run {
   CaseRecipe recipe;
   std::uint32_t repeats = 1;  ///< Each with another poison. The outputs must agree bitwise.
   bool sanitised = false;     ///< By Device::run_sanitised.
+  /// A recipe is some kilobytes, and candidate after candidate runs on the same cases: it travels once to each worker,
+  /// with a name, and later runs give the name alone. Empty: the recipe travels, without one.
+  std::string case_name = {};
+  bool sends_recipe = true;
 };
 
 /// Times a plan; each recipe of `rotation` fills one set of buffers.

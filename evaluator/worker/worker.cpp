@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -31,7 +32,7 @@ class Role {
   virtual ~Role() = default;
   virtual std::string what() const = 0;
   /// What takes long and is not the candidate's doing.
-  virtual void prepare(const protocol::Request&) {}
+  virtual void prepare(protocol::Request&) {}
   virtual protocol::Reply answer(const protocol::Request& request) = 0;
 };
 
@@ -63,8 +64,11 @@ class DeviceRole final : public Role {
   explicit DeviceRole(std::unique_ptr<Device> device) : device_(std::move(device)), server_(*device_) {}
   std::string what() const override { return device_->info().id; }
 
-  void prepare(const protocol::Request& request) override {
-    if (const auto* run = std::get_if<protocol::Run>(&request)) server_.draw(run->recipe);
+  void prepare(protocol::Request& request) override {
+    if (auto* run = std::get_if<protocol::Run>(&request)) {
+      find_recipe(*run);
+      server_.draw(run->recipe);
+    }
     if (const auto* time = std::get_if<protocol::Time>(&request)) {
       for (const CaseRecipe& recipe : time->rotation) server_.draw(recipe);
       if (time->afterwards) server_.draw(*time->afterwards);
@@ -75,6 +79,16 @@ class DeviceRole final : public Role {
   }
 
  private:
+  void find_recipe(protocol::Run& run) {
+    if (run.sends_recipe) {
+      if (!run.case_name.empty()) recipes_.insert_or_assign(run.case_name, run.recipe);
+      return;
+    }
+    const auto found = recipes_.find(run.case_name);
+    if (found == recipes_.end()) throw protocol::ProtocolError("a case whose recipe was never sent");
+    run.recipe = found->second;
+  }
+
   protocol::Reply answer_one(const protocol::Load& request) { return server_.load(request); }
   protocol::Reply answer_one(const protocol::Unload& request) { return server_.unload(request); }
   protocol::Reply answer_one(const protocol::Run& request) { return server_.run(request); }
@@ -86,6 +100,7 @@ class DeviceRole final : public Role {
 
   std::unique_ptr<Device> device_;
   DeviceServer server_;
+  std::map<std::string, CaseRecipe> recipes_;  ///< By the names that the parent gave them.
 };
 
 /// Null for unknown arguments.
@@ -128,7 +143,7 @@ int serve(Channel& channel, Role& role) {
   while (true) {
     protocol::Frame frame;
     if (channel.receive(frame, std::nullopt, 0) != TransferEnd::complete) return kExitDone;
-    const protocol::RequestMessage message = protocol::decode_request(frame);
+    protocol::RequestMessage message = protocol::decode_request(frame);
     auto reply = reply_of([&]() -> std::optional<protocol::Reply> {
       role.prepare(message.request);
       return std::nullopt;

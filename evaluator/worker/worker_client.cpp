@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/worker/remote_link.h"
 
 namespace evo {
@@ -57,6 +58,7 @@ void WorkerClient::start_once() {
   const UniqueFd errors_theirs(pipe_ends[1]);
   Process process(options_.command, sockets.theirs.get(), errors_theirs.get());
   ++starts_;
+  sent_cases_.clear();
   link_.reset(new Link{std::move(process), Channel(std::move(sockets.ours), std::move(errors_ours), options_.stop)});
 }
 
@@ -86,6 +88,10 @@ void WorkerClient::start() {
 
 std::uint64_t WorkerClient::send(protocol::Request request) {
   start();
+  if (auto* run = std::get_if<protocol::Run>(&request)) {
+    run->case_name = fingerprint(run->recipe);
+    run->sends_recipe = sent_cases_.insert(run->case_name).second;
+  }
   const protocol::RequestMessage message{next_id_++, std::move(request)};
   pending_.push_back({message.id, false});
   // A worker that has just died is noticed, with its reason, when its answer is waited for.

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -119,6 +120,7 @@ class WorkerClient {
   WorkerOptions options_;
   std::unique_ptr<Link> link_;
   std::deque<Pending> pending_;
+  std::set<std::string> sent_cases_;  ///< Whose recipes this worker process has had.
   std::uint64_t next_id_ = 1;
   int starts_ = 0;
   std::string opened_;

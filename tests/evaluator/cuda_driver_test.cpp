@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "evaluator/cuda/cuda_device.h"
 #include "evaluator/cuda/device_query.h"
+#include "evaluator/cuda/digest_kernel.h"
 #include "evaluator/cuda/driver_device.h"
 #include "evaluator/device/digest.h"
 #include "tests/evaluator/fake_driver.h"
@@ -149,7 +150,26 @@ TEST_CASE("memory is copied and digested on the device") {
   CHECK(received == content);
   CHECK(opened.device->digest(to, content.size()) == digest_of(content, digest_key()));
   CHECK(opened.device->digest(to, 5) == digest_of(std::span(content).first(5), digest_key()));
-  CHECK(opened.gpu.launches.size() == 1);
+  Readback wanted{{{to, content.size()}, {from, 5}}, {{from + 8, 16}, {to, 3}}};
+  opened.device->read(wanted);
+  CHECK(opened.gpu.launches.size() == 3);  // One for each time.
+  CHECK(wanted.digests ==
+        std::vector{digest_of(content, digest_key()), digest_of(std::span(content).first(5), digest_key())});
+  CHECK(wanted.bytes == std::vector<std::byte>(19, std::byte{9}));
+}
+
+TEST_CASE("more ranges than one launch takes are digested by several") {
+  Opened opened;
+  const DeviceAddress at = opened.device->allocate(8 * (cuda::kDigestRanges + 1), "x");
+  Readback wanted;
+  for (std::size_t i = 0; i <= cuda::kDigestRanges; ++i) {
+    opened.device->fill(at + 8 * i, static_cast<std::byte>(i), 8);
+    wanted.digested.push_back({at + 8 * i, 8});
+  }
+  opened.device->read(wanted);
+  CHECK(opened.gpu.launches.size() == 2);
+  for (std::size_t i = 0; i <= cuda::kDigestRanges; ++i)
+    CHECK(wanted.digests.at(i) == digest_of(std::vector<std::byte>(8, static_cast<std::byte>(i)), digest_key()));
 }
 
 TEST_CASE("an empty tensor has an address too") {

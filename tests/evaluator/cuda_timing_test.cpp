@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <utility>
 
 #include "evaluator/cuda/driver_device.h"
 #include "evaluator/cuda/timing.h"
@@ -172,6 +173,37 @@ TEST_CASE("sampling continues for as long as clocks swing under a power limit") 
   const Timing timing = bench.time();
   CHECK(timing.samples_us.size() >= 24);
   CHECK(timing.samples_us.size() <= 30);
+}
+
+TEST_CASE("sampling is short where the warm-up has kept the full clock") {
+  constexpr int kFullMhz = 1980;
+  const auto samples = [](int sm_mhz, bool limited) {
+    Bench bench(100);
+    bench.clocks.sm_mhz = sm_mhz;
+    bench.gpu.on_replay = [&] { bench.clocks.power_limited = limited; };
+    return bench.time().samples_us.size();
+  };
+  const std::size_t at_full_clock = samples(kFullMhz, false);
+  CHECK(at_full_clock == 20);                             // 40 ms of them: the fewest.
+  CHECK(samples(kFullMhz - 100, false) > at_full_clock);  // 50 ms
+  CHECK(samples(kFullMhz, true) == samples(kFullMhz - 100, false));
+}
+
+TEST_CASE("a call that is hopeless early in the warm-up is timed by a few samples") {
+  TimingRequest request;
+  request.hopeless_us = 9;
+  const auto time = [&request](double kernel_us, int every, double delay_us) {
+    Bench bench(kernel_us);
+    bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.replays % every == 0 ? delay_us : 0; };
+    Timing timing = bench.time(request);
+    return std::pair(std::move(timing), bench.gpu.now_us);
+  };
+  const auto [slow, slow_end_us] = time(10, 1, 0);
+  CHECK(slow.samples_us.size() == 5);
+  CHECK(slow.median_us == Approx(10));
+  CHECK(slow_end_us < 15'000);
+  CHECK(time(8, 1, 0).first.samples_us.size() >= 20);
+  CHECK(time(8, 7, 1000).first.samples_us.size() >= 20);  // One slow sample is no proof.
 }
 
 TEST_CASE("sampling starts after slowly rising clocks have settled") {

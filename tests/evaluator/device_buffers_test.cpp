@@ -1,11 +1,15 @@
 #include "evaluator/device/device_buffers.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "evaluator/cuda/device_query.h"
+#include "evaluator/device/digest.h"
 #include "evaluator/device/guards.h"
 #include "memory_only_device.h"
 
@@ -50,6 +54,11 @@ struct Prepared {
     set.prepare(inputs, 0, 0);
   }
 
+  std::optional<Failure> damage() {
+    Readback read = set.readback(BufferSet::Wanted::digests);
+    device.read(read);
+    return set.damage(inputs, read);
+  }
   std::byte& at(DeviceAddress address) { return *reinterpret_cast<std::byte*>(address); }
 };
 
@@ -62,7 +71,7 @@ TEST_CASE("every output and workspace lies between guards, which are copied on t
     CHECK_FALSE(first_damage(std::span(&prepared.at(address - prepared.guard), prepared.guard)));
     CHECK_FALSE(first_damage(std::span(&prepared.at(address + kBytes), prepared.guard)));
   }
-  CHECK_FALSE(prepared.set.damage(prepared.inputs));
+  CHECK_FALSE(prepared.damage());
 }
 
 TEST_CASE("a write before or behind an output or a workspace is found and placed") {
@@ -72,7 +81,7 @@ TEST_CASE("a write before or behind an output or a workspace is found and placed
   const auto damage_at = [&](DeviceAddress address) {
     prepared.set.prepare(prepared.inputs, 1, 1);
     prepared.at(address) ^= std::byte{1};
-    return prepared.set.damage(prepared.inputs).value().reason;
+    return prepared.damage().value().reason;
   };
   CHECK_THAT(damage_at(out - 1), ContainsSubstring("wrote out of bounds: 1 bytes before out"));
   CHECK_THAT(damage_at(out + kBytes + 3), ContainsSubstring("wrote out of bounds: 3 bytes behind out"));
@@ -95,14 +104,51 @@ TEST_CASE("outputs and workspaces have poisons of their own, and a workspace tha
   CHECK(poison_byte(1) != poison_byte(2));
 }
 
-TEST_CASE("guards of a set without inputs are uploaded") {
+TEST_CASE("guards of a set without inputs are copied, too") {
   MemoryOnly device(guarded());
   const std::size_t guard = guard_bytes_for(device.info());
   const PristineInputs inputs(device, {}, guard);
   BufferSet set(device, {tensor("out", true)});
   set.prepare(inputs, 0, 0);
-  CHECK(device.uploads == 2);
-  CHECK_FALSE(set.damage(inputs));
+  CHECK(device.uploads == 1);
+  Readback read = set.readback(BufferSet::Wanted::digests);
+  device.read(read);
+  CHECK_FALSE(set.damage(inputs, read));
+}
+
+TEST_CASE("what is read after a run gives the outputs and their digests, or the digests alone") {
+  Prepared prepared;
+  const DeviceAddress out = prepared.set.addresses().tensors[1];
+  for (std::size_t i = 0; i < kBytes; ++i) prepared.at(out + i) = static_cast<std::byte>(i);
+  const std::span written(&prepared.at(out), kBytes);
+  for (const auto wanted : {BufferSet::Wanted::digests, BufferSet::Wanted::outputs}) {
+    Readback read = prepared.set.readback(wanted);
+    prepared.device.read(read);
+    const RunOutputs outputs = prepared.set.outputs(std::move(read));
+    CHECK(outputs.digests == std::vector{digest_of(written, digest_key())});
+    CHECK(outputs.bytes.size() == (wanted == BufferSet::Wanted::outputs ? kBytes : 0));
+    CHECK(std::ranges::equal(outputs.bytes, written.first(outputs.bytes.size())));
+  }
+}
+
+TEST_CASE("the first input that was changed is named") {
+  MemoryOnly device(guarded());
+  const std::size_t guard = guard_bytes_for(device.info());
+  CaseRecipe recipe = hundred_floats();
+  recipe.inputs.push_back(recipe.inputs.front());
+  const PristineInputs inputs(device, recipe, guard);
+  BufferSet set(device, {tensor("out", true), tensor("first", false), tensor("second", false)});
+  const auto damage = [&] {
+    Readback read = set.readback(BufferSet::Wanted::digests);
+    device.read(read);
+    CHECK(set.input_changed(inputs, read));
+    return set.damage(inputs, read).value().reason;
+  };
+  set.prepare(inputs, 0, 0);
+  *reinterpret_cast<std::byte*>(set.addresses().tensors[2] + 7) ^= std::byte{1};
+  CHECK(damage() == "changed its input second (first at byte 7)");
+  *reinterpret_cast<std::byte*>(set.addresses().tensors[1]) ^= std::byte{1};
+  CHECK(damage() == "changed its input first (first at byte 0)");
 }
 
 TEST_CASE("workspaces of the same sizes are used again, poisoned") {

@@ -77,11 +77,16 @@ DeviceInfo guarded() {
   return info;
 }
 
-/// Answers with what it finds in its workspace.
-class Showing : public MemoryOnly {
+/// Loads everything.
+class Guarded : public MemoryOnly {
  public:
-  Showing() : MemoryOnly(guarded()) {}
+  Guarded() : MemoryOnly(guarded()) {}
   std::unique_ptr<Module> load(const Binary&, std::optional<Failure>&) override { return std::make_unique<Module>(); }
+};
+
+/// Answers with what it finds in its workspace.
+class Showing : public Guarded {
+ public:
   std::optional<Failure> run(const Module&, const Plan&, const Buffers& buffers) override {
     std::memcpy(reinterpret_cast<void*>(buffers.tensors[0]), reinterpret_cast<const void*>(buffers.workspaces[0]),
                 kBytes);
@@ -103,6 +108,26 @@ TEST_CASE("a workspace begins with another poison in cases of another seed, and 
   for (std::uint64_t seed = 0; seed < kPoisons; ++seed) {
     CHECK(answer(seed, 1).outputs == std::vector<std::byte>(kBytes, poison_byte(static_cast<unsigned>(seed))));
     CHECK(answer(seed, 2).unrepeatable);
+  }
+}
+
+TEST_CASE("inputs that an earlier candidate has overwritten in their resting place are mended, and nobody is blamed") {
+  Guarded device;
+  DeviceServer server(device);
+  Plan plan = numbers_plan();
+  plan.tensors.insert(plan.tensors.begin(), {"in", DType::s32, kBytes});
+  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, Binary{}, {{"any", plan}}})));
+  CaseRecipe recipe;
+  recipe.inputs.resize(1);
+  recipe.inputs[0] = {"in", DType::s32, kBytes / 4, kBytes / 4, kBytes / 4, kBytes / 4};
+  recipe.inputs[0].dims = {kBytes / 4};
+  server.draw(recipe);
+  std::vector<std::byte>& image = *device.memory.front();
+  const int uploads = device.uploads;
+  for (int i = 1; i <= 2; ++i) {
+    image[image.size() / 2] ^= std::byte{1};
+    CHECK(std::holds_alternative<protocol::Ran>(server.run({1, "any", recipe})));
+    CHECK(device.uploads == uploads + i);
   }
 }
 

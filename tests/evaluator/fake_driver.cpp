@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "evaluator/cuda/digest_kernel.h"
+#include "evaluator/cuda/write_kernel.h"
 #include "evaluator/device/digest.h"
 
 namespace evo::test {
@@ -107,12 +109,33 @@ CUresult launch(const CUlaunchConfig* config, CUfunction function, void** parame
                  kernel.us + latency_us});
 }
 
-/// The kernel of evaluator/cuda/digest_kernel.cpp.
-void add_digest(void** parameters) {
-  std::array<std::uint64_t, 4> values;
-  for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof(values[i]));
-  const auto [words, count, key, result] = values;
-  *reinterpret_cast<std::uint64_t*>(result) += digest_of({reinterpret_cast<const std::byte*>(words), count * 8}, key);
+/// The kernel of evaluator/cuda/digest_kernel.cpp. Ranges beyond the launch's are empty, and add nothing.
+void add_digests(void** parameters) {
+  cuda::DigestedRanges table;
+  std::uint64_t key = 0, results = 0;
+  std::memcpy(&table, parameters[0], sizeof(table));
+  std::memcpy(&key, parameters[1], sizeof(key));
+  std::memcpy(&results, parameters[2], sizeof(results));
+  for (const DeviceRange& range : table.ranges) {
+    if (range.bytes > 0)
+      *reinterpret_cast<std::uint64_t*>(results) +=
+          digest_of({reinterpret_cast<const std::byte*>(range.from), range.bytes}, key);
+    results += sizeof(std::uint64_t);
+  }
+}
+
+/// The kernel of evaluator/cuda/write_kernel.cpp.
+void do_writes(void** parameters) {
+  cuda::WriteTable table;
+  std::memcpy(&table, parameters[0], sizeof(table));
+  for (const cuda::WriteTable::Entry& one : table.entries) {
+    auto* to = reinterpret_cast<std::byte*>(one.to);
+    if (one.from != 0) {
+      std::memcpy(to, reinterpret_cast<const void*>(one.from), one.bytes);
+    } else if (one.bytes > 0) {
+      std::memset(to, static_cast<int>(one.value & 0xff), one.bytes);
+    }
+  }
 }
 
 CUresult allocate(CUdeviceptr* address, std::size_t bytes) {
@@ -220,6 +243,16 @@ void fill_devices(cuda::Driver& driver) {
 void fill_memory_and_code(cuda::Driver& driver) {
   driver.memory_allocate = allocate;
   driver.memory_free = free_memory;
+  driver.host_allocate = [](void** memory, std::size_t bytes, unsigned) {
+    if (const CUresult result = ordered("host_allocate"); result != CUDA_SUCCESS) return result;
+    *memory = std::malloc(bytes);
+    ++gpu().live_handles;
+    return CUDA_SUCCESS;
+  };
+  driver.host_free = [](void* memory) {
+    std::free(memory);
+    return released();
+  };
   driver.memory_set = set_memory;
   driver.copy_to_device = [](CUdeviceptr to, const void* from, std::size_t bytes, CUstream) {
     std::memcpy(reinterpret_cast<void*>(to), from, bytes);
@@ -304,7 +337,8 @@ FakeGpu::FakeGpu() {
                 {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
                 {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 3201000},
                 {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 6144}};
-  kernels["evo_digest"] = {.parameter_bytes = {8, 8, 8, 8}, .body = add_digest};
+  kernels["evo_digest"] = {.parameter_bytes = {sizeof(cuda::DigestedRanges), 8, 8}, .body = add_digests};
+  kernels["evo_write"] = {.parameter_bytes = {sizeof(cuda::WriteTable)}, .body = do_writes};
 }
 
 FakeGpu::~FakeGpu() {

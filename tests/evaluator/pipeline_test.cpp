@@ -54,6 +54,20 @@ TEST_CASE("an honest candidate is valid, with its errors, timings and builds") {
   CHECK(evaluation.errors.size() == 3 * 5 * 3);
 }
 
+TEST_CASE("where candidates compete, cold launches are timed only of one that may be among the best three") {
+  PipelineOptions options = toy_options();
+  const auto cold_timings = [&] {
+    const auto pipeline = make_pipeline(options);
+    std::vector<std::size_t> timings;
+    for (const char* source : {"honest us=10", "honest us=30", "honest us=20", "honest us=31", "honest us=29.9"})
+      timings.push_back(evaluate_one(*pipeline, toy_candidate(options, source)).timings.size() - 1);
+    return timings;
+  };
+  CHECK(cold_timings() == std::vector<std::size_t>{1, 1, 1, 1, 1});
+  options.competing = true;
+  CHECK(cold_timings() == std::vector<std::size_t>{1, 1, 1, 0, 1});
+}
+
 TEST_CASE("wrong answers of every kind are rejected") {
   check_rejected("zeros", Verdict::wrong_answer, "relative L2");
   check_rejected("mean", Verdict::wrong_answer, "relative L2");

@@ -94,6 +94,13 @@ TEST_CASE("every request arrives as it was sent") {
 
   const Frame run = encode(RequestMessage{1, Run{5, "long", sample_recipe(), 3}});
   CHECK(encode(decode_request(run)).control == run.control);
+  Run known{5, "long", sample_recipe(), 3};
+  known.case_name = "c";
+  known.sends_recipe = false;
+  const Frame named = encode(RequestMessage{1, known});
+  CHECK(named.control.size() < run.control.size() / 2);
+  CHECK(std::get<Run>(decode_request(named).request).case_name == "c");
+  CHECK_FALSE(std::get<Run>(decode_request(named).request).sends_recipe);
   const Frame time = encode(
       RequestMessage{1, Time{5, "long", {sample_recipe()}, {true, 5, 50, 0.25, 0.003, 0.02}, sample_recipe(), false}});
   CHECK(encode(decode_request(time)).control == time.control);

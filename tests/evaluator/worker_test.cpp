@@ -119,6 +119,22 @@ TEST_CASE("a device worker draws the inputs of a request before it begins with i
              ContainsSubstring("input table: its file has 3 bytes"));
 }
 
+TEST_CASE("a case is drawn again from the recipe that a worker has had, and by a new worker") {
+  WorkerClient worker({{EVO_TEST_WORKER, "real", "device", "vgpu:h200"}, kDeadline, nullptr});
+  InputRecipe input;
+  input.name = "table";
+  input.elements = 2;
+  input.draw = DrawKind::file;
+  input.content = "abc";
+  protocol::Run run{99, "any", {}, 1};
+  run.recipe.inputs = {input};
+  for (int i = 0; i < 3; ++i) {
+    if (i == 2) worker.stop();
+    CHECK_THAT(std::get<protocol::Broken>(worker.ask<protocol::Ran>(run, kDeadline)).message,
+               ContainsSubstring("input table: its file has 3 bytes"));
+  }
+}
+
 TEST_CASE("a worker that fills its stderr does not block") {
   WorkerClient worker(rogue("floods_stderr"));
   const auto answer = worker.call(protocol::Unload{1}, kDeadline);

@@ -39,7 +39,7 @@ PlacedRun run_at(const Program& program, const Case& one, const Binary& binary, 
     if (tensor.drawn()) drawn.push_back(buffers.tensors.back());
     if (tensor.output && !tensor.drawn()) device->fill(buffers.tensors.back(), std::byte{0xff}, tensor.bytes);
   }
-  inputs.place(drawn);
+  device->write(inputs.copies(drawn));
   for (const Workspace& workspace : plan.workspaces) {
     memory.emplace_back(*device, workspace.bytes + 1, workspace.name);
     buffers.workspaces.push_back(memory.back().address());

@@ -1,6 +1,7 @@
 // The kernel that computes digests on a GPU, run on the virtual one.
 #include "evaluator/cuda/digest_kernel.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <numeric>
 #include <span>
@@ -11,33 +12,49 @@
 
 using namespace evo;
 
-TEST_CASE("the digest kernel gives the host's digest for every launch size") {
-  constexpr std::uint64_t kKey = 0x123456789abcdef0;
+namespace {
+
+constexpr std::uint64_t kKey = 0x123456789abcdef0;
+
+cuda::DigestedRanges table_of(std::span<const DeviceRange> ranges) {
+  cuda::DigestedRanges table{};
+  std::ranges::copy(ranges, table.ranges);
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("the digest kernel gives the host's digests of several ranges, of any length") {
   vgpu::TestGpu gpu;
   gpu.load_ptx(cuda::digest_ptx());
-  for (const std::uint64_t count : {std::uint64_t{1}, std::uint64_t{31}, std::uint64_t{64}, std::uint64_t{1000}}) {
-    std::vector<std::uint64_t> words(count);
-    std::iota(words.begin(), words.end(), std::uint64_t{0xfedcba9876543210});
-    const std::uint64_t content = gpu.upload("content", words);
-    const std::uint64_t result = gpu.upload("result", std::vector<std::uint64_t>{0});
-    REQUIRE_FALSE(gpu.launch("evo_digest", {.grid = {3, 1, 1}, .block = {64, 1, 1}}, content, count, kKey, result));
-    CHECK(gpu.download<std::uint64_t>(result, 1)[0] == digest_of(std::as_bytes(std::span(words)), kKey));
+  std::vector<std::vector<std::uint8_t>> contents;
+  std::vector<DeviceRange> ranges;
+  for (const std::size_t bytes : {8, 3, 0, 248, 511, 8001}) {
+    contents.emplace_back(bytes);
+    std::iota(contents.back().begin(), contents.back().end(), static_cast<std::uint8_t>(bytes + 130));
+    ranges.push_back({bytes > 0 ? gpu.upload("content", contents.back()) : 0, bytes});
+  }
+  const std::uint64_t results = gpu.upload("results", std::vector<std::uint64_t>(ranges.size()));
+  const auto rows = static_cast<std::uint32_t>(ranges.size());
+  REQUIRE_FALSE(gpu.launch("evo_digest", {.grid = {3, rows, 1}, .block = {64, 1, 1}}, table_of(ranges), kKey, results));
+  const auto found = gpu.download<std::uint64_t>(results, ranges.size());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    INFO(contents[i].size());
+    CHECK(found[i] == digest_of(std::as_bytes(std::span(contents[i])), kKey));
   }
 }
 
 TEST_CASE("the digest kernel reads words that begin at any byte") {
-  constexpr std::uint64_t kKey = 0x123456789abcdef0;
-  constexpr std::uint64_t kCount = 40;
   vgpu::TestGpu gpu;
   gpu.load_ptx(cuda::digest_ptx());
-  std::vector<std::uint8_t> bytes((kCount + 1) * 8);
+  std::vector<std::uint8_t> bytes(330);
   std::iota(bytes.begin(), bytes.end(), std::uint8_t{130});
   const std::uint64_t content = gpu.upload("content", bytes);
   for (std::uint64_t first = 0; first < 8; ++first) {
+    const std::vector<DeviceRange> range = {{content + first, 320 + first % 3}};
     const std::uint64_t result = gpu.upload("result", std::vector<std::uint64_t>{0});
-    REQUIRE_FALSE(
-        gpu.launch("evo_digest", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, content + first, kCount, kKey, result));
-    const auto there = std::as_bytes(std::span(bytes)).subspan(first, kCount * 8);
+    REQUIRE_FALSE(gpu.launch("evo_digest", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, table_of(range), kKey, result));
+    const auto there = std::as_bytes(std::span(bytes)).subspan(first, 320 + first % 3);
     CHECK(gpu.download<std::uint64_t>(result, 1)[0] == digest_of(there, kKey));
   }
 }

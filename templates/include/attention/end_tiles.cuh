@@ -1,4 +1,4 @@
-//% if passes_tiles && persistent && q_operand == 'smem'
+//% if persistent && q_operand == 'smem'
     if (lane == 0 && first_tile >= end_tile) arrive(smem.query_free(row_part));
 //% end
 //% if passes_tiles && passes_after
