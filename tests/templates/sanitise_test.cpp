@@ -81,6 +81,26 @@ TEST_CASE("CTAs that take several query tiles from a queue have no races and no 
   for (const vgpu::Finding& finding : *findings) FAIL_CHECK(name_of(finding.kind) << ": " << finding.text);
 }
 
+TEST_CASE("CTAs that take several query tiles go on after some that see no key", "[long]") {
+  // Of three query tiles of a head only the last sees the key, and there are more heads than SMs.
+  const Aimed aimed("fp8_attention", hopper(), {"1,140,140,129,1,64"}, {{"causal", true}});
+  const Space space = aimed.space();
+  const std::vector<std::string> wanted = {"persistent", "warpgroups_q", "q_operand"};
+  const Genome wish{"wgmma",
+                    {{"persistent", true},
+                     {"warpgroups_q", Value(std::int64_t{1})},
+                     {"q_operand", Value(std::string("smem"))},
+                     {"tile_k", Value(std::int64_t{64})},
+                     {"min_blocks", Value(std::int64_t{1})}}};
+  Rng rng(1);
+  const std::optional<Genome> genome = space.complete(wish, wanted, rng);
+  REQUIRE(genome);
+  INFO(to_text(*genome));
+  const auto findings = findings_of(aimed, aimed.candidate(space, *genome));
+  REQUIRE(findings);
+  for (const vgpu::Finding& finding : *findings) FAIL_CHECK(name_of(finding.kind) << ": " << finding.text);
+}
+
 TEST_CASE("random kernels of fp8_sdpa's mma_sync family have no races and no uninitialised reads", "[long]") {
   check_clean("fp8_sdpa", "mma_sync", "tail77");
 }
