@@ -81,7 +81,7 @@ TEST_CASE("CTAs that take several query tiles from a queue have no races and no 
   for (const vgpu::Finding& finding : *findings) FAIL_CHECK(name_of(finding.kind) << ": " << finding.text);
 }
 
-TEST_CASE("CTAs that take several query tiles go on after some that see no key", "[long]") {
+TEST_CASE("CTAs that take several query tiles go on after some that see no key") {
   // Of three query tiles of a head only the last sees the key, and there are more heads than SMs.
   const Aimed aimed("fp8_attention", hopper(), {"1,140,140,129,1,64"}, {{"causal", true}});
   const Space space = aimed.space();
