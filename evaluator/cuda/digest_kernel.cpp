@@ -7,8 +7,6 @@
 namespace evo::cuda {
 namespace {
 
-constexpr unsigned kThreads = 256;
-constexpr std::uint64_t kMaxBlocks = 1024;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
 /// Each thread sums the mixed words i, i + threads of the grid's row, ...; a warp's lanes add up by shuffles, and the
@@ -131,12 +129,8 @@ const char* digest_ptx() {
   return kDigestPtx;
 }
 
-DigestKernel::DigestKernel(const Driver& driver) : driver_(driver), pinned_(driver) {
-  CUmodule module = nullptr;
-  require(driver, driver.module_load(&module, kDigestPtx), "loading the kernel that takes digests");
-  module_ = OwnedModule(driver, module);
-  require(driver, driver.module_function(&function_, module, "evo_digest"), "the kernel that takes digests");
-}
+DigestKernel::DigestKernel(const Driver& driver)
+    : driver_(driver), kernel_(driver, kDigestPtx, "evo_digest"), pinned_(driver) {}
 
 void DigestKernel::reserve(std::size_t count) {
   if (count <= room_) return;
@@ -166,15 +160,8 @@ CUresult DigestKernel::launch(std::span<const DeviceRange> ranges, std::uint64_t
   DigestedRanges table{};
   std::ranges::copy(ranges, table.ranges);
   const std::uint64_t words = std::ranges::max(ranges, {}, &DeviceRange::bytes).bytes / kWord + 1;
-  CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>(std::min(kMaxBlocks, (words + kThreads - 1) / kThreads));
-  config.gridDimY = static_cast<unsigned>(ranges.size());
-  config.gridDimZ = 1;
-  config.blockDimX = kThreads;
-  config.blockDimY = config.blockDimZ = 1;
-  config.hStream = stream;
   std::array<void*, 3> parameters = {&table, &key, &results};
-  return driver_.launch(&config, function_, parameters.data(), nullptr);
+  return kernel_.launch(ranges.size(), words, parameters, stream);
 }
 
 }  // namespace evo::cuda

@@ -8,6 +8,7 @@
 #include "evaluator/cuda/driver.h"
 #include "evaluator/cuda/handles.h"
 #include "evaluator/cuda/pinned_buffer.h"
+#include "evaluator/cuda/row_kernel.h"
 #include "evaluator/device/device.h"
 
 namespace evo::cuda {
@@ -42,8 +43,7 @@ class DigestKernel {
   CUresult launch(std::span<const DeviceRange> ranges, std::uint64_t key, CUdeviceptr results, CUstream stream) const;
 
   const Driver& driver_;
-  OwnedModule module_;
-  CUfunction function_ = nullptr;
+  RowKernel kernel_;
   OwnedMemory sums_;
   std::size_t room_ = 0;  ///< Sums that sums_ holds.
   PinnedBuffer pinned_;

@@ -6,8 +6,6 @@
 namespace evo::cuda {
 namespace {
 
-constexpr unsigned kThreads = 256;
-constexpr std::uint64_t kMaxBlocks = 1024;
 constexpr std::uint64_t kUnit = 16;
 
 /// Each thread writes the units of 16 bytes i, i + threads of the grid's row, ...; then the bytes that are left. Where
@@ -89,12 +87,7 @@ const char* write_ptx() {
   return kWritePtx;
 }
 
-WriteKernel::WriteKernel(const Driver& driver) : driver_(driver) {
-  CUmodule module = nullptr;
-  require(driver, driver.module_load(&module, kWritePtx), "loading the kernel that writes memory");
-  module_ = OwnedModule(driver, module);
-  require(driver, driver.module_function(&function_, module, "evo_write"), "the kernel that writes memory");
-}
+WriteKernel::WriteKernel(const Driver& driver) : driver_(driver), kernel_(driver, kWritePtx, "evo_write") {}
 
 void WriteKernel::operator()(std::span<const DeviceWrite> writes, CUstream stream) const {
   for (; writes.size() > kWrites; writes = writes.subspan(kWrites)) launch(writes.first(kWrites), stream);
@@ -108,15 +101,8 @@ void WriteKernel::launch(std::span<const DeviceWrite> writes, CUstream stream) c
     return WriteTable::Entry{one.to, one.from, one.bytes, kEachByte * std::to_integer<std::uint64_t>(one.value)};
   });
   const std::uint64_t units = std::ranges::max(writes, {}, &DeviceWrite::bytes).bytes / kUnit + 1;
-  CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>(std::min(kMaxBlocks, (units + kThreads - 1) / kThreads));
-  config.gridDimY = static_cast<unsigned>(writes.size());
-  config.gridDimZ = 1;
-  config.blockDimX = kThreads;
-  config.blockDimY = config.blockDimZ = 1;
-  config.hStream = stream;
   std::array<void*, 1> parameters = {&table};
-  require(driver_, driver_.launch(&config, function_, parameters.data(), nullptr), "writing memory");
+  require(driver_, kernel_.launch(writes.size(), units, parameters, stream), "writing memory");
 }
 
 }  // namespace evo::cuda

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "evaluator/cuda/driver.h"
-#include "evaluator/cuda/handles.h"
+#include "evaluator/cuda/row_kernel.h"
 #include "evaluator/device/device.h"
 
 namespace evo::cuda {
@@ -36,8 +36,7 @@ class WriteKernel {
   void launch(std::span<const DeviceWrite> writes, CUstream stream) const;
 
   const Driver& driver_;
-  OwnedModule module_;
-  CUfunction function_ = nullptr;
+  RowKernel kernel_;
 };
 
 }  // namespace evo::cuda

@@ -35,6 +35,11 @@ bool is_answer(const PlanTensor& tensor) {
   return tensor.output && tensor.bytes > 0;
 }
 
+/// One that is also an input holds what was drawn, and has the input's guards.
+bool is_only_answer(const PlanTensor& tensor) {
+  return is_answer(tensor) && !tensor.drawn();
+}
+
 bool is_read_only(const PlanTensor& tensor) {
   return tensor.drawn() && !tensor.output && tensor.bytes > 0;
 }
@@ -111,15 +116,12 @@ void BufferSet::prepare(const PristineInputs& inputs, unsigned poison_variant, u
   }
   gap_poison_ = poison_byte(poison_variant);
   std::vector<DeviceWrite> writes = copies_of(inputs);
-  const auto add = [&writes](std::vector<DeviceWrite> further) {
-    std::ranges::copy(further, std::back_inserter(writes));
-  };
-  // An output that is also an input holds what was drawn.
   for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (is_answer(tensors_[i]) && !tensors_[i].drawn())
-      writes.push_back({addresses_.tensors[i], tensors_[i].bytes, 0, gap_poison_});
-  add(fresh_workspaces(workspace_variant));
-  add(fresh_guards(inputs.guard()));
+    if (is_only_answer(tensors_[i])) writes.push_back({addresses_.tensors[i], tensors_[i].bytes, 0, gap_poison_});
+  std::ranges::copy(fresh_workspaces(workspace_variant), std::back_inserter(writes));
+  // Copied on the device: an upload takes ten times as long.
+  for (const DeviceRange& guard : guards_of(is_only_answer))
+    writes.push_back({guard.from, guard.bytes, inputs.guard()});
   device_.write(writes);
 }
 
@@ -159,20 +161,6 @@ void BufferSet::forget_workspaces() {
   device_.write(writes);
 }
 
-/// Those that are not placed with an input. From the device: an upload takes ten times as long.
-std::vector<DeviceWrite> BufferSet::fresh_guards(DeviceAddress guard) const {
-  std::vector<DeviceWrite> writes;
-  if (guard_ == 0) return writes;
-  const auto add = [&](DeviceAddress address, std::uint64_t bytes) {
-    writes.push_back({address - guard_, guard_, guard});
-    writes.push_back({address + bytes, guard_, guard});
-  };
-  for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (is_answer(tensors_[i]) && !tensors_[i].drawn()) add(addresses_.tensors[i], tensors_[i].bytes);
-  for (std::size_t i = 0; i < workspaces_.size(); ++i) add(addresses_.workspaces[i], workspaces_[i].bytes);
-  return writes;
-}
-
 bool BufferSet::works_in_place() const {
   return std::ranges::any_of(tensors_, &PlanTensor::is_changed_in_place);
 }
@@ -185,8 +173,8 @@ std::vector<DeviceRange> BufferSet::read_only_inputs() const {
   return inputs;
 }
 
-/// Those of outputs and workspaces.
-std::vector<DeviceRange> BufferSet::written_guards() const {
+/// Of these outputs, and of all workspaces.
+std::vector<DeviceRange> BufferSet::guards_of(bool (*wanted)(const PlanTensor&)) const {
   std::vector<DeviceRange> guards;
   if (guard_ == 0) return guards;
   const auto add = [&](DeviceAddress address, std::uint64_t bytes) {
@@ -194,7 +182,7 @@ std::vector<DeviceRange> BufferSet::written_guards() const {
     guards.push_back({address + bytes, guard_});
   };
   for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (tensors_[i].output && tensors_[i].bytes > 0) add(addresses_.tensors[i], tensors_[i].bytes);
+    if (wanted(tensors_[i])) add(addresses_.tensors[i], tensors_[i].bytes);
   for (std::size_t i = 0; i < workspaces_.size(); ++i) add(addresses_.workspaces[i], workspaces_[i].bytes);
   return guards;
 }
@@ -204,7 +192,7 @@ std::vector<DeviceRange> BufferSet::written_guards() const {
 Readback BufferSet::readback(Wanted wanted) const {
   Readback read;
   read.digested = read_only_inputs();
-  std::ranges::copy(written_guards(), std::back_inserter(read.digested));
+  std::ranges::copy(guards_of(is_answer), std::back_inserter(read.digested));
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (!is_answer(tensors_[i])) continue;
     const DeviceRange range{addresses_.tensors[i], tensors_[i].bytes};
@@ -225,13 +213,9 @@ std::optional<std::size_t> BufferSet::first_changed_input(const PristineInputs& 
   return std::nullopt;
 }
 
-bool BufferSet::input_changed(const PristineInputs& inputs, const Readback& read) const {
-  return first_changed_input(inputs, read).has_value();
-}
-
 bool BufferSet::guards_are_whole(const Readback& read) const {
   const std::span<const std::uint64_t> guards =
-      std::span(read.digests).subspan(read_only_inputs().size(), written_guards().size());
+      std::span(read.digests).subspan(read_only_inputs().size(), guards_of(is_answer).size());
   return std::ranges::all_of(guards, [this](std::uint64_t digest) { return digest == guard_digest_; });
 }
 
@@ -273,7 +257,8 @@ std::optional<Failure> BufferSet::damage_of_gaps(std::size_t number, std::span<c
 
 RunOutputs BufferSet::outputs(Readback read) const {
   RunOutputs outputs;
-  auto digest = read.digests.begin() + static_cast<std::ptrdiff_t>(read_only_inputs().size() + written_guards().size());
+  auto digest =
+      read.digests.begin() + static_cast<std::ptrdiff_t>(read_only_inputs().size() + guards_of(is_answer).size());
   bool complete = true;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const PlanTensor& tensor = tensors_[i];

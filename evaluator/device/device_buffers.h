@@ -60,8 +60,8 @@ class BufferSet {
   Readback readback(Wanted wanted) const;
   /// A failure when a guard or an input was written.
   std::optional<Failure> damage(const PristineInputs& inputs, const Readback& read);
-  /// Whether an input that is only read does not hold what it was drawn as.
-  bool input_changed(const PristineInputs& inputs, const Readback& read) const;
+  /// The tensor's number of the first input that is only read and does not hold what was drawn.
+  std::optional<std::size_t> first_changed_input(const PristineInputs& inputs, const Readback& read) const;
   RunOutputs outputs(Readback read) const;
   /// Whether a plan's run writes an input: then `damage` cannot see whether it was placed as drawn.
   bool works_in_place() const;
@@ -73,11 +73,9 @@ class BufferSet {
  private:
   std::vector<DeviceWrite> copies_of(const PristineInputs& inputs) const;
   std::vector<DeviceWrite> fresh_workspaces(unsigned poison_variant) const;
-  std::vector<DeviceWrite> fresh_guards(DeviceAddress guard) const;
   std::vector<DeviceRange> read_only_inputs() const;
-  std::vector<DeviceRange> written_guards() const;
+  std::vector<DeviceRange> guards_of(bool (*wanted)(const PlanTensor&)) const;
   bool guards_are_whole(const Readback& read) const;
-  std::optional<std::size_t> first_changed_input(const PristineInputs& inputs, const Readback& read) const;
   std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
   std::optional<Failure> damage_of_gaps(std::size_t number, std::span<const std::byte> content) const;
   Failure damage_of_input(std::size_t number, const std::vector<std::byte>& content);

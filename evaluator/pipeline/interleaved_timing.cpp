@@ -62,9 +62,7 @@ class InterleavedRun {
         device_(device),
         candidates_(candidates),
         rng_(mix(options.salt, kOrderStream)),
-        request_(options.turn_s > 0                                                ? long_timing(options.turn_s)
-                 : std::ranges::all_of(candidates, &BuiltCandidate::at_full_clock) ? full_clock_timing()
-                                                                                   : limited_timing()) {}
+        request_(request_of_first_round()) {}
 
   InterleavedTimings run(int rounds, const EnoughRounds& enough) {
     const bool modelled = kind_named(options_.device.kind).modelled;
@@ -82,6 +80,12 @@ class InterleavedRun {
   }
 
  private:
+  TimingRequest request_of_first_round() const {
+    if (options_.turn_s > 0) return long_timing(options_.turn_s);
+    const bool known = std::ranges::all_of(candidates_, &BuiltCandidate::at_full_clock);
+    return known ? full_clock_timing() : limited_timing();
+  }
+
   bool at_full_clock() const { return is_full_clock(lowest_sm_mhz_, 1e3 * options_.device.clock_ghz); }
 
   void round() {

@@ -171,7 +171,7 @@ std::optional<Failure> DeviceServer::run_once(const Call& call, const protocol::
       failure = device_.run_and_read(call.module, call.plan, set.addresses(), read);
     }
     if (failure) return failure;
-    if (mended || !set.input_changed(inputs, read) || !inputs.repair()) return set.damage(inputs, read);
+    if (mended || !set.first_changed_input(inputs, read) || !inputs.repair()) return set.damage(inputs, read);
   }
 }
 

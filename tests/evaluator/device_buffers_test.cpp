@@ -138,17 +138,17 @@ TEST_CASE("the first input that was changed is named") {
   recipe.inputs.push_back(recipe.inputs.front());
   const PristineInputs inputs(device, recipe, guard);
   BufferSet set(device, {tensor("out", true), tensor("first", false), tensor("second", false)});
-  const auto damage = [&] {
+  const auto damage = [&](std::size_t number) {
     Readback read = set.readback(BufferSet::Wanted::digests);
     device.read(read);
-    CHECK(set.input_changed(inputs, read));
+    CHECK(set.first_changed_input(inputs, read) == number);
     return set.damage(inputs, read).value().reason;
   };
   set.prepare(inputs, 0, 0);
   *reinterpret_cast<std::byte*>(set.addresses().tensors[2] + 7) ^= std::byte{1};
-  CHECK(damage() == "changed its input second (first at byte 7)");
+  CHECK(damage(2) == "changed its input second (first at byte 7)");
   *reinterpret_cast<std::byte*>(set.addresses().tensors[1]) ^= std::byte{1};
-  CHECK(damage() == "changed its input first (first at byte 0)");
+  CHECK(damage(1) == "changed its input first (first at byte 0)");
 }
 
 TEST_CASE("workspaces of the same sizes are used again, poisoned") {
