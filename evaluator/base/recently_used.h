@@ -24,6 +24,8 @@ class RecentlyUsed {
     return &found->second->value;
   }
 
+  bool contains(std::string_view key) const { return by_key_.contains(key); }
+
   /// Drops values until `bytes` more fit, or none is left.
   void make_room(std::size_t bytes) {
     while (!entries_.empty() && bytes_ + bytes > budget_) {

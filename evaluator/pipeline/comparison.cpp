@@ -320,7 +320,13 @@ void compare_rows(DType dtype, std::span<const std::byte> got, const ExpectedOut
     }
   });
   double mean = 0;
-  for (const double norm : norms.wanted) mean += norm / static_cast<double>(rows);
+  double squares = 0, fourth_powers = 0;
+  for (const double norm : norms.wanted) {
+    mean += norm / static_cast<double>(rows);
+    squares += norm * norm;
+    fourth_powers += norm * norm * norm * norm;
+  }
+  if (fourth_powers > 0) difference.rows_that_count = squares * squares / fourth_powers;
   for (std::uint64_t r = 0; r < rows; ++r) {
     const double scale = std::max(norms.wanted[r], mean);
     const double error = scale > 0 ? finite(norms.errors[r] / scale) : (norms.errors[r] > 0 ? kIncomparable : 0);

@@ -39,6 +39,9 @@ struct Difference {
   std::uint64_t first_not_finite = 0;
   double row_l2 = 0;  ///< The largest of a row: ||got - want|| over the larger of its ||want|| and the mean row's.
   std::uint64_t worst_row = 0;
+  /// How many rows make up ||want||: all of them where they are alike, one where it dwarfs the others. (sum n^2)^2 /
+  /// sum n^4 of their norms n. 0: rows were not looked at.
+  double rows_that_count = 0;
   std::uint64_t beyond = 0;  ///< Elements beyond atol + rtol |want|.
   std::uint64_t first_beyond = 0;
   double worst_element = 0;   ///< The largest |got - want| over atol + rtol |want|.

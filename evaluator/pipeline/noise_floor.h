@@ -40,7 +40,7 @@ class NoiseFloor {
   /// the kernel. Throws as compute_oracles does.
   bool explains(const Difference& difference, const Limits& limits, const Case& one, const Expected& exact,
                 std::size_t output);
-  /// Ends the workers, because nothing else may run on a GPU while a candidate is timed.
+  /// As ExtraOracles::rest.
   void rest();
 
  private:

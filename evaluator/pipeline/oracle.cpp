@@ -25,6 +25,8 @@ constexpr double kPatience = 10;
 
 /// How many bytes of oracles beyond the plan are kept.
 constexpr std::size_t kMostExtraBytes = std::size_t{2} << 30;
+/// What a worker at rest may leave on the device. Starting another one takes half a second.
+constexpr std::uint64_t kMostBytesAtRest = std::uint64_t{1} << 30;
 
 std::size_t bytes_of(const Expected& expected) {
   std::size_t bytes = 0;
@@ -74,10 +76,12 @@ class OracleRun {
   }
 
   Expected compute(const Case& one) {
+    placed_bytes_ += input_bytes(one.recipe);
     if (torch_) return torch_->compute(one);
     const Reference& reference = reference_for(one);
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
+    placed_bytes_ += bytes;
     const auto ran = ask<protocol::Ran>(
         device_, protocol::Run{reference.module, one.shape.name, reference_recipe(options_.task, one.recipe), 1},
         kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
@@ -85,6 +89,9 @@ class OracleRun {
     if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
     return split(one, plan, ran.outputs);
   }
+
+  /// Of inputs and outputs that its worker was given room for, of all cases together.
+  std::uint64_t placed_bytes() const { return placed_bytes_; }
 
  private:
   /// A loaded reference program.
@@ -169,6 +176,7 @@ class OracleRun {
   std::optional<TorchReference> torch_;  ///< In the place of what follows.
   std::vector<Reference> references_;
   std::vector<Binary> binaries_;
+  std::uint64_t placed_bytes_ = 0;
 };
 
 CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe) {
@@ -265,7 +273,7 @@ std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
 }
 
 void ExtraOracles::rest() {
-  impl_->run.reset();
+  if (impl_->run && impl_->run->placed_bytes() > kMostBytesAtRest) impl_->run.reset();
 }
 
 }  // namespace evo

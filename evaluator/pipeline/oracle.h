@@ -64,7 +64,8 @@ class ExtraOracles {
   ~ExtraOracles();
   /// Throws as compute_oracles does.
   std::shared_ptr<const Expected> get(const Case& one);
-  /// Ends the worker, because nothing else may run on a GPU while a candidate is timed.
+  /// To be called before something is timed: a worker that may hold much of the device's memory ends. Another one has
+  /// nothing to do until the next `get`.
   void rest();
 
  private:

@@ -35,7 +35,7 @@ class OutsideAnswers {
   /// `outputs`: every output of `plan` that is there, in its order, as `plan` lays them out. Throws usage_error when
   /// the reference is at fault, machine_error when the machine is.
   OutsideAnswer judge(const Case& one, const Plan& plan, std::span<const std::byte> outputs);
-  /// Ends the workers, because nothing else may run on a GPU while something is timed.
+  /// As ExtraOracles::rest.
   void rest();
 
  private:

@@ -608,7 +608,7 @@ class Pipeline final : public DevicePipeline {
 
   Evaluation evaluate(Lane& lane, Validation& validation) {
     Job& job = *lane.job;
-    Evaluation evaluation = validation.evaluate(job.candidate, job.binaries, to_beat_us());
+    Evaluation evaluation = validation.evaluate(job.candidate, job.binaries, to_beat());
     evaluation.builds = job.built.builds;
     evaluation.sass_summary = job.built.sass_summary;
     evaluation.phases.waiting_s = job.built.phases.waiting_s;
@@ -617,11 +617,11 @@ class Pipeline final : public DevicePipeline {
     return evaluation;
   }
 
-  /// The latency of the third best candidate, where candidates compete and there are three.
-  std::optional<double> to_beat_us() const {
+  /// The third best candidate, where candidates compete and there are three.
+  std::optional<ToBeat> to_beat() const {
     const std::lock_guard lock(mutex_);
-    if (!options_.competing || fastest_us_.size() < kRanked) return std::nullopt;
-    return fastest_us_.back();
+    if (!options_.competing || fastest_.size() < kRanked) return std::nullopt;
+    return fastest_.back();
   }
 
   bool ran_at_full_clock(const Candidate& candidate) const {
@@ -631,13 +631,14 @@ class Pipeline final : public DevicePipeline {
 
   /// What later timings can do with those of a valid candidate.
   void remember_timings(const Job& job, const Evaluation& evaluation) {
-    fastest_us_.insert(std::ranges::upper_bound(fastest_us_, evaluation.latency_us), evaluation.latency_us);
-    if (fastest_us_.size() > kRanked) fastest_us_.pop_back();
     const bool at_full_clock = std::ranges::all_of(evaluation.timings, [this](const Timing& timing) {
       return timing.cold || (!timing.conditions.power_limited &&
                              is_full_clock(timing.conditions.sm_mhz_low, 1e3 * options_.device.clock_ghz));
     });
     if (at_full_clock) at_full_clock_.insert(job.source_key);
+    const auto behind = std::ranges::upper_bound(fastest_, evaluation.latency_us, {}, &ToBeat::us);
+    fastest_.insert(behind, {evaluation.latency_us, at_full_clock});
+    if (fastest_.size() > kRanked) fastest_.pop_back();
   }
 
   /// Reports the result of the lane's job. What the machine failed runs once more on another device. Failures of the
@@ -786,7 +787,7 @@ class Pipeline final : public DevicePipeline {
   std::deque<Done> done_;
   std::deque<Comparison> comparisons_;
   std::set<std::string> submitted_sources_;
-  std::vector<double> fastest_us_;       ///< Of the valid candidates, in order; no more than kRanked.
+  std::vector<ToBeat> fastest_;          ///< Of the valid candidates, in order; no more than kRanked.
   std::set<std::string> at_full_clock_;  ///< Sources of valid candidates that no power limit slowed down.
   std::map<std::string, Known> by_source_;
   std::map<std::string, Known> by_binary_;

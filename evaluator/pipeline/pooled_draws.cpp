@@ -19,14 +19,20 @@ constexpr double kFarOff = 4;
 /// Standard errors of the mean.
 constexpr double kSignificant = 2;
 /// Of the means, over so many rows together.
-constexpr std::uint64_t kPooledRows = 2048;
+constexpr double kPooledRows = 2048;
 constexpr int kFewestDraws = 2, kMostDraws = 16;
+
+/// Those that make up the norm: the error is the error of these.
+double counting_rows(const Difference& difference, std::uint64_t rows) {
+  const double all = std::max(static_cast<double>(rows), 1.0);
+  return difference.rows_that_count > 0 ? std::min(all, difference.rows_that_count) : all;
+}
 
 }  // namespace
 
 bool PooledDraws::leave_open(const Difference& difference, const Limits& limits, std::uint64_t rows, bool further) {
   if (!limits.follow_emulation() || difference.not_finite > 0) return false;
-  const double deviations = 2.5 * kScatter / std::sqrt(static_cast<double>(std::max<std::uint64_t>(rows, 1)));
+  const double deviations = 2.5 * kScatter / std::sqrt(counting_rows(difference, rows));
   const double allowance = further ? kFarOff : 1 + std::min(deviations, 2.0);
   Limits wider = limits;
   if (limits.emulated_l2.times > 0) {
@@ -37,9 +43,8 @@ bool PooledDraws::leave_open(const Difference& difference, const Limits& limits,
   return !evo::why_wrong(difference, wider);
 }
 
-int PooledDraws::further_draws(std::uint64_t rows) {
-  return static_cast<int>(
-      std::clamp<std::uint64_t>(kPooledRows / std::max<std::uint64_t>(rows, 1), kFewestDraws, kMostDraws));
+int PooledDraws::further_draws(const Difference& difference, std::uint64_t rows) {
+  return static_cast<int>(std::clamp<double>(kPooledRows / counting_rows(difference, rows), kFewestDraws, kMostDraws));
 }
 
 void PooledDraws::add(const std::string& pool, const Difference& difference, const Limits& limits,

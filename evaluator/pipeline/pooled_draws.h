@@ -17,11 +17,11 @@ namespace evo {
 class PooledDraws {
  public:
   /// Whether only the mean of several draws can tell: the limits follow the emulation, and they are exceeded by no more
-  /// than the errors of so many rows scatter. `further`: this is one of the further draws, so that the mean will tell
-  /// unless the error is hopeless.
+  /// than the errors of so many rows scatter, of which few may count. `further`: this is one of the further draws, so
+  /// that the mean will tell unless the error is hopeless.
   static bool leave_open(const Difference& difference, const Limits& limits, std::uint64_t rows, bool further);
   /// How many further draws make that scatter small.
-  static int further_draws(std::uint64_t rows);
+  static int further_draws(const Difference& difference, std::uint64_t rows);
 
   /// Takes a draw into the mean of its pool: "shape S, regime R: output". `open`: what is wrong with it where it was
   /// left open, else empty.

@@ -9,6 +9,7 @@
 #include <future>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,17 +33,21 @@ namespace {
 
 /// Runs of a case whose outputs must agree bitwise.
 constexpr std::uint32_t kRepeats = 3;
-/// Requests on their way: while the answer to one is read here, the next one runs in the worker.
-constexpr std::size_t kInFlight = 4;
+/// Requests on their way: while the answer to one is read here, the next ones run in the worker. A candidate that has
+/// failed waits for all of them, so few are sent whose outputs are large.
+constexpr std::size_t kFewestInFlight = 2, kMostInFlight = 8;
+constexpr std::uint64_t kBytesInFlight = 64 << 20;
 /// Cases that are compared here at once while further ones run, and the bytes of their outputs.
-constexpr std::size_t kComparedAtOnce = 4;
+constexpr std::size_t kComparedAtOnce = 16;
 constexpr std::uint64_t kComparedBytes = 256 << 20;
+/// So few bytes of outputs are compared sooner than another thread is woken.
+constexpr std::uint64_t kComparedHere = 32 << 10;
 /// An error of more than this part of its limit is checked on further seeds, in so many cases.
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
-/// So many times the latency to beat is plainly too slow: single timings of one kernel differ by less, even under a
-/// power limit.
-constexpr double kHopeless = 1.2;
+/// So many times the latency to beat is plainly too slow: single timings of one kernel differ by less, under a power
+/// limit and without one.
+constexpr double kHopeless = 1.2, kHopelessAtFullClock = 1.05;
 /// One that takes no more than so many times as long may turn out to be better.
 constexpr double kContender = 1.02;
 /// Each cold launch needs a flush of L2. Cold latencies are reported, not searched for, so few samples are enough.
@@ -74,13 +79,13 @@ std::size_t compared_at_once(std::uint64_t output_bytes) {
 class Trial {
  public:
   Trial(const ValidationSetup& setup, const Candidate& candidate, std::uint64_t first_module,
-        std::optional<double> to_beat_us)
+        const std::optional<ToBeat>& to_beat)
       : setup_(setup),
         kind_(kind_named(setup.options.device.kind)),
         candidate_(candidate),
         limits_(limits_of(setup.options.task, setup.options.target)),
         first_module_(first_module),
-        to_beat_us_(to_beat_us) {}
+        to_beat_(to_beat) {}
 
   Evaluation run(const std::vector<Binary>& binaries) {
     Stopwatch watch;
@@ -143,7 +148,7 @@ class Trial {
     std::size_t sent = 0;
     std::deque<Comparing> comparing;
     for (std::size_t done = 0; done < steps.size(); ++done) {
-      while (sent < std::min(steps.size(), done + kInFlight)) {
+      while (sent < steps.size() && has_room_for_request()) {
         if (auto failure = send_step(steps[sent++])) return failure;
       }
       auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
@@ -159,6 +164,12 @@ class Trial {
     return std::nullopt;
   }
 
+  bool has_room_for_request() const {
+    if (payloads_.size() < kFewestInFlight) return true;
+    return payloads_.size() < kMostInFlight &&
+           std::reduce(payloads_.begin(), payloads_.end(), std::uint64_t{0}) < kBytesInFlight;
+  }
+
   /// Every output of one case, beside its oracle.
   struct Comparison {
     bool has_right_size = false;
@@ -167,7 +178,7 @@ class Trial {
     std::vector<EmulationError> honest;  ///< By output.
   };
 
-  /// A case that has run, and its comparison, which goes on in another thread. It is waited for in any case.
+  /// A case that has run, and its comparison, which may go on in another thread. It is waited for in any case.
   struct Comparing {
     Step step;
     std::optional<Failure> unrepeatable;
@@ -185,12 +196,17 @@ class Trial {
   /// The oracles of further seeds are asked for here: one thread uses them.
   Comparing start_comparing(const Step& step, protocol::Ran ran) {
     std::shared_ptr<const Expected> further = step.number ? nullptr : setup_.extra.get(*step.one);
+    const bool here = ran.outputs.size() <= kComparedHere;
     const auto task = std::make_shared<std::packaged_task<Comparison()>>(
         [this, step, further = std::move(further), outputs = std::move(ran.outputs)] {
           return compare(*step.one, step.number ? setup_.oracles.get(*step.number) : further, outputs);
         });
     Comparing started(step, std::move(ran.unrepeatable), task->get_future());
-    shared_pool().post([task] { (*task)(); });
+    if (here) {
+      (*task)();
+    } else {
+      shared_pool().post([task] { (*task)(); });
+    }
     return started;
   }
 
@@ -266,7 +282,7 @@ class Trial {
     for (const TimedShape& timed : setup_.plan.timed) {
       if (auto failure = measure(timed, false)) return failure;
     }
-    if (!kind_.cold_timing || (to_beat_us_ && objective() > kContender * *to_beat_us_)) return std::nullopt;
+    if (!kind_.cold_timing || (to_beat_ && objective() > kContender * to_beat_->us)) return std::nullopt;
     for (const TimedShape& timed : setup_.plan.timed) {
       if (auto failure = measure(timed, true)) return failure;
     }
@@ -326,7 +342,8 @@ class Trial {
     TimingRequest request;
     request.cold = cold;
     request.max_seconds = setup_.options.timing_seconds;
-    if (to_beat_us_ && !cold && setup_.plan.timed.size() == 1) request.hopeless_us = kHopeless * *to_beat_us_;
+    if (to_beat_ && !cold && setup_.plan.timed.size() == 1)
+      request.hopeless_us = (to_beat_->at_full_clock ? kHopelessAtFullClock : kHopeless) * to_beat_->us;
     if (cold) {
       request.warm_up_seconds = kColdWarmUpSeconds;
       request.min_seconds = 0;
@@ -386,7 +403,8 @@ class Trial {
       if (output.limits.follow_emulation())
         pooled_.add(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, output.name), difference,
                     output.limits, open ? *wrong + yardstick(output.limits, honest) : "");
-      if (open) check.further_draws = std::max(check.further_draws, PooledDraws::further_draws(output.rows));
+      if (open)
+        check.further_draws = std::max(check.further_draws, PooledDraws::further_draws(difference, output.rows));
       if (wrong && !open && setup_.floor.explains(difference, output.limits, one, *comparison.expected, i)) continue;
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, output.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
@@ -534,7 +552,7 @@ class Trial {
   const Candidate& candidate_;
   const Limits& limits_;
   std::uint64_t first_module_;
-  std::optional<double> to_beat_us_;
+  std::optional<ToBeat> to_beat_;
   std::deque<std::uint64_t> payloads_;  ///< Of the requests on their way: the bytes that an answer may bring.
   Evaluation evaluation_;
   /// A case whose error came close to a limit.
@@ -552,9 +570,9 @@ class Trial {
 }  // namespace
 
 Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Binary>& binaries,
-                                std::optional<double> to_beat_us) {
+                                const std::optional<ToBeat>& to_beat) {
   for (int attempt = 0;; ++attempt) {
-    Trial trial(setup_, candidate, next_module_, to_beat_us);
+    Trial trial(setup_, candidate, next_module_, to_beat);
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);
     if (!trial.wants_retry() || attempt > 0) return evaluation;

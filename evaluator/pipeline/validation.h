@@ -26,6 +26,12 @@ struct ValidationSetup {
   WorkerClient& device;
 };
 
+/// The candidate that another one has to be faster than.
+struct ToBeat {
+  double us = 0;
+  bool at_full_clock = false;  ///< No power limit slowed it down.
+};
+
 /// The gates that run a candidate on the device, in this order: smoke case, all cases with repeatability, further seeds
 /// where an error came close to its limit, the sanitiser where the device has one, timing, the outputs of the timed
 /// launches. Used by one thread.
@@ -34,10 +40,10 @@ class Validation {
   explicit Validation(const ValidationSetup& setup) : setup_(setup) {}
 
   /// `binaries`: one for each program of the candidate, in order. Fills everything of the evaluation but its builds.
-  /// `to_beat_us`: one that is plainly slower is timed briefly, and only one that is faster is timed with cold caches,
+  /// `to_beat`: one that is plainly slower is timed briefly, and only one that is faster is timed with cold caches,
   /// too. Throws Stopped, and machine_error when no device worker can be started.
   Evaluation evaluate(const Candidate& candidate, const std::vector<Binary>& binaries,
-                      std::optional<double> to_beat_us = std::nullopt);
+                      const std::optional<ToBeat>& to_beat = std::nullopt);
 
  private:
   ValidationSetup setup_;

@@ -4,11 +4,13 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,6 +21,8 @@ namespace evo {
 namespace {
 
 constexpr std::size_t kErrorTailBytes = 2048;
+/// What is asked of a socket at once. Several small frames come with one call.
+constexpr std::size_t kReadAhead = 64 << 10;
 /// Of what comes after a header. It may come from another host, which no candidate has to answer for.
 constexpr double kSlowestBytesPerSecond = 1e6;
 
@@ -42,6 +46,23 @@ UniqueFd open_event() {
 void raise_event(int event) {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
+}
+
+bool would_block() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+/// What is left of the pieces after so many bytes.
+std::span<iovec> without(std::span<iovec> pieces, std::size_t bytes) {
+  while (!pieces.empty() && bytes >= pieces.front().iov_len) {
+    bytes -= pieces.front().iov_len;
+    pieces = pieces.subspan(1);
+  }
+  if (bytes > 0) {
+    pieces.front().iov_base = static_cast<std::byte*>(pieces.front().iov_base) + bytes;
+    pieces.front().iov_len -= bytes;
+  }
+  return pieces;
 }
 
 bool can_read(int fd) {
@@ -77,34 +98,61 @@ Channel::Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop)
   if (errors_.is_open()) ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
 }
 
-TransferEnd Channel::send(const protocol::Frame& frame, std::optional<Clock::time_point> deadline) {
-  const auto header = protocol::encode_header({static_cast<std::uint32_t>(frame.control.size()), frame.payload.size()});
-  // In one piece: each piece wakes the receiver.
-  std::vector<std::uint8_t> head(header.begin(), header.end());
-  head.insert(head.end(), frame.control.begin(), frame.control.end());
-  const TransferEnd end = transfer(Direction::write, head.data(), head.size(), deadline);
-  if (end != TransferEnd::complete) return end;
-  auto* payload = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(frame.payload.data()));
-  return transfer(Direction::write, payload, frame.payload.size(), deadline);
+TransferEnd Channel::send(std::span<const protocol::Frame> frames, std::optional<Clock::time_point> deadline) {
+  std::vector<std::array<std::uint8_t, protocol::kHeaderBytes>> headers;
+  headers.reserve(frames.size());
+  std::vector<iovec> pieces;
+  const auto add = [&](const void* bytes, std::size_t count) {
+    if (count > 0) pieces.push_back({const_cast<void*>(bytes), count});
+  };
+  for (const protocol::Frame& frame : frames) {
+    headers.push_back(
+        protocol::encode_header({static_cast<std::uint32_t>(frame.control.size()), frame.payload.size()}));
+    add(headers.back().data(), headers.back().size());
+    add(frame.control.data(), frame.control.size());
+    add(frame.payload.data(), frame.payload.size());
+  }
+  std::span<iovec> rest(pieces);
+  while (!rest.empty()) {
+    msghdr message{};
+    message.msg_iov = rest.data();
+    message.msg_iovlen = rest.size();
+    const ssize_t moved = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (moved >= 0) {
+      rest = without(rest, static_cast<std::size_t>(moved));
+    } else if (would_block()) {
+      const TransferEnd end = await(Direction::write, deadline);
+      if (end != TransferEnd::complete) return end;
+    } else {
+      return TransferEnd::closed;
+    }
+  }
+  return TransferEnd::complete;
 }
 
 TransferEnd Channel::receive(protocol::Frame& frame, std::optional<Clock::time_point> deadline,
                              std::uint64_t max_payload) {
-  std::array<std::uint8_t, protocol::kHeaderBytes> header{};
-  TransferEnd end = transfer(Direction::read, header.data(), header.size(), deadline);
+  TransferEnd end = arrive(protocol::kHeaderBytes, deadline);
   if (end != TransferEnd::complete) return end;
-  const protocol::FrameSizes sizes = protocol::decode_header(header, max_payload);
+  const protocol::FrameSizes sizes = next_sizes(max_payload);
+  end = arrive(protocol::kHeaderBytes + sizes.control, deadline);
+  if (end != TransferEnd::complete) return end;
+  taken_ += protocol::kHeaderBytes;
   frame.control.resize(sizes.control);
-  end = transfer(Direction::read, frame.control.data(), frame.control.size(), deadline);
-  if (end != TransferEnd::complete) return end;
+  take(frame.control.data(), sizes.control);
   frame.payload.resize(sizes.payload);
   if (deadline) *deadline += std::chrono::ceil<Clock::duration>(travel_time(sizes.payload));
-  return transfer(Direction::read, reinterpret_cast<std::uint8_t*>(frame.payload.data()), frame.payload.size(),
-                  deadline);
+  return read(frame.payload.data(), sizes.payload, deadline);
+}
+
+bool Channel::has_frame(std::uint64_t max_payload) {
+  if (arrived() < protocol::kHeaderBytes) return false;
+  const protocol::FrameSizes sizes = next_sizes(max_payload);
+  return arrived() >= protocol::kHeaderBytes + sizes.control + sizes.payload;
 }
 
 TransferEnd Channel::wait(const WakeSignal& wake, std::optional<Clock::time_point> deadline) {
-  while (!can_read(socket_.get())) {
+  while (arrived() == 0 && !can_read(socket_.get())) {
     const TransferEnd end = await(Direction::read, deadline, wake.fd());
     if (end != TransferEnd::complete) return end;
   }
@@ -116,25 +164,49 @@ const std::string& Channel::error_tail() {
   return error_tail_;
 }
 
-TransferEnd Channel::transfer(Direction direction, std::uint8_t* bytes, std::size_t count,
-                              std::optional<Clock::time_point> deadline) {
-  std::size_t done = 0;
+protocol::FrameSizes Channel::next_sizes(std::uint64_t max_payload) const {
+  const std::span<const std::uint8_t> rest = std::span(arrived_).subspan(taken_);
+  return protocol::decode_header(rest.first<protocol::kHeaderBytes>(), max_payload);
+}
+
+TransferEnd Channel::arrive(std::size_t count, std::optional<Clock::time_point> deadline) {
+  while (arrived() < count) {
+    arrived_.erase(arrived_.begin(), arrived_.begin() + static_cast<std::ptrdiff_t>(taken_));
+    taken_ = 0;
+    const std::size_t before = arrived_.size();
+    arrived_.resize(std::max(count, kReadAhead));
+    const ssize_t moved = ::recv(socket_.get(), arrived_.data() + before, arrived_.size() - before, MSG_DONTWAIT);
+    const bool waits = moved < 0 && would_block();
+    arrived_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(moved, 0)));
+    if (moved > 0) continue;
+    if (!waits) return TransferEnd::closed;
+    const TransferEnd end = await(Direction::read, deadline);
+    if (end != TransferEnd::complete) return end;
+  }
+  return TransferEnd::complete;
+}
+
+TransferEnd Channel::read(std::byte* bytes, std::size_t count, std::optional<Clock::time_point> deadline) {
+  std::size_t done = take(bytes, count);
   while (done < count) {
-    const ssize_t moved = direction == Direction::read
-                              ? ::recv(socket_.get(), bytes + done, count - done, MSG_DONTWAIT)
-                              : ::send(socket_.get(), bytes + done, count - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t moved = ::recv(socket_.get(), bytes + done, count - done, MSG_DONTWAIT);
     if (moved > 0) {
       done += static_cast<std::size_t>(moved);
-    } else if (moved == 0 && direction == Direction::read) {
-      return TransferEnd::closed;
-    } else if (moved < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-      return TransferEnd::closed;
-    } else {
-      const TransferEnd end = await(direction, deadline);
+    } else if (moved < 0 && would_block()) {
+      const TransferEnd end = await(Direction::read, deadline);
       if (end != TransferEnd::complete) return end;
+    } else {
+      return TransferEnd::closed;
     }
   }
   return TransferEnd::complete;
+}
+
+std::size_t Channel::take(void* to, std::size_t most) {
+  const std::size_t count = std::min(most, arrived());
+  if (count > 0) std::memcpy(to, arrived_.data() + taken_, count);
+  taken_ += count;
+  return count;
 }
 
 TransferEnd Channel::await(Direction direction, std::optional<Clock::time_point> deadline, int wake) {

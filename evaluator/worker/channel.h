@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "evaluator/worker/process.h"
 #include "evaluator/worker/protocol.h"
@@ -45,9 +47,16 @@ class Channel {
   /// `errors`: a pipe with the peer's stderr, drained while waiting; may be absent. `stop` may be null.
   Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop);
 
-  TransferEnd send(const protocol::Frame& frame, std::optional<Clock::time_point> deadline);
+  /// All of them at once: the peer is woken once.
+  TransferEnd send(std::span<const protocol::Frame> frames, std::optional<Clock::time_point> deadline);
+  TransferEnd send(const protocol::Frame& frame, std::optional<Clock::time_point> deadline) {
+    return send(std::span(&frame, 1), deadline);
+  }
   /// Throws ProtocolError for a bad header or more than `max_payload` payload bytes.
   TransferEnd receive(protocol::Frame& frame, std::optional<Clock::time_point> deadline, std::uint64_t max_payload);
+
+  /// Whether a frame has arrived whole, so that `receive` would not wait. Throws ProtocolError as that does.
+  bool has_frame(std::uint64_t max_payload);
 
   /// Waits until something can be received (complete; the peer's end is something, too), or `wake` is raised.
   TransferEnd wait(const WakeSignal& wake, std::optional<Clock::time_point> deadline);
@@ -57,8 +66,14 @@ class Channel {
 
  private:
   enum class Direction { read, write };
-  TransferEnd transfer(Direction direction, std::uint8_t* bytes, std::size_t count,
-                       std::optional<Clock::time_point> deadline);
+  /// Of the frame that has begun to arrive.
+  protocol::FrameSizes next_sizes(std::uint64_t max_payload) const;
+  /// Waits until so many bytes have arrived.
+  TransferEnd arrive(std::size_t count, std::optional<Clock::time_point> deadline);
+  TransferEnd read(std::byte* bytes, std::size_t count, std::optional<Clock::time_point> deadline);
+  /// Takes bytes that have arrived, as many as there are.
+  std::size_t take(void* to, std::size_t most);
+  std::size_t arrived() const { return arrived_.size() - taken_; }
   /// `wake`: a descriptor that ends the wait when it can be read; below 0: none.
   TransferEnd await(Direction direction, std::optional<Clock::time_point> deadline, int wake = -1);
   void drain_errors();
@@ -66,6 +81,8 @@ class Channel {
   UniqueFd socket_;
   UniqueFd errors_;
   const StopSignal* stop_;
+  std::vector<std::uint8_t> arrived_;  ///< Read from the socket; the first taken_ of them are done with.
+  std::size_t taken_ = 0;
   std::string error_tail_;
 };
 

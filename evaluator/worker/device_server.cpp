@@ -98,6 +98,10 @@ std::shared_ptr<const PristineInputs> DeviceServer::inputs_of(const CaseRecipe& 
   return inputs;
 }
 
+bool DeviceServer::has_drawn(const CaseRecipe& recipe) const {
+  return inputs_.contains(fingerprint(recipe));
+}
+
 std::unique_ptr<BufferSet> DeviceServer::acquire(const Plan& plan) {
   const auto found = std::ranges::find_if(
       idle_sets_, [&](const std::unique_ptr<BufferSet>& set) { return same_layout(set->tensors(), plan.tensors); });

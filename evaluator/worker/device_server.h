@@ -23,6 +23,8 @@ class DeviceServer {
 
   /// Makes a case's inputs ready on the device, so that the request that uses them does not wait for it.
   void draw(const CaseRecipe& recipe) { inputs_of(recipe); }
+  /// Whether they are there.
+  bool has_drawn(const CaseRecipe& recipe) const;
 
   /// Throw machine_error for failures of the machine, and for modules and shapes that were never loaded.
   protocol::Reply load(const protocol::Load& request);

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -33,6 +34,8 @@ class Role {
   virtual std::string what() const = 0;
   /// What takes long and is not the candidate's doing.
   virtual void prepare(protocol::Request&) {}
+  /// Whether that would take no time.
+  virtual bool is_prepared(const protocol::Request&) const { return false; }
   virtual protocol::Reply answer(const protocol::Request& request) = 0;
 };
 
@@ -73,6 +76,12 @@ class DeviceRole final : public Role {
       for (const CaseRecipe& recipe : time->rotation) server_.draw(recipe);
       if (time->afterwards) server_.draw(*time->afterwards);
     }
+  }
+  bool is_prepared(const protocol::Request& request) const override {
+    const auto* run = std::get_if<protocol::Run>(&request);
+    if (run == nullptr || run->sends_recipe) return false;
+    const auto found = recipes_.find(run->case_name);
+    return found != recipes_.end() && server_.has_drawn(found->second);
   }
   protocol::Reply answer(const protocol::Request& request) override {
     return std::visit([this](const auto& typed) { return answer_one(typed); }, request);
@@ -139,20 +148,64 @@ std::optional<protocol::Reply> reply_of(const Work& work) {
   }
 }
 
-int serve(Channel& channel, Role& role) {
-  while (true) {
-    protocol::Frame frame;
-    if (channel.receive(frame, std::nullopt, 0) != TransferEnd::complete) return kExitDone;
-    protocol::RequestMessage message = protocol::decode_request(frame);
-    auto reply = reply_of([&]() -> std::optional<protocol::Reply> {
-      role.prepare(message.request);
+/// One request after the other. Before it is worked on the parent is told that it has begun: what happens from then on
+/// is the candidate's doing.
+class Service {
+ public:
+  Service(Channel& channel, Role& role) : channel_(channel), role_(role) {}
+
+  int run() {
+    while (begin_next()) {
+      auto reply = hindrance_ ? std::exchange(hindrance_, std::nullopt)
+                              : reply_of([&] { return std::optional(role_.answer(request_->request)); });
+      if (!answer(*std::move(reply))) break;
+    }
+    return kExitDone;
+  }
+
+ private:
+  /// False: the parent has gone.
+  bool begin_next() {
+    if (begun_) return true;
+    if (!request_ && !receive()) return false;
+    hindrance_ = reply_of([&]() -> std::optional<protocol::Reply> {
+      role_.prepare(request_->request);
       return std::nullopt;
     });
-    if (!send(channel, message.id, protocol::Started{})) return kExitDone;
-    if (!reply) reply = reply_of([&] { return std::optional(role.answer(message.request)); });
-    if (!send(channel, message.id, *std::move(reply))) return kExitDone;
+    begun_ = send(channel_, request_->id, protocol::Started{});
+    return begun_;
   }
-}
+
+  /// A request that waits and is prepared begins with the same message: each wakes the parent.
+  bool answer(protocol::Reply reply) {
+    std::vector<protocol::Frame> frames;
+    frames.push_back(protocol::encode(protocol::ReplyMessage{request_->id, std::move(reply)}));
+    request_.reset();
+    begun_ = false;
+    if (channel_.has_frame(0)) {
+      if (!receive()) return false;
+      if (role_.is_prepared(request_->request)) {
+        role_.prepare(request_->request);
+        frames.push_back(protocol::encode(protocol::ReplyMessage{request_->id, protocol::Started{}}));
+        begun_ = true;
+      }
+    }
+    return channel_.send(frames, std::nullopt) == TransferEnd::complete;
+  }
+
+  bool receive() {
+    protocol::Frame frame;
+    if (channel_.receive(frame, std::nullopt, 0) != TransferEnd::complete) return false;
+    request_ = protocol::decode_request(frame);
+    return true;
+  }
+
+  Channel& channel_;
+  Role& role_;
+  std::optional<protocol::RequestMessage> request_;  ///< Received, not answered.
+  bool begun_ = false;                               ///< The parent was told so.
+  std::optional<protocol::Reply> hindrance_;         ///< Why it cannot be worked on.
+};
 
 }  // namespace
 
@@ -171,7 +224,7 @@ int serve_worker(const std::vector<std::string>& arguments, const WorkerTools& t
   if (!role) return kExitUsage;
   try {
     send(channel, 0, protocol::Ready{role->what()});
-    return serve(channel, *role);
+    return Service(channel, *role).run();
   } catch (const protocol::ProtocolError& error) {
     send(channel, 0, protocol::Broken{error.what()});
     return kExitBroken;

@@ -60,6 +60,17 @@ TEST_CASE("a small row is measured against the mean row, not against itself") {
   CHECK(compare(DType::f32, bytes_of(got), {DType::f32, bytes_of(want)}, limits_of(1, 1), 8).row_l2 < 1e-5);
 }
 
+TEST_CASE("the rows that count are those that make up the norm") {
+  const auto counted = [](const std::vector<float>& want) {
+    return compare(DType::f32, bytes_of(want), {DType::f32, bytes_of(want)}, limits_of(1, 1), 8).rows_that_count;
+  };
+  std::vector<float> want(100 * 8, -1.0F);
+  CHECK_THAT(counted(want), WithinRel(100.0, 1e-6));
+  std::fill_n(want.begin() + 8, 2 * 8, 1e3F);
+  CHECK_THAT(counted(want), WithinRel(2.0, 1e-3));
+  CHECK(counted(std::vector<float>(100 * 8)) == 0);
+}
+
 TEST_CASE("integers are exact: one that is off by one is named with its value") {
   const std::vector<std::int64_t> want = {5, -7, 1LL << 60, 9};
   std::vector<std::int64_t> got = want;

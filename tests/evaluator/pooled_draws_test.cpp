@@ -45,8 +45,19 @@ TEST_CASE("a draw of few rows is left open where its error is a little above the
   Difference broken = error_of(0.021, 0.03);
   broken.not_finite = 1;
   CHECK_FALSE(PooledDraws::leave_open(broken, limits, 258, false));
-  CHECK(PooledDraws::further_draws(4) > PooledDraws::further_draws(400));
-  CHECK(PooledDraws::further_draws(1'000'000) >= 2);
+  CHECK(PooledDraws::further_draws({}, 4) > PooledDraws::further_draws({}, 400));
+  CHECK(PooledDraws::further_draws({}, 1'000'000) >= 2);
+}
+
+TEST_CASE("a draw of many rows is left open where a few of them make up its norm") {
+  const Limits limits = pooled_limits(0.0104, 0.0585);
+  Difference heavy = error_of(0.0171, 0.05);  // an honest kernel on rows whose sizes differ by orders of magnitude
+  CHECK_FALSE(PooledDraws::leave_open(heavy, limits, 516, false));
+  heavy.rows_that_count = 20;
+  CHECK(PooledDraws::leave_open(heavy, limits, 516, false));
+  CHECK(PooledDraws::further_draws(heavy, 516) > PooledDraws::further_draws({}, 516));
+  heavy.relative_l2 = 0.04;  // more than so few rows scatter
+  CHECK_FALSE(PooledDraws::leave_open(heavy, limits, 516, false));
 }
 
 TEST_CASE("a draw is left open too where the emulation itself errs so much that the cosine follows it") {

@@ -6,7 +6,9 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "evaluator/worker/process.h"
@@ -76,6 +78,68 @@ TEST_CASE("a request is blamed for the worker's death only if the worker had beg
   CHECK(silent.how == Lost::How::crashed);
   CHECK(!silent.blameless);
   CHECK(silent.reason == "exited with code 0");
+}
+
+TEST_CASE("of several requests on their way the one that the worker had begun is blamed for its death") {
+  WorkerClient worker({{EVO_TEST_WORKER, "fake", "device", "fake:0"}, kDeadline, nullptr});
+  Plan plan;
+  for (const char* name : {"a", "b", "c"}) {
+    PlanTensor& tensor = plan.tensors.emplace_back();
+    tensor.name = name;
+    tensor.bytes = 16;
+    tensor.output = true;
+  }
+  const auto load = [&](std::uint64_t module, const char* source) {
+    Binary binary;
+    binary.arch = "sm_90a";
+    binary.ptx = source;
+    CHECK(std::holds_alternative<protocol::Done>(
+        worker.ask<protocol::Done>(protocol::Load{module, binary, {{"any", plan}}}, kDeadline)));
+  };
+  const auto run = [&](std::uint64_t module) { worker.send(protocol::Run{module, "any", {}, 1}); };
+  const auto received = [&] { return worker.receive(kDeadline, protocol::output_bytes(plan)); };
+  for (int i = 0; i < 20; ++i) {
+    load(1, "honest");
+    load(2, "crash");
+    // The case is known from the second on: such requests begin with the answer to the one before.
+    run(1);
+    CHECK(std::holds_alternative<protocol::Reply>(received()));
+    for (const std::uint64_t module : {1, 1, 2, 1}) run(module);
+    CHECK(std::holds_alternative<protocol::Reply>(received()));
+    CHECK(std::holds_alternative<protocol::Reply>(received()));
+    const auto crashed = received(), behind = received();
+    CHECK(verdict_of(std::get<Lost>(crashed)) == Verdict::crashed);
+    CHECK(std::get<Lost>(behind).blameless);
+  }
+}
+
+TEST_CASE("frames that are sent together arrive one after another, and the next is known to be there") {
+  SocketPair sockets = make_socket_pair();
+  Channel ours(std::move(sockets.ours), UniqueFd(), nullptr), theirs(std::move(sockets.theirs), UniqueFd(), nullptr);
+  constexpr std::size_t kMany = 4 << 20;  // More than a socket holds.
+  const std::vector<protocol::Frame> sent = {
+      {{1, 2, 3}, {}}, {{4}, std::vector<std::byte>(kMany, std::byte{7})}, {{5, 6}, {}}, {{}, {std::byte{8}}}};
+  std::thread sender([&] { CHECK(ours.send(sent, std::nullopt) == TransferEnd::complete); });
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    protocol::Frame frame;
+    REQUIRE(theirs.receive(frame, std::nullopt, kMany) == TransferEnd::complete);
+    CHECK(frame.control == sent[i].control);
+    CHECK(frame.payload == sent[i].payload);
+  }
+  sender.join();
+  CHECK(!theirs.has_frame(kMany));
+
+  const std::vector<protocol::Frame> small = {sent[0], sent[2]};
+  REQUIRE(ours.send(small, std::nullopt) == TransferEnd::complete);
+  protocol::Frame frame;
+  REQUIRE(theirs.receive(frame, std::nullopt, 0) == TransferEnd::complete);
+  CHECK(theirs.has_frame(0));
+  const WakeSignal nobody;
+  CHECK(theirs.wait(nobody, Clock::now()) == TransferEnd::complete);
+  REQUIRE(theirs.receive(frame, std::nullopt, 0) == TransferEnd::complete);
+  CHECK(frame.control == sent[2].control);
+  CHECK(!theirs.has_frame(0));
+  CHECK(theirs.wait(nobody, Clock::now()) == TransferEnd::deadline);
 }
 
 TEST_CASE("a crash is reported with its signal and the last text on stderr") {
