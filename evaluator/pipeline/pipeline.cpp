@@ -371,6 +371,7 @@ class Pipeline final : public DevicePipeline {
       ExtraOracles extra(lane.options, plan_, &stop_);
       NoiseFloor floor(lane.options, calibration_, plan_, oracles_, &stop_);
       Validation validation({lane.options, calibration_, plan_, oracles_, extra, floor, device});
+      emulate_while_idle(floor);
       while (next_job(lane, device)) {
         Evaluation evaluation = evaluate(lane, validation);
         watch_harness(lane, evaluation);
@@ -382,6 +383,20 @@ class Pipeline final : public DevicePipeline {
     } catch (...) {
       leave(lane, open, std::current_exception());
     }
+  }
+
+  /// Finds what the emulation errs by while no candidate is there yet: during a pre-search. A virtual GPU would take
+  /// the cores that the pre-search needs.
+  void emulate_while_idle(NoiseFloor& floor) {
+    const bool is_needed = limits_of(options_.task, options_.target).follow_emulation();
+    if (!is_needed || kind_named(options_.device.kind).on_host) return;
+    for (std::size_t i = 0; i < plan_.cases.size() && is_idle(); ++i)
+      floor.emulation_error(plan_.cases[i], *oracles_.get(i), 0);
+  }
+
+  bool is_idle() const {
+    const std::lock_guard lock(mutex_);
+    return !closing_ && jobs_.empty() && returned_.empty() && comparisons_.empty();
   }
 
   void announce_open(Lane& lane) {
