@@ -19,13 +19,14 @@ import sqlite3
 import statistics
 
 # Seconds. evaluation: quantiles (5, 25, 50, 75, 95 %) of validation and timing of one candidate. model: mean of one genome, on
-# one of 16 busy cores. round: of a comparison, the first one of a GPU and a later one; rounds: (rounds, how many comparisons
-# took them). challengers: the i-th result is one with the chance challengers/i, because elites are displaced less and less.
-# One H200, 16 cores, 2026-11-26, objective fast, seed 1: docs/studies/scale.md.
+# one of 16 busy cores; further: models for each evaluation beside its proposals, of pre-searches in the run. round: of a
+# comparison, the first one of a GPU and a later one; rounds: (rounds, how many comparisons took them). challengers: the i-th
+# result is one with the chance challengers/i, because elites are displaced less and less.
+# One H200, 16 cores, objective fast, seed 1; mission 2026-11-27, the other 2026-11-26: docs/studies/scale.md.
 WORKLOADS = {
-    "mission": {"evaluation": [0.265, 0.277, 0.295, 0.315, 0.366], "model": 0.60, "round": (0.25, 0.03),
+    "mission": {"evaluation": [0.074, 0.130, 0.145, 0.217, 0.255], "model": 0.60, "further": 2.6, "round": (0.03, 0.03),
                 "rounds": [(3, 26), (4, 3), (9, 7)], "challengers": 6.2},
-    "1,8,4096,128": {"evaluation": [0.05, 0.368, 0.387, 0.478, 0.607], "model": 1.05, "round": (0.36, 0.36),
+    "1,8,4096,128": {"evaluation": [0.05, 0.368, 0.387, 0.478, 0.607], "model": 1.05, "further": 2.6, "round": (0.36, 0.36),
                      "rounds": [(3, 16), (4, 3), (6, 3), (9, 11)], "challengers": 6.4},
 }
 PARENT_S = 0.013  # Of the parent for one result: four proposals, one answer, one record (two shared cores).
@@ -74,14 +75,19 @@ class Simulation:
         self.order += 1
         heapq.heappush(self.events, (time, self.order, action))
 
+    def model(self):
+        """When the core that is free first has modelled a genome."""
+        begin = max(heapq.heappop(self.cores), self.now)
+        end = begin + self.rng.lognormvariate(0, 0.4) * self.workload["model"] / 1.083  # of mean `model`
+        heapq.heappush(self.cores, end)
+        return end
+
     def model_batch(self):
-        """When the four models of a batch are ready."""
-        ready = self.now
-        for _ in range(AMONG):
-            begin = max(heapq.heappop(self.cores), self.now)
-            end = begin + self.rng.lognormvariate(0, 0.4) * self.workload["model"] / 1.083  # of mean `model`
-            heapq.heappush(self.cores, end)
-            ready = max(ready, end)
+        """When the four models of a batch are ready. Those of a pre-search come behind them."""
+        ready = max(self.model() for _ in range(AMONG))
+        further = self.workload["further"]
+        for _ in range(int(further) + (self.rng.random() < further % 1)):
+            self.model()
         return ready
 
     def parent(self):
