@@ -222,20 +222,24 @@ bool presearches(const RunInfo& info) {
   return std::ranges::any_of(info.seeds, [](const Seed& seed) { return seed.origin == kPresearched; });
 }
 
-/// Measurements of a device that are begun while a prediction is under way: a model takes as long as about so many.
-constexpr std::size_t kAhead = 4;
+/// Measurements that are begun while a prediction is under way: a model takes as long as about so many. Of several
+/// devices each has fewer, because a search that knows fewer answers finds less.
+constexpr std::size_t kAhead = 6, kAheadOfEach = 4;
 
 /// Devices whose number may decide what is proposed: those of runs that take answers as they come.
 std::size_t devices_at_once(const RunInfo& info) {
   return info.answers == AnswerOrder::finished ? 1 + info.further_devices.size() : 1;
 }
 
+std::size_t ahead_of(const RunInfo& info) {
+  return std::max(kAhead, kAheadOfEach * devices_at_once(info));
+}
+
 /// The strategy that the user chose, guided by the cost model.
 std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
-  return make_guided(
-      run.info.strategy, space, run.info.seed, predictor,
-      {.screen = run.info.screen, .presearches = presearches(run.info), .ahead = kAhead * devices_at_once(run.info)},
-      run.info.seeds);
+  return make_guided(run.info.strategy, space, run.info.seed, predictor,
+                     {.screen = run.info.screen, .presearches = presearches(run.info), .ahead = ahead_of(run.info)},
+                     run.info.seeds);
 }
 
 /// Warns, in one line, when no self-test has shown that this device kind detects wrong kernels of the task.

@@ -8,9 +8,10 @@
 namespace evo {
 namespace {
 
-/// As many times longer than a prediction takes, a batch of a pre-search is given: half as many genomes again are then
-/// predicted as without it.
-constexpr std::size_t kPresearchedSlowly = 4;
+/// As many times longer than a prediction takes, a batch of a pre-search is given: an eighth as many genomes again are
+/// then predicted as without it. More of them bring nothing that can be measured (docs/studies/search.md) and cost
+/// evaluations a minute.
+constexpr std::size_t kPresearchedSlowly = 10;
 
 }  // namespace
 

@@ -24,14 +24,14 @@ import statistics
 # result is one with the chance challengers/i, because elites are displaced less and less.
 # One H200, 16 cores, objective fast, seed 1; mission 2026-11-27, the other 2026-11-26: docs/studies/scale.md.
 WORKLOADS = {
-    "mission": {"evaluation": [0.074, 0.130, 0.145, 0.217, 0.255], "model": 0.60, "further": 2.6, "round": (0.03, 0.03),
+    "mission": {"evaluation": [0.074, 0.130, 0.145, 0.217, 0.255], "model": 0.60, "further": 1.1, "round": (0.03, 0.03),
                 "rounds": [(3, 26), (4, 3), (9, 7)], "challengers": 6.2},
-    "1,8,4096,128": {"evaluation": [0.05, 0.368, 0.387, 0.478, 0.607], "model": 1.05, "further": 2.6, "round": (0.36, 0.36),
+    "1,8,4096,128": {"evaluation": [0.05, 0.368, 0.387, 0.478, 0.607], "model": 1.05, "further": 1.1, "round": (0.36, 0.36),
                      "rounds": [(3, 16), (4, 3), (6, 3), (9, 11)], "challengers": 6.4},
 }
 PARENT_S = 0.013  # Of the parent for one result: four proposals, one answer, one record (two shared cores).
 AMONG = 4         # Proposals for each candidate.
-AHEAD = 4         # Measurements of a GPU between a proposal and the use of its model.
+AHEAD, AHEAD_OF_EACH = 6, 4  # Measurements between a proposal and the use of its model, at least and of each GPU.
 UNDER_WAY = 2     # Candidates of a GPU.
 WAITING = 32      # Results behind a comparison.
 
@@ -101,7 +101,7 @@ class Simulation:
             self.recording.append(self.rng.random() < self.workload["challengers"] / self.taken)
             self.busy_until(self.now + PARENT_S / 2, self.store)
         elif self.in_flight < UNDER_WAY * self.gpus and self.asked < self.evaluations:
-            while len(self.batches) <= AHEAD * self.gpus:
+            while len(self.batches) <= max(AHEAD, AHEAD_OF_EACH * self.gpus):
                 self.batches.append(self.model_batch())
             ready = self.batches.pop(0)
             if self.free_gpus and not self.queue:
