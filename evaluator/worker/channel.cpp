@@ -94,7 +94,7 @@ void WakeSignal::clear() noexcept {
 }
 
 Channel::Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop)
-    : socket_(std::move(socket)), errors_(std::move(errors)), stop_(stop) {
+    : socket_(std::move(socket)), errors_(std::move(errors)), stop_(stop), buffer_(kReadAhead) {
   if (errors_.is_open()) ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
 }
 
@@ -138,8 +138,9 @@ TransferEnd Channel::receive(protocol::Frame& frame, std::optional<Clock::time_p
   end = arrive(protocol::kHeaderBytes + sizes.control, deadline);
   if (end != TransferEnd::complete) return end;
   taken_ += protocol::kHeaderBytes;
-  frame.control.resize(sizes.control);
-  take(frame.control.data(), sizes.control);
+  const auto control = buffer_.begin() + static_cast<std::ptrdiff_t>(taken_);
+  frame.control.assign(control, control + static_cast<std::ptrdiff_t>(sizes.control));
+  taken_ += sizes.control;
   frame.payload.resize(sizes.payload);
   if (deadline) *deadline += std::chrono::ceil<Clock::duration>(travel_time(sizes.payload));
   return read(frame.payload.data(), sizes.payload, deadline);
@@ -165,48 +166,45 @@ const std::string& Channel::error_tail() {
 }
 
 protocol::FrameSizes Channel::next_sizes(std::uint64_t max_payload) const {
-  const std::span<const std::uint8_t> rest = std::span(arrived_).subspan(taken_);
+  const std::span<const std::uint8_t> rest = std::span(buffer_).subspan(taken_);
   return protocol::decode_header(rest.first<protocol::kHeaderBytes>(), max_payload);
 }
 
 TransferEnd Channel::arrive(std::size_t count, std::optional<Clock::time_point> deadline) {
-  while (arrived() < count) {
-    arrived_.erase(arrived_.begin(), arrived_.begin() + static_cast<std::ptrdiff_t>(taken_));
-    taken_ = 0;
-    const std::size_t before = arrived_.size();
-    arrived_.resize(std::max(count, kReadAhead));
-    const ssize_t moved = ::recv(socket_.get(), arrived_.data() + before, arrived_.size() - before, MSG_DONTWAIT);
-    const bool waits = moved < 0 && would_block();
-    arrived_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(moved, 0)));
-    if (moved > 0) continue;
-    if (!waits) return TransferEnd::closed;
-    const TransferEnd end = await(Direction::read, deadline);
+  if (arrived() >= count) return TransferEnd::complete;
+  std::memmove(buffer_.data(), buffer_.data() + taken_, arrived());
+  end_ -= std::exchange(taken_, 0);
+  if (buffer_.size() < count) buffer_.resize(count);
+  while (end_ < count) {
+    const TransferEnd end = read_some(buffer_.data() + end_, buffer_.size() - end_, end_, deadline);
     if (end != TransferEnd::complete) return end;
   }
   return TransferEnd::complete;
 }
 
 TransferEnd Channel::read(std::byte* bytes, std::size_t count, std::optional<Clock::time_point> deadline) {
-  std::size_t done = take(bytes, count);
+  std::size_t done = std::min(count, arrived());
+  if (done > 0) std::memcpy(bytes, buffer_.data() + taken_, done);
+  taken_ += done;
   while (done < count) {
-    const ssize_t moved = ::recv(socket_.get(), bytes + done, count - done, MSG_DONTWAIT);
-    if (moved > 0) {
-      done += static_cast<std::size_t>(moved);
-    } else if (moved < 0 && would_block()) {
-      const TransferEnd end = await(Direction::read, deadline);
-      if (end != TransferEnd::complete) return end;
-    } else {
-      return TransferEnd::closed;
-    }
+    const TransferEnd end = read_some(bytes + done, count - done, done, deadline);
+    if (end != TransferEnd::complete) return end;
   }
   return TransferEnd::complete;
 }
 
-std::size_t Channel::take(void* to, std::size_t most) {
-  const std::size_t count = std::min(most, arrived());
-  if (count > 0) std::memcpy(to, arrived_.data() + taken_, count);
-  taken_ += count;
-  return count;
+TransferEnd Channel::read_some(void* to, std::size_t most, std::size_t& count,
+                               std::optional<Clock::time_point> deadline) {
+  while (true) {
+    const ssize_t moved = ::recv(socket_.get(), to, most, MSG_DONTWAIT);
+    if (moved > 0) {
+      count += static_cast<std::size_t>(moved);
+      return TransferEnd::complete;
+    }
+    if (moved == 0 || !would_block()) return TransferEnd::closed;
+    const TransferEnd end = await(Direction::read, deadline);
+    if (end != TransferEnd::complete) return end;
+  }
 }
 
 TransferEnd Channel::await(Direction direction, std::optional<Clock::time_point> deadline, int wake) {

@@ -71,9 +71,9 @@ class Channel {
   /// Waits until so many bytes have arrived.
   TransferEnd arrive(std::size_t count, std::optional<Clock::time_point> deadline);
   TransferEnd read(std::byte* bytes, std::size_t count, std::optional<Clock::time_point> deadline);
-  /// Takes bytes that have arrived, as many as there are.
-  std::size_t take(void* to, std::size_t most);
-  std::size_t arrived() const { return arrived_.size() - taken_; }
+  /// Waits for some bytes, at least one, and adds their number to `count`.
+  TransferEnd read_some(void* to, std::size_t most, std::size_t& count, std::optional<Clock::time_point> deadline);
+  std::size_t arrived() const { return end_ - taken_; }
   /// `wake`: a descriptor that ends the wait when it can be read; below 0: none.
   TransferEnd await(Direction direction, std::optional<Clock::time_point> deadline, int wake = -1);
   void drain_errors();
@@ -81,8 +81,8 @@ class Channel {
   UniqueFd socket_;
   UniqueFd errors_;
   const StopSignal* stop_;
-  std::vector<std::uint8_t> arrived_;  ///< Read from the socket; the first taken_ of them are done with.
-  std::size_t taken_ = 0;
+  std::vector<std::uint8_t> buffer_;  ///< What has arrived lies between taken_ and end_.
+  std::size_t taken_ = 0, end_ = 0;
   std::string error_tail_;
 };
 

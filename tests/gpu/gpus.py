@@ -1,4 +1,4 @@
-"""The CUDA GPUs of this host, for the scripts of this folder."""
+"""The CUDA GPUs of this host and their shares of its cores, for the scripts of this folder."""
 
 import os
 import subprocess
@@ -14,3 +14,10 @@ def gpus():
     except FileNotFoundError:
         return []
     return [f"cuda:{number}" for number in range(sum(line.startswith("GPU ") for line in lines))]
+
+
+def cores_of(devices, first, count=1):
+    """The share of `count` of these devices, from the number `first` on, in the cores of this process. At least one core."""
+    cores = sorted(os.sched_getaffinity(0))
+    begin, end = (len(cores) * number // len(devices) for number in (first, first + count))
+    return cores[begin:max(end, begin + 1)] or cores
