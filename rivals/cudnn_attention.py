@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Rival: cuDNN's attention of E4M3 codes, through its C++ interface, which is built here.
+"""Rival: cuDNN's attention of E4M3 codes, through its C++ interface, which is built here, once for each version.
 
 Needs libcudnn with its headers, a C++ compiler, CUDA's headers, and those of cudnn-frontend: in a usual place, or where
 CUDNN_FRONTEND names their folder."""
 
 import ctypes
+import hashlib
 import os
 import shutil
 import site
@@ -43,20 +44,42 @@ def build():
     if not compiler:
         raise ImportError("no C++ compiler")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cudnn_attention.cpp")
-    library = os.path.join(tempfile.mkdtemp(prefix="evo-cudnn-"), "cudnn_attention.so")
     command = [compiler, "-std=c++20", "-O1", "-w", "-shared", "-fPIC", *(f"-I{folder}" for folder in folders), source,
-               "-o", library, "-ldl"]
-    built = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        if built.returncode != 0:
-            errors = [line for line in built.stderr.splitlines() if "error" in line]
-            raise ImportError(f"cudnn_attention.cpp does not compile: {(errors or ['?'])[0]}")
-        loaded = ctypes.CDLL(library)
-    finally:
-        shutil.rmtree(os.path.dirname(library))
+               "-ldl"]
+    made_of = [source, os.path.join(folders[0], "cudnn_frontend_version.h"), os.path.join(folders[1], "cudnn_version.h")]
+    library = os.path.join(cache(), f"cudnn_attention_{digest(command, made_of)}.so")
+    if not os.path.exists(library):
+        compile_to(library, command)
+    loaded = ctypes.CDLL(library)
     loaded.open_cudnn.restype = loaded.workspace_bytes.restype = ctypes.c_int64
     loaded.make_attention.restype = ctypes.c_void_p
     return loaded
+
+
+def cache():
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "evo")
+
+
+def digest(command, files):
+    """Of the command and of what the files hold; one that is missing is empty."""
+    whole = hashlib.sha256("\0".join(command).encode())
+    for name in files:
+        if os.path.isfile(name):
+            with open(name, "rb") as file:
+                whole.update(file.read())
+    return whole.hexdigest()[:16]
+
+
+def compile_to(library, command):
+    """The library is there whole or not at all, whoever else compiles it at the same time."""
+    os.makedirs(os.path.dirname(library), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(library)) as folder:
+        made = os.path.join(folder, "made.so")
+        built = subprocess.run([*command, "-o", made], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if built.returncode != 0:
+            errors = [line for line in built.stderr.splitlines() if "error" in line]
+            raise ImportError(f"cudnn_attention.cpp does not compile: {(errors or ['?'])[0]}")
+        os.replace(made, library)
 
 
 class Attention:

@@ -1,7 +1,9 @@
 """The CUDA GPUs of this host and their shares of its cores, for the scripts of this folder."""
 
 import os
+import queue
 import subprocess
+import threading
 
 
 def gpus():
@@ -21,3 +23,36 @@ def cores_of(devices, first, count=1):
     cores = sorted(os.sched_getaffinity(0))
     begin, end = (len(cores) * number // len(devices) for number in (first, first + count))
     return cores[begin:max(end, begin + 1)] or cores
+
+
+class Place:
+    """A device and its share of the cores."""
+
+    def __init__(self, devices, number):
+        self.device = devices[number]
+        self.cores = ",".join(map(str, cores_of(devices, number)))
+
+    def command(self, program, *arguments):
+        """`evo` there, a command that takes --device."""
+        return ["taskset", "-c", self.cores, program, *arguments, "--device", self.device]
+
+
+def deal(devices, jobs, do):
+    """Calls do(place, job) for each job, on each device for one at a time: the next job goes to the device that is free first."""
+    left = queue.SimpleQueue()
+    for job in jobs:
+        left.put(job)
+
+    def work(place):
+        while True:
+            try:
+                job = left.get_nowait()
+            except queue.Empty:
+                return
+            do(place, job)
+
+    workers = [threading.Thread(target=work, args=[Place(devices, number)]) for number in range(len(devices))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
