@@ -9,7 +9,7 @@ namespace evo {
 /// (docs/studies/search.md).
 struct EvolveTuning {
   std::size_t founders = 10;     ///< Random genomes that open the search; more of them until the first answer.
-  std::size_t spread = 16;       ///< Random draws for each founder; the one farthest from the others is taken.
+  std::size_t spread = 256;      ///< Random draws for each founder; the one farthest from the others is taken.
   double good_share = 0.5;       ///< Part of the valid answers that is distinguished; the rest counts as equally slow.
   double failure = 2;            ///< The log latency of a failure, in units of the slowest that is distinguished.
   double exploration = 1.1;      ///< Spreads of the trees subtracted from their mean: the weight of exploration.

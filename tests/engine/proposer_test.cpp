@@ -97,17 +97,19 @@ TEST_CASE("a resumed search uses the recorded proposals without asking the propo
   const Space space({kPlane}, {}, {});
   Scripted proposer({{at_point(3, 1), {}}, {at_point(3, 2), {}}, {at_point(2, 3), {}}});
   ProposedTemplates none = no_templates();
-  const auto whole = drive(*make_proposed(make_strategy("evolve", space, 4), space, &proposer, {0.25}, none, {}), 12);
+  const auto whole = drive(*make_proposed(make_strategy("evolve", space, 2), space, &proposer, {0.25}, none, {}), 12);
+  REQUIRE(whole[3].op == "proposer");
+  REQUIRE(whole[7].op == "proposer");
   RecordedProposals recorded{10, {{3, whole[3].genome}, {7, whole[7].genome}}};
   Scripted later({{at_point(2, 3), {}}});
-  const auto strategy = make_proposed(make_strategy("evolve", space, 4), space, &later, {0.25}, none, recorded);
+  const auto strategy = make_proposed(make_strategy("evolve", space, 2), space, &later, {0.25}, none, recorded);
   const auto resumed = drive(*strategy, 10);
   CHECK(later.asked == 0);
   for (std::size_t i = 0; i < 10; ++i) CHECK(resumed[i].genome == whole[i].genome);
   drive(*strategy, 2);
   CHECK(later.asked > 0);
   const auto alone =
-      drive(*make_proposed(make_strategy("evolve", space, 4), space, nullptr, {0.25}, none, recorded), 12);
+      drive(*make_proposed(make_strategy("evolve", space, 2), space, nullptr, {0.25}, none, recorded), 12);
   for (std::size_t i = 0; i < 10; ++i) CHECK(alone[i].genome == whole[i].genome);
 }
 

@@ -201,7 +201,7 @@ TEST_CASE("evolve proposes all neighbours of the best after a long time without 
   const Space space({kernel("k")}, {}, {});
   const Landscape landscape(1, 0);
   const auto left_beside_best = [&](const char* name) {
-    const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 3), landscape, 240);
+    const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 2), landscape, 240);
     const auto best =
         std::ranges::min_element(proposals, {}, [&](const Proposal& proposal) { return *landscape(proposal.genome); });
     REQUIRE(proposals.end() - best > 50 + 40);  // It has some forty neighbours.
