@@ -120,7 +120,10 @@ Proposal EvolveClimb::founder() {
   for (std::size_t draw = 0; draw < tuning_.spread; ++draw) {
     Point point = unasked();
     double nearest = std::numeric_limits<double>::max();
-    for (const Point& other : founders_) nearest = std::min(nearest, distance(point, other));
+    for (const Point& other : founders_) {
+      nearest = std::min(nearest, distance(point, other));
+      if (nearest <= farthest) break;
+    }
     if (nearest <= farthest) continue;
     farthest = nearest;
     chosen = std::move(point);
