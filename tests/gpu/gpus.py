@@ -3,7 +3,7 @@
 import os
 import queue
 import subprocess
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 
 def gpus():
@@ -38,7 +38,8 @@ class Place:
 
 
 def deal(devices, jobs, do):
-    """Calls do(place, job) for each job, on each device for one at a time: the next job goes to the device that is free first."""
+    """Calls do(place, job) for each job, on each device for one at a time: the next job goes to the device that is free first. What
+    do() throws ends the work of its device, and is thrown when the others are done."""
     left = queue.SimpleQueue()
     for job in jobs:
         left.put(job)
@@ -51,8 +52,6 @@ def deal(devices, jobs, do):
                 return
             do(place, job)
 
-    workers = [threading.Thread(target=work, args=[Place(devices, number)]) for number in range(len(devices))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(len(devices)) as pool:
+        for working in [pool.submit(work, Place(devices, number)) for number in range(len(devices))]:
+            working.result()
