@@ -78,7 +78,7 @@ int results(const ResultsRequest& request) {
 void add_results(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<ResultsRequest>();
   CLI::App* command = app.add_subcommand(
-      "results", "Write a page for each model of device: its fastest kernels, beside rivals, as Markdown");
+      "results", "Write a page for each task and model of device: the fastest kernels, beside rivals, as Markdown");
   command->add_option("-o,--output", request->folder, "The folder of the pages and their pictures")
       ->capture_default_str()
       ->type_name("DIR");

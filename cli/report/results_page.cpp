@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "cli/report/front_plot.h"
 #include "cli/report/pareto_front.h"
@@ -17,14 +18,15 @@
 #include "cli/subject/restore.h"
 #include "cli/text/format.h"
 #include "cli/text/markdown.h"
+#include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 
 namespace evo::cli {
 namespace {
 
 constexpr std::string_view kWhatIsShown =
-    "The best elite of each task, objective and shape in the database that `evo results` was given, and the candidates "
-    "that `evo baseline` timed in turns with rivals.";
+    "The best elite of each objective and shape in the database that `evo results` was given, and the candidates that "
+    "`evo baseline` timed in turns with rivals.";
 constexpr std::string_view kMeasuredPage =
     "A latency is the warm median, with its 95 % interval; over several shapes it is the geometric mean.";
 constexpr std::string_view kModelledPage =
@@ -194,32 +196,44 @@ std::string command_lines(const BestKernel& best) {
 
 std::string objective_section(const std::vector<BestKernel>& kernels, const std::vector<SittingReport>& sittings) {
   const BestKernel& first = kernels.front();
-  std::string text = fmt::format("\n## {}, {}\n", first.elite.task, first.run.info.target.objective);
+  const std::string options = options_of(first.run.info.target);
+  std::string text =
+      fmt::format("\n## {}{}{}\n", first.run.info.target.objective, options.empty() ? "" : ", ", options);
   if (!first.elite.current) text += "\nOf an older version of the task, which has changed since.\n";
   text += "\n```\n" + command_lines(first) + "```\n\n";
   return text + kernels_table(kernels) + genomes_list(kernels) + rivals_text(kernels, sittings);
 }
 
-/// Pictures of latency over error for the shapes of a task that leave a choice, and the lines that show them.
+/// The options of `those` that `others` lack.
+std::string options_beyond(const std::string& those, const std::string& others) {
+  const std::vector<std::string> known = split(others, ' ');
+  std::vector<std::string> beyond = split(those, ' ');
+  std::erase_if(beyond, [&](const std::string& option) { return std::ranges::find(known, option) != known.end(); });
+  return fmt::format("{}", fmt::join(beyond, " "));
+}
+
+/// Pictures of latency over error for the shapes that leave a choice, and the lines that show them.
 std::string fronts_section(const Store& store, const Task& task, const DeviceRecord& device, ResultsPage& page) {
   FrontFilter filter{.task = task.name, .device = device.name, .regime = task.regimes.front().name};
-  std::string text, options;
+  std::string text, options, first_options;
   for (Front& front : pareto_fronts(store, filter)) {
     if (front.device != device.name) continue;
     const bool choice = std::ranges::count(front.candidates, true, &FrontPoint::on_front) > 1 || !front.rivals.empty();
     const auto exact = [](const FrontPoint& point) { return point.error == 0; };
     if (!choice || std::ranges::all_of(front.candidates, exact)) continue;
-    std::string stem = file_stem(page.file.substr(0, page.file.size() - 3) + " " + task.name + " " + front.shape);
+    std::string stem = file_stem(page.file.substr(0, page.file.size() - 3) + " " + front.shape);
     const auto taken = [&](const ResultsPicture& one) { return one.file == stem + ".svg"; };
-    if (std::ranges::any_of(page.pictures, taken)) stem += "_" + file_stem(front.options);
+    if (first_options.empty()) first_options = front.options;
+    if (std::ranges::any_of(page.pictures, taken))
+      stem += "_" + file_stem(options_beyond(front.options, first_options));
     if (front.options != options) text += '\n' + wrapped(front.options + ":");
     options = front.options;
     text += fmt::format("\n![latency over error, {}]({}.svg)\n", front.shape, stem);
     page.pictures.push_back({stem + ".svg", front_svg({std::move(front)}, filter.regime)});
   }
   if (text.empty()) return text;
-  return fmt::format("\n## {}: latency over error\n\nAll right kernels of all objectives; errors in the regime {}.\n{}",
-                     task.name, filter.regime, text);
+  return fmt::format("\n## Latency over error\n\nAll right kernels of all objectives; errors in the regime {}.\n{}",
+                     filter.regime, text);
 }
 
 std::string introduction(const std::vector<BestKernel>& kernels) {
@@ -235,36 +249,39 @@ std::string introduction(const std::vector<BestKernel>& kernels) {
   facts += fmt::format(", {}", fmt::join(programs, ", "));
   if (!drivers.empty()) facts += fmt::format(", driver {}", fmt::join(drivers, ", "));
   const std::string_view timing = kernels.front().elite.modelled ? kModelledPage : kMeasuredPage;
-  return fmt::format("# The fastest kernels on {}\n{}\n{}\n{}{}", device.name, kResultsMark,
-                     wrapped(fmt::format("{} {}.", kWhatIsShown, facts)), wrapped(timing), wrapped(kColumnNotes));
+  return fmt::format("# {}: the fastest kernels on {}\n{}\n{}\n{}{}", kernels.front().elite.task, device.name,
+                     kResultsMark, wrapped(fmt::format("{} {}.", kWhatIsShown, facts)), wrapped(timing),
+                     wrapped(kColumnNotes));
 }
 
+/// `kernels`: of one task and model of device.
 ResultsPage page_of(const Store& store, const std::vector<BestKernel>& kernels,
                     const std::vector<SittingReport>& sittings) {
-  const DeviceRecord& device = kernels.front().elite.device;
-  ResultsPage page{.file = file_stem(device.name) + ".md", .markdown = introduction(kernels), .pictures = {}};
-  std::map<std::string, std::map<std::string, std::vector<BestKernel>>> tables;  // By task, then by key.
-  for (const BestKernel& best : kernels) tables[best.elite.task][table_key(best)].push_back(best);
-  for (auto& [task, of_task] : tables) {
-    for (auto& [key, table] : of_task) {
-      std::ranges::stable_sort(table, {}, [](const BestKernel& best) { return best.elite.latency_us; });
-      page.markdown += objective_section(table, sittings);
-    }
-    page.markdown += fronts_section(store, of_task.begin()->second.front().task, device, page);
+  const EliteRow& first = kernels.front().elite;
+  ResultsPage page{.file = file_stem(first.device.name + " " + first.task) + ".md",
+                   .markdown = introduction(kernels),
+                   .pictures = {}};
+  std::map<std::string, std::vector<BestKernel>> tables;  // By key.
+  for (const BestKernel& best : kernels) tables[table_key(best)].push_back(best);
+  for (auto& [key, table] : tables) {
+    std::ranges::stable_sort(table, {}, [](const BestKernel& best) { return best.elite.latency_us; });
+    page.markdown += objective_section(table, sittings);
   }
+  page.markdown += fronts_section(store, kernels.front().task, first.device, page);
   return page;
 }
 
 }  // namespace
 
 std::vector<ResultsPage> results_pages(const Store& store, const EliteFilter& filter, bool former) {
-  std::map<std::string, std::vector<BestKernel>> by_device;
+  std::map<std::pair<std::string, std::string>, std::vector<BestKernel>> by_page;  // Device and task.
   for (const EliteRow& elite : find_elites(store, filter)) {
-    if (elite.rank == 1 && (elite.current || former)) by_device[elite.device.name].push_back(best_kernel(store, elite));
+    if (elite.rank == 1 && (elite.current || former))
+      by_page[{elite.device.name, elite.task}].push_back(best_kernel(store, elite));
   }
   const std::vector<SittingReport> sittings = newest_sittings(store, {.task = filter.task});
   std::vector<ResultsPage> pages;
-  for (const auto& [device, kernels] : by_device) pages.push_back(page_of(store, kernels, sittings));
+  for (const auto& [of, kernels] : by_page) pages.push_back(page_of(store, kernels, sittings));
   return pages;
 }
 

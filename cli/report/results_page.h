@@ -13,9 +13,9 @@ struct ResultsPicture {
   std::string svg;
 };
 
-/// What a database holds of one model of device.
+/// What a database holds of one task on one model of device.
 struct ResultsPage {
-  std::string file;  ///< "nvidia_h200.md"
+  std::string file;  ///< "nvidia_h200_fp8_sdpa.md"
   std::string markdown;
   std::vector<ResultsPicture> pictures;
 };
@@ -24,9 +24,9 @@ struct ResultsPage {
 inline constexpr const char* kResultsMark =
     "<!-- Written by evo results: a change by hand is lost with the next run. -->";
 
-/// A page for each model of device that the elites of a filter were found on, by name: for each task and objective the
-/// fastest kernel at each shape, its genome, its rivals, and a picture of latency over error at each shape. `former`:
-/// also elites of older versions of a task. Throws as find_elites does.
+/// A page for each task and each model of device that the elites of a filter were found on, by name: for each objective
+/// the fastest kernel at each shape, its genome, its rivals, and a picture of latency over error at each shape.
+/// `former`: also elites of older versions of a task. Throws as find_elites does.
 std::vector<ResultsPage> results_pages(const Store& store, const EliteFilter& filter, bool former);
 
 }  // namespace evo::cli

@@ -119,13 +119,13 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
       if (first_key + tile_k > problem.key_end(work, problem.position(first_row))) {
         const int keys[2] = {problem.key_end(work, problem.position(rows[0])) - first_key,
                              problem.key_end(work, problem.position(rows[1])) - first_key};
-        mask_scores(scores, lane, [&](int key, int r) { return key >= keys[r]; });
+        mask_scores<Hidden::from>(scores, lane, keys);
       }
 //% if window > 0
       if (first_key < problem.key_begin(work, problem.position(first_row + 63))) {
         const int keys[2] = {problem.key_begin(work, problem.position(rows[0])) - first_key,
                              problem.key_begin(work, problem.position(rows[1])) - first_key};
-        mask_scores(scores, lane, [&](int key, int r) { return key < keys[r]; });
+        mask_scores<Hidden::before>(scores, lane, keys);
       }
 //% end
 //% probe
@@ -135,7 +135,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const int probed_row = rows[e / 2];
-          const int probed_key = first_key + key_of(n, lane) + e % 2;
+          const int probed_key = first_key + key_of(n) + lane_key(lane) + e % 2;
           if (probed_row >= problem.rows(work) || probed_key >= problem.key_end(work, probed_row)) continue;
           probed_scores[problem.row_number(work, probed_row) * problem.keys(work) + probed_key] =
               scores[4 * n + e] * qk_scale / (log2_e * units_per_octave);

@@ -23,12 +23,13 @@ constexpr float lowest_max = -30000.0f;
 constexpr float lowest_max = lowest_score;
 //% end
 
-// Where in its tile the first of the two keys is whose scores are number 2 n and 2 n + 1 of a row.
-__device__ __forceinline__ int key_of(int n, int lane) {
+// Where in its tile the first of the two keys is whose scores are number 2 n and 2 n + 1 of a row: key_of(n) + lane_key.
+__device__ __forceinline__ int lane_key(int lane) { return lane % 4 * ${v_path == 'given' ? 4 : 2}; }
+__device__ __forceinline__ constexpr int key_of(int n) {
 //% if v_path == 'given'
-  return n / 2 * 16 + lane % 4 * 4 + n % 2 * 2;  // see load_keys
+  return n / 2 * 16 + n % 2 * 2;  // see load_keys
 //% else
-  return n * 8 + lane % 4 * 2;
+  return n * 8;
 //% end
 }
 
@@ -43,22 +44,31 @@ __device__ __forceinline__ float shrink_by(float old_max, float new_max) {
 //%   slot rescale
 
 //% end
-// Scores that `hides` says so of, by key and row (0: `row`, 1: `row + 8`), cannot win and get weight 0.
-template <typename Hides>
-__device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], int lane, const Hides& hides) {
+// Keys that a row does not see: those from a key on, or those before it.
+enum class Hidden { from, before };
+
+// Scores of hidden keys cannot win and get weight 0. keys[r] is the key of `row` (r = 0) or `row + 8` in this tile.
+template <Hidden hidden>
+__device__ __forceinline__ void mask_scores(Score (&scores)[score_registers], int lane, const int (&keys)[2]) {
 #pragma unroll
-  for (int n = 0; n < tile_k / 8; ++n) {
-    const int key = key_of(n, lane);  // of this and the next one's score
+  for (int r = 0; r < 2; ++r) {
+    const int limit = keys[r] - lane_key(lane);
 //% if score_type == 'f32'
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      if (hides(key + e % 2, e / 2)) scores[4 * n + e] = lowest_score;
+    for (int n = 0; n < tile_k / 8; ++n) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        if (key_of(n) + e >= limit == (hidden == Hidden::from)) scores[4 * n + 2 * r + e] = lowest_score;
+      }
     }
 //% else
+    // Bits of f16 values below 2^-14 are in the order of the values: small integers can be compared as they are.
+    const f16x2 limits = min(max(limit, 0), tile_k) * 0x10001u;
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {  // 0xfc00: minus infinity
-      if (hides(key, r)) scores[2 * n + r] = (scores[2 * n + r] & 0xffff0000u) | 0x0000fc00u;
-      if (hides(key + 1, r)) scores[2 * n + r] = (scores[2 * n + r] & 0x0000ffffu) | 0xfc000000u;
+    for (int n = 0; n < tile_k / 8; ++n) {
+      const u32 reached = at_least_f16x2(key_of(n) | (key_of(n) + 1) << 16, limits);
+      const u32 masked = hidden == Hidden::from ? reached : ~reached;
+      scores[2 * n + r] = select_bits(masked, 0xfc00fc00u, scores[2 * n + r]);  // minus infinity
     }
 //% end
   }
