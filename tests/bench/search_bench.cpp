@@ -1,6 +1,7 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -78,10 +79,16 @@ int main(int argc, char** argv) {
   for (const char* family : {"wgmma", "mma_sync"})
     benchmark::RegisterBenchmark(("build fp8_sdpa/" + std::string(family)).c_str(), build_family, "fp8_sdpa", family)
         ->Unit(benchmark::kMillisecond);
-  for (int i = 1; i < argc; ++i)
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] == '-') {
+      std::fprintf(stderr, "%s is no option of Google Benchmark; other arguments are files in the T1 format\n",
+                   argv[i]);
+      return 2;
+    }
     benchmark::RegisterBenchmark(("build " + std::filesystem::path(argv[i]).stem().string()).c_str(), build_t1,
                                  std::string(argv[i]))
         ->Unit(benchmark::kMillisecond);
+  }
   for (const std::string& strategy : strategy_names()) {
     benchmark::RegisterBenchmark(("ask and tell " + strategy).c_str(), ask_and_tell, strategy)
         ->Iterations(1000)
