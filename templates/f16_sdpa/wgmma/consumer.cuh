@@ -72,22 +72,26 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
 //% let sizes = 'S'
 //% include "include/attention/begin_tiles.cuh"
 
-    const auto start_scores = [&](TileScores& scores, const RingPlace<stages>& place) {
+    // Of a whole tile${halves_diagonal ? ', and of its early keys' : ''}.
+//% for early in 0..(halves_diagonal ? 2 : 1)
+//%   let multiply = early ? 'multiply_early_qk' : 'multiply_qk'
+    const auto start_${early ? 'early_' : ''}scores = [&](TileScores& scores, const RingPlace<stages>& place) {
       wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());
       const matrix_descriptor keys = describe_matrix<128>(smem.keys(group, place.stage));
       start_products();
-//% for step in 0..D / 16
-//%   let panel_number = step / 4
-//%   let byte = step % 4 * 32
-//%   if q_operand == 'smem'
-      multiply_qk<${step > 0}>(scores, along_rows(query, ${panel_number * tile_q * 128 + byte}),
+//%   for step in 0..D / 16
+//%     let panel_number = step / 4
+//%     let byte = step % 4 * 32
+//%     if q_operand == 'smem'
+      ${multiply}<${step > 0}>(scores, along_rows(query, ${panel_number * tile_q * 128 + byte}),
                         along_rows(keys, ${panel_number * tile_k * 128 + byte}));
-//%   else
-      multiply_qk<${step > 0}>(scores, query + ${4 * step}, along_rows(keys, ${panel_number * tile_k * 128 + byte}));
+//%     else
+      ${multiply}<${step > 0}>(scores, query + ${4 * step}, along_rows(keys, ${panel_number * tile_k * 128 + byte}));
+//%     end
 //%   end
-//% end
       commit_products();
     };
+//% end
     // Once the product of tile `i` is done.
     const auto raise_maximum = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
       pin_registers(scores);
@@ -122,23 +126,25 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
       add_weights(row_sum, scores);
 //% end
     };
-    const auto start_output = [&](const RingPlace<stages>& place) {
+//% for early in 0..(halves_diagonal ? 2 : 1)
+    const auto start_${early ? 'early_' : ''}output = [&](const RingPlace<stages>& place) {
       wait_for(smem.barrier(values_full, group, place.stage), place.full_parity());
       const matrix_descriptor values = describe_columns<tile_k * 128>(smem.values(group, place.stage));
       pin_registers(acc_o);  // rescaled: before the fence, not behind it
       pin_registers${schedule == 'early_output' ? '<0, early_scores / 2>' : ''}(weights);
       start_products();
-//% for step in 0..tile_k / 16
-//%   if schedule == 'early_output' && 16 * step == early_keys
+//%   for step in 0..(early ? early_keys : tile_k) / 16
+//%     if schedule == 'early_output' && 16 * step == early_keys
       commit_products();
       weigh_late_keys();
       pin_registers<early_scores / 2, score_registers / 2>(weights);
       start_products();
-//%   end
+//%     end
       multiply_pv<true>(acc_o, weights + ${4 * step}, along_rows(values, ${step * 16 * 128}));
-//% end
+//%   end
       commit_products();
     };
+//% end
     // Once the product is done.
     const auto finish_output = [&](const RingPlace<stages>& place) {
       pin_registers(acc_o);

@@ -47,6 +47,14 @@
 //%   include "include/wgmma_half_product.cuh"
 
 //% end
+//% if halves_diagonal
+//%   let product_name = 'multiply_early_qk'
+//%   let product_columns = early_keys
+//%   let product_rows = q_operand == 'smem' ? 'smem' : 'registers'
+//%   let product_b = 'rows'
+//%   include "include/wgmma_half_product.cuh"
+
+//% end
 //% if true
 //%   let product_name = 'multiply_pv'
 //%   let product_columns = D
