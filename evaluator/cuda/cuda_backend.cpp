@@ -53,7 +53,8 @@ DeviceInfo find_device(std::string_view name) {
 
 Check check_driver(const std::vector<DeviceInfo>& gpus, const std::string& why_none) {
   if (gpus.empty()) return {"NVIDIA driver", false, why_none, kInstallDriver};
-  return {"NVIDIA driver", true, gpus[0].driver, ""};
+  const std::string version = nvml_driver_version();
+  return {"NVIDIA driver", true, version.empty() ? gpus[0].driver : fmt::format("{}, {}", version, gpus[0].driver), ""};
 }
 
 Check check_nvml(const DeviceInfo& gpu) {

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
-
-#include "evaluator/cuda/gpu_monitor.h"
 
 namespace evo::cuda {
 namespace {
@@ -64,9 +61,7 @@ DeviceInfo query_device(const Driver& driver, int ordinal) {
   info.uuid = uuid_text(uuid);
   int version = 0;
   require(driver, driver.driver_version(&version), "cuDriverGetVersion");
-  static const std::string installed = nvml_driver_version();
-  info.driver =
-      fmt::format("{}{}CUDA {}.{}", installed, installed.empty() ? "" : ", ", version / 1000, version % 1000 / 10);
+  info.driver = fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
 
   const int major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   const int minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
