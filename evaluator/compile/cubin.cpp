@@ -116,4 +116,12 @@ std::string cubin_hash(Bytes cubin) {
   return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
 }
 
+std::vector<Bytes> machine_code(Bytes cubin) {
+  std::vector<Bytes> code;
+  for (const Section& section : sections_of(cubin)) {
+    if (section.name.starts_with(".text.")) code.push_back(section.content);
+  }
+  return code;
+}
+
 }  // namespace evo

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace evo {
 
@@ -11,5 +12,9 @@ namespace evo {
 /// sources that differ only in text, or in a cap without effect, have equal hashes. Anything that is not a
 /// well-formed 64-bit ELF file is hashed whole.
 std::string cubin_hash(std::span<const std::byte> cubin);
+
+/// The machine code of each kernel and function of a cubin, by name: parts of `cubin`, 16 bytes an instruction from
+/// sm_70 on. Empty for anything that is not a well-formed 64-bit ELF file.
+std::vector<std::span<const std::byte>> machine_code(std::span<const std::byte> cubin);
 
 }  // namespace evo

@@ -1,44 +1,19 @@
 // What ptxas makes of operands in registers: no emulation of PTX shows it.
-#include <elf.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <set>
-#include <string_view>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "evaluator/compile/cubin.h"
 #include "tests/templates/shipped.h"
 
 using namespace evo;
 using namespace evo::test;
 
 namespace {
-
-template <class T>
-T read(const std::vector<std::byte>& file, std::size_t at) {
-  T value;
-  if (at + sizeof(T) > file.size()) FAIL("a cubin that ends early");
-  std::memcpy(&value, file.data() + at, sizeof(T));
-  return value;
-}
-
-/// The machine code of the kernels in a cubin for sm_90: 16 bytes an instruction.
-std::vector<std::uint64_t> instructions(const std::vector<std::byte>& cubin) {
-  const auto header = read<Elf64_Ehdr>(cubin, 0);
-  const auto section = [&](int i) { return read<Elf64_Shdr>(cubin, header.e_shoff + i * sizeof(Elf64_Shdr)); };
-  const Elf64_Shdr names = section(header.e_shstrndx);
-  std::vector<std::uint64_t> words;
-  for (int i = 0; i < header.e_shnum; ++i) {
-    const Elf64_Shdr one = section(i);
-    const char* name = reinterpret_cast<const char*>(cubin.data() + names.sh_offset + one.sh_name);
-    if (!std::string_view(name).starts_with(".text.")) continue;
-    for (std::size_t at = 0; at < one.sh_size; at += 16)
-      words.push_back(read<std::uint64_t>(cubin, one.sh_offset + at));
-  }
-  return words;
-}
 
 /// Registers that attention's two products read their first operand from.
 struct OperandRegisters {
@@ -47,22 +22,28 @@ struct OperandRegisters {
 };
 
 OperandRegisters operand_registers(const std::vector<std::byte>& cubin) {
+  constexpr std::size_t kInstructionBytes = 16;
   constexpr std::uint64_t kOpcode = 0xfff, kHalfProduct = 0xdf0, kCodeProduct = 0xdf3;  // HGMMA and QGMMA
   constexpr std::uint64_t kColumnsInnermost = 1ull << 62;  // of the second operand: f16 values lie so, keys do not
   OperandRegisters found;
-  std::uint64_t of_scores = 0;  // columns of the first product of codes
-  for (const std::uint64_t word : instructions(cubin)) {
-    bool scores = false;
-    if ((word & kOpcode) == kHalfProduct) {
-      scores = (word & kColumnsInnermost) == 0;
-    } else if ((word & kOpcode) == kCodeProduct) {
-      if (of_scores == 0) of_scores = word >> 48;
-      scores = word >> 48 == of_scores;
-    } else {
-      continue;
+  std::uint64_t of_scores = 0;  // the form (columns) of the first product of codes
+  for (const std::span<const std::byte> code : machine_code(cubin)) {
+    for (std::size_t at = 0; at < code.size(); at += kInstructionBytes) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, code.subspan(at).data(), sizeof word);
+      const std::uint64_t form = word >> 48;
+      bool scores = false;
+      if ((word & kOpcode) == kHalfProduct) {
+        scores = (word & kColumnsInnermost) == 0;
+      } else if ((word & kOpcode) == kCodeProduct) {
+        if (of_scores == 0) of_scores = form;
+        scores = form == of_scores;
+      } else {
+        continue;
+      }
+      for (int i = 0; i < 4; ++i)
+        (scores ? found.queries : found.weights).insert(static_cast<int>(word >> 24 & 0xff) + i);
     }
-    for (int i = 0; i < 4; ++i)
-      (scores ? found.queries : found.weights).insert(static_cast<int>(word >> 24 & 0xff) + i);
   }
   return found;
 }
