@@ -39,17 +39,9 @@
 
 //% end
 //% let product_dtype = dtype
-//% if true
-//%   let product_name = 'multiply_qk'
-//%   let product_columns = tile_k
-//%   let product_rows = q_operand == 'smem' ? 'smem' : 'registers'
-//%   let product_b = 'rows'
-//%   include "include/wgmma_half_product.cuh"
-
-//% end
-//% if halves_diagonal
-//%   let product_name = 'multiply_early_qk'
-//%   let product_columns = early_keys
+//% for early in 0..(halves_diagonal ? 2 : 1)
+//%   let product_name = early ? 'multiply_early_qk' : 'multiply_qk'
+//%   let product_columns = early ? early_keys : tile_k
 //%   let product_rows = q_operand == 'smem' ? 'smem' : 'registers'
 //%   let product_b = 'rows'
 //%   include "include/wgmma_half_product.cuh"
