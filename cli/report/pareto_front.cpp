@@ -29,16 +29,24 @@ std::optional<double> error_at(const Evaluation& evaluation, const std::string& 
   return draws > 0 ? std::optional(sum / draws) : std::nullopt;
 }
 
-/// The rivals that a candidate was timed in turns with on a device of this model, whose answers were right. The newest
-/// sitting that has a rival counts.
+/// An error that is no rounding.
+constexpr double kWrong = 0.1;
+
+/// Whether a rival belongs beside the front: also one that errs by more than the objective admits, as its error says.
+bool belongs(const RivalResult& rival) {
+  const bool answers = rival.verdict == Verdict::valid || rival.verdict == Verdict::wrong_answer;
+  return answers && rival.median_us && rival.relative_l2 && *rival.relative_l2 < kWrong;
+}
+
+/// The rivals that a candidate was timed in turns with on a device of this model. The newest sitting that has a rival
+/// counts.
 void add_rivals(Front& front, const std::vector<Sitting>& sittings, const DeviceRecord& device,
                 std::map<std::string, std::string>& newest) {
   for (const Sitting& sitting : sittings) {
     if (device_key(sitting.device) != device_key(device)) continue;
     for (const RivalResult& rival : sitting.rivals) {
-      const bool shown = rival.verdict == Verdict::valid && rival.median_us && rival.relative_l2;
       std::string& at = newest[rival.name];
-      if (!shown || sitting.at <= at) continue;
+      if (!belongs(rival) || sitting.at <= at) continue;
       at = sitting.at;
       std::erase_if(front.rivals, [&](const FrontPoint& one) { return one.name == rival.name; });
       FrontPoint point{.name = rival.name};

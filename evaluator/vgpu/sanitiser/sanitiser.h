@@ -87,11 +87,19 @@ struct BlockWatch : ObservedBlock {
   explicit BlockWatch(const Block& block);
   void start(const Block& block);
 
+  /// Lanes of a warp have waited for an mbarrier.
+  struct Wait {
+    Warp* warp = nullptr;
+    const Instruction* in = nullptr;
+    std::uint32_t lanes = 0;
+    std::uint32_t time = 0;  ///< Of the warp.
+  };
   struct MbarrierWatch {
     std::uint32_t slot = 0;   ///< Stands for its copies in clocks.
     std::uint32_t phase = 1;  ///< Number of the current one.
     JoinedClocks arriving;
-    ThreadClocks completed;  ///< The clocks of those who see the phase before over.
+    ThreadClocks completed;   ///< The clocks of those who see the phase before over.
+    std::vector<Wait> waits;  ///< Those that have seen the phase before over, in this one.
   };
 
   // Clocks have the block's threads, whole warps of them, then the tensor core of each warp, then the
@@ -246,6 +254,8 @@ class Sanitiser : public Observer {
   /// byte of a lane's access, the lanes where it is one of them.
   void loaded_unwritten(Warp& warp, const Instruction& in, std::span<const std::uint32_t> missing, UnwrittenLoad load);
   void report_unwritten(Warp& warp, const UnwrittenLoad& load);
+  /// Waits for an mbarrier that nothing orders before the end of its next phase.
+  void report_late_waits(const Block& block, std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch);
   /// A store of copied bytes that nobody has written: those that it writes are none, either.
   void stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot);
   void hand_on(Warp& warp, const Instruction& in, std::uint32_t mask);

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "evaluator/vgpu/machine/access.h"
@@ -42,7 +43,34 @@ void Sanitiser::end_phase(Block& block, std::uint32_t barrier) {
   BlockWatch::MbarrierWatch& watch = block_watch(block).mbarriers[barrier];
   watch.arriving.raise(block_watch(block).number, watch.slot, watch.phase);
   watch.completed = watch.arriving.take();
+  report_late_waits(block, barrier, watch);
+  watch.waits.clear();
   ++watch.phase;
+}
+
+// A wait names its phase by a parity alone. Where the next phase may end before the wait looks, it sees the parity of a
+// phase that is not over, and may wait for ever.
+void Sanitiser::report_late_waits(const Block& block, std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch) {
+  const VectorClockPtr& known = watch.completed.known;
+  const auto ordered = [&](const BlockWatch::Wait& wait) {
+    for (std::uint32_t left = wait.lanes; left != 0 && known != nullptr; left &= left - 1)
+      if (known->time_of(block_watch(block).number, wait.warp->thread(std::countr_zero(left))) >= wait.time)
+        return true;
+    return false;
+  };
+  // One lane speaks for its warp, and one warp for its warpgroup, whose products wait for all four.
+  const auto spoken_for = [&](const BlockWatch::Wait& wait) {
+    return std::ranges::any_of(watch.waits, [&](const BlockWatch::Wait& other) {
+      return other.in == wait.in && other.warp->index / 4 == wait.warp->index / 4 && ordered(other);
+    });
+  };
+  for (const BlockWatch::Wait& wait : watch.waits) {
+    if (spoken_for(wait) || reported(FindingKind::race, *wait.warp, *wait.in, kNowhere)) continue;
+    report(FindingKind::race, *wait.warp, *wait.in, std::countr_zero(wait.lanes),
+           fmt::format("waits for a phase of the mbarrier at byte {} of shared memory, but nothing orders the wait "
+                       "before the end of the next phase: it may miss its own and wait for ever",
+                       barrier));
+  }
 }
 
 void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t lanes,
@@ -56,7 +84,10 @@ void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t
     }
     lanes &= ~same;
     mbarrier_use(warp, in, static_cast<int>(first), places[first], false);
-    learn(warp, same, block_watch(*places[first].block).mbarriers[places[first].offset].completed);
+    BlockWatch& block = block_watch(*places[first].block);
+    BlockWatch::MbarrierWatch& barrier = block.mbarriers[places[first].offset];
+    learn(warp, same, barrier.completed);
+    barrier.waits.push_back({&warp, &in, same, block.warps[warp.index].now});
   }
 }
 
