@@ -99,7 +99,9 @@ struct BlockWatch : ObservedBlock {
     std::uint32_t phase = 1;  ///< Number of the current one.
     JoinedClocks arriving;
     ThreadClocks completed;   ///< The clocks of those who see the phase before over.
-    std::vector<Wait> waits;  ///< Those that have seen the phase before over, in this one.
+    std::vector<Wait> waits;  ///< Those that have seen the phase before over, in this one: the last of each place.
+
+    void waited(const Wait& wait);
   };
 
   // Clocks have the block's threads, whole warps of them, then the tensor core of each warp, then the

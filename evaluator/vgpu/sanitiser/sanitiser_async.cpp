@@ -73,6 +73,15 @@ void Sanitiser::report_late_waits(const Block& block, std::uint32_t barrier, con
   }
 }
 
+void BlockWatch::MbarrierWatch::waited(const Wait& wait) {
+  const auto earlier = std::ranges::find_if(
+      waits, [&](const Wait& one) { return one.warp == wait.warp && one.in == wait.in && one.lanes == wait.lanes; });
+  if (earlier == waits.end())
+    waits.push_back(wait);
+  else
+    earlier->time = wait.time;
+}
+
 void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t lanes,
                                 const std::array<SharedPlace, 32>& places) {
   while (lanes != 0) {
@@ -87,7 +96,7 @@ void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t
     BlockWatch& block = block_watch(*places[first].block);
     BlockWatch::MbarrierWatch& barrier = block.mbarriers[places[first].offset];
     learn(warp, same, barrier.completed);
-    barrier.waits.push_back({&warp, &in, same, block.warps[warp.index].now});
+    barrier.waited({&warp, &in, same, block.warps[warp.index].now});
   }
 }
 
