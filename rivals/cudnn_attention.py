@@ -44,7 +44,8 @@ def build():
     if not compiler:
         raise ImportError("no C++ compiler")
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cudnn_attention.cpp")
-    # With a standard library of its own, out of sight: parts of torch's would be taken in the place of its own.
+    # Some compilers link the C++ standard library statically. Unless that copy is hidden, it shares symbols with the one
+    # that torch has loaded, and std::ostream crashes.
     command = [compiler, "-std=c++20", "-O1", "-w", "-shared", "-fPIC", *(f"-I{folder}" for folder in folders), source,
                "-static-libstdc++", "-fno-gnu-unique", "-Wl,--exclude-libs,ALL,-Bsymbolic", "-ldl"]
     made_of = [source, os.path.join(folders[0], "cudnn_frontend_version.h"), os.path.join(folders[1], "cudnn_version.h")]

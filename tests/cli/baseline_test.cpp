@@ -44,7 +44,8 @@ for line in sys.stdin:
         for files in message["sets"]:
             a, b = (read(spec) for spec in files["inputs"])
             sign = -1 if name == "wrong" else 1
-            c = array.array("f", [x + sign * y for x, y in zip(a, b)])
+            scale = 1.03 if name == "inaccurate" else 1
+            c = array.array("f", [scale * (x + sign * y) for x, y in zip(a, b)])
             if name == "short":
                 c = c[:-1]
             open(files["outputs"][0]["file"], "wb").write(c.tobytes())
@@ -248,6 +249,19 @@ TEST_CASE("the shipped rivals are listed, and say in one line why they cannot ru
   INFO(outcome.err);
   CHECK(outcome.code == 3);
   CHECK(holds(outcome.err, "torch_library: it needs a GPU, not vgpu:h200\n"));
+}
+
+TEST_CASE("a rival beside the front may err by more than the objective admits, but not be wrong") {
+  const Bench bench;
+  prepare(bench);
+  REQUIRE(bench.evo({"baseline", "--rival", rivals("fast inaccurate wrong"), "--rounds", "3"}).code == 0);
+  const nlohmann::json json = bench.json({"front", "--task", "toy"});
+  std::map<std::string, double> errors;
+  for (const nlohmann::json& rival : json["fronts"][0]["rivals"]) errors[rival["name"]] = rival["error"];
+  REQUIRE(errors.size() == 2);
+  CHECK(errors.at("fast") < 1e-6);
+  CHECK(errors.at("inaccurate") > 0.029);
+  CHECK(errors.at("inaccurate") < 0.031);
 }
 
 TEST_CASE("sittings go with their candidates into a merged database, once") {

@@ -99,7 +99,7 @@ struct BlockWatch : ObservedBlock {
     std::uint32_t phase = 1;  ///< Number of the current one.
     JoinedClocks arriving;
     ThreadClocks completed;   ///< The clocks of those who see the phase before over.
-    std::vector<Wait> waits;  ///< Those that have seen the phase before over, in this one: the last of each place.
+    std::vector<Wait> waits;  ///< For the phase before this one: of each warp the last at each instruction.
 
     void waited(const Wait& wait);
   };
@@ -256,8 +256,8 @@ class Sanitiser : public Observer {
   /// byte of a lane's access, the lanes where it is one of them.
   void loaded_unwritten(Warp& warp, const Instruction& in, std::span<const std::uint32_t> missing, UnwrittenLoad load);
   void report_unwritten(Warp& warp, const UnwrittenLoad& load);
-  /// Waits for an mbarrier that nothing orders before the end of its next phase.
-  void report_late_waits(const Block& block, std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch);
+  /// A phase has ended: the waits for the one before it that nothing orders before this end.
+  void report_late_waits(std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch);
   /// A store of copied bytes that nobody has written: those that it writes are none, either.
   void stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot);
   void hand_on(Warp& warp, const Instruction& in, std::uint32_t mask);

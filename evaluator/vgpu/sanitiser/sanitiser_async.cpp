@@ -43,19 +43,19 @@ void Sanitiser::end_phase(Block& block, std::uint32_t barrier) {
   BlockWatch::MbarrierWatch& watch = block_watch(block).mbarriers[barrier];
   watch.arriving.raise(block_watch(block).number, watch.slot, watch.phase);
   watch.completed = watch.arriving.take();
-  report_late_waits(block, barrier, watch);
+  report_late_waits(barrier, watch);
   watch.waits.clear();
   ++watch.phase;
 }
 
-// A wait names its phase by a parity alone. Where the next phase may end before the wait looks, it sees the parity of a
-// phase that is not over, and may wait for ever.
-void Sanitiser::report_late_waits(const Block& block, std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch) {
+// A wait names its phase by a parity alone. If the next phase ends before the wait looks, the phase under way has that
+// parity again, and it may wait for ever.
+void Sanitiser::report_late_waits(std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch) {
   const VectorClockPtr& known = watch.completed.known;
   const auto ordered = [&](const BlockWatch::Wait& wait) {
+    const std::uint32_t block = block_watch(*wait.warp->block).number;
     for (std::uint32_t left = wait.lanes; left != 0 && known != nullptr; left &= left - 1)
-      if (known->time_of(block_watch(block).number, wait.warp->thread(std::countr_zero(left))) >= wait.time)
-        return true;
+      if (known->time_of(block, wait.warp->thread(std::countr_zero(left))) >= wait.time) return true;
     return false;
   };
   // One lane speaks for its warp, and one warp for its warpgroup, whose products wait for all four.
@@ -93,10 +93,9 @@ void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t
     }
     lanes &= ~same;
     mbarrier_use(warp, in, static_cast<int>(first), places[first], false);
-    BlockWatch& block = block_watch(*places[first].block);
-    BlockWatch::MbarrierWatch& barrier = block.mbarriers[places[first].offset];
+    BlockWatch::MbarrierWatch& barrier = block_watch(*places[first].block).mbarriers[places[first].offset];
     learn(warp, same, barrier.completed);
-    barrier.waited({&warp, &in, same, block.warps[warp.index].now});
+    barrier.waited({&warp, &in, same, block_watch(*warp.block).warps[warp.index].now});
   }
 }
 

@@ -23,9 +23,15 @@ __global__ void twice(float* out) {
   __syncthreads();
   if (threadIdx.x / 32 == 0) {
     wait(&ready, 0);
+#ifdef ANSWERED
+    asm volatile("bar.arrive 2, 64;" ::: "memory");
+#endif
   } else {
     if (threadIdx.x / 32 == 1) arrive(&ready);
     for (int i = 0; i < 4; ++i) asm volatile("bar.sync 1, 64;" ::: "memory");  // the first warp looks meanwhile
+#ifdef ANSWERED
+    if (threadIdx.x / 32 == 1) asm volatile("bar.sync 2, 64;" ::: "memory");
+#endif
     if (threadIdx.x / 32 == 1) arrive(&ready);
   }
   out[threadIdx.x] = 1;
