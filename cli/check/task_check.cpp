@@ -286,7 +286,8 @@ class Checker {
     };
     std::string problem;
     for (const ComparedOutput& output :
-         compare_outputs(task_, target.options, shape.one, plan, *shape.expected, outputs, limits)) {
+         compare_outputs(task_, target.options, shape.one, plan, *shape.expected, {outputs.begin(), outputs.end()},
+                         limits)) {
       result.outputs.push_back({output.name, output.difference.relative_l2, output.limits});
       const auto why = why_wrong(output.difference, output.limits);
       if (why && problem.empty()) problem = fmt::format("wrong answer: {}: {}", output.name, *why);

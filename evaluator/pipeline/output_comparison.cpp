@@ -81,6 +81,29 @@ void accept_equal_elements(const Dense& among, std::uint64_t row, std::uint64_t 
   }
 }
 
+/// Every output by its name. The only one of a plan is not copied.
+std::map<std::string, Dense> separated(const Plan& plan, std::vector<std::byte> outputs) {
+  std::map<std::string, Dense> written;
+  std::size_t offset = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.output || tensor.bytes == 0) continue;
+    Dense& dense = written[tensor.name];
+    dense.dtype = tensor.dtype;
+    if (tensor.strides.empty() && tensor.bytes == outputs.size())
+      dense.bytes = std::move(outputs);
+    else
+      dense.bytes = dense_bytes(tensor, std::span(outputs).subspan(offset, tensor.bytes));
+    offset += tensor.bytes;
+  }
+  return written;
+}
+
+/// Whether an output holds the scales or zero points of another one.
+bool scales_another(const Task& task, const std::string& name) {
+  return std::ranges::any_of(
+      task.outputs, [&](const Tensor& output) { return output.scale == name || output.zero_point == name; });
+}
+
 }  // namespace
 
 std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& shape, std::size_t output) {
@@ -95,23 +118,18 @@ std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& sha
 
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
                                             const Plan& plan, const Expected& expected,
-                                            std::span<const std::byte> outputs,
+                                            std::vector<std::byte> outputs,
                                             const std::function<Limits(const Tensor&)>& limits_of) {
   Bindings known = options;
   for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
-  std::map<std::string, Dense> written;
-  std::size_t offset = 0;
-  for (const PlanTensor& tensor : plan.tensors) {
-    if (!tensor.output || tensor.bytes == 0) continue;
-    written[tensor.name] = {tensor.dtype, dense_bytes(tensor, outputs.subspan(offset, tensor.bytes))};
-    offset += tensor.bytes;
-  }
+  std::map<std::string, Dense> written = separated(plan, std::move(outputs));
   std::vector<ComparedOutput> compared;
   std::size_t number = 0;
   for (const Tensor& tensor : task.outputs) {
     if (!is_present(tensor, options)) continue;
     const ExpectedOutput& want = expected.at(number++);
-    Dense got = written.at(tensor.name);
+    Dense& codes = written.at(tensor.name);
+    Dense got = scales_another(task, tensor.name) ? codes : std::move(codes);
     const std::vector<std::uint64_t> dims = sizes_of(tensor, known);
     if (!tensor.scale.empty()) {
       const std::vector<std::uint64_t> scale_dims = sizes_of(*task.tensor(tensor.scale), known, dims.size());

@@ -35,7 +35,7 @@ std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& sha
 /// one output.
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
                                             const Plan& plan, const Expected& expected,
-                                            std::span<const std::byte> outputs,
+                                            std::vector<std::byte> outputs,
                                             const std::function<Limits(const Tensor&)>& limits_of);
 
 }  // namespace evo

@@ -198,8 +198,8 @@ class Trial {
     std::shared_ptr<const Expected> further = step.number ? nullptr : setup_.extra.get(*step.one);
     const bool here = ran.outputs.size() <= kComparedHere;
     const auto task = std::make_shared<std::packaged_task<Comparison()>>(
-        [this, step, further = std::move(further), outputs = std::move(ran.outputs)] {
-          return compare(*step.one, step.number ? setup_.oracles.get(*step.number) : further, outputs);
+        [this, step, further = std::move(further), outputs = std::move(ran.outputs)]() mutable {
+          return compare(*step.one, step.number ? setup_.oracles.get(*step.number) : further, std::move(outputs));
         });
     Comparing started(step, std::move(ran.unrepeatable), task->get_future());
     if (here) {
@@ -218,7 +218,9 @@ class Trial {
       Comparing first = std::move(comparing.front());
       comparing.pop_front();
       const auto& [one, number] = first.step;
-      OutputCheck check = judge(*one, first.comparison.get(), !number);
+      Comparison comparison = first.comparison.get();
+      OutputCheck check = judge(*one, comparison, !number);
+      for (ComparedOutput& output : comparison.outputs) setup_.device.keep(std::move(output.got));
       if (check.failure) {
         if (!number) check.failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
         return check.failure;
@@ -355,7 +357,7 @@ class Trial {
 
   std::optional<Failure> check_outputs(std::size_t number, std::span<const std::byte> outputs) {
     const Case& one = setup_.plan.cases[number];
-    return judge(one, compare(one, setup_.oracles.get(number), outputs)).failure;
+    return judge(one, compare(one, setup_.oracles.get(number), {outputs.begin(), outputs.end()})).failure;
   }
 
   struct OutputCheck {
@@ -368,7 +370,7 @@ class Trial {
 
   /// Changes nothing: several threads may compare.
   Comparison compare(const Case& one, std::shared_ptr<const Expected> expected,
-                     std::span<const std::byte> outputs) const {
+                     std::vector<std::byte> outputs) const {
     Comparison comparison{false, std::move(expected), {}, {}};
     const Plan& plan = plan_of(one);
     if (outputs.size() != protocol::output_bytes(plan)) return comparison;
@@ -384,7 +386,7 @@ class Trial {
       return following(limits, honest.back());
     };
     comparison.outputs =
-        compare_outputs(setup_.options.task, choices, one, plan, *comparison.expected, outputs, limits_of);
+        compare_outputs(setup_.options.task, choices, one, plan, *comparison.expected, std::move(outputs), limits_of);
     return comparison;
   }
 

@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kErrorTailBytes = 2048;
 /// What is asked of a socket at once. Several small frames come with one call.
 constexpr std::size_t kReadAhead = 64 << 10;
+/// Payloads that are kept, in bytes.
+constexpr std::size_t kPayloadBytesKept = 512 << 20;
 /// Of what comes after a header. It may come from another host, which no candidate has to answer for.
 constexpr double kSlowestBytesPerSecond = 1e6;
 
@@ -94,7 +96,7 @@ void WakeSignal::clear() noexcept {
 }
 
 Channel::Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop)
-    : socket_(std::move(socket)), errors_(std::move(errors)), stop_(stop), buffer_(kReadAhead) {
+    : socket_(std::move(socket)), errors_(std::move(errors)), stop_(stop), buffer_(kReadAhead), spares_(kPayloadBytesKept) {
   if (errors_.is_open()) ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
 }
 
@@ -141,7 +143,7 @@ TransferEnd Channel::receive(protocol::Frame& frame, std::optional<Clock::time_p
   const auto control = buffer_.begin() + static_cast<std::ptrdiff_t>(taken_);
   frame.control.assign(control, control + static_cast<std::ptrdiff_t>(sizes.control));
   taken_ += sizes.control;
-  frame.payload.resize(sizes.payload);
+  frame.payload = spares_.take(sizes.payload);
   if (deadline) *deadline += std::chrono::ceil<Clock::duration>(travel_time(sizes.payload));
   return read(frame.payload.data(), sizes.payload, deadline);
 }

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "evaluator/base/spare_buffers.h"
 #include "evaluator/worker/process.h"
 #include "evaluator/worker/protocol.h"
 
@@ -52,8 +55,12 @@ class Channel {
   TransferEnd send(const protocol::Frame& frame, std::optional<Clock::time_point> deadline) {
     return send(std::span(&frame, 1), deadline);
   }
-  /// Throws ProtocolError for a bad header or more than `max_payload` payload bytes.
+  /// Throws ProtocolError for a bad header or more than `max_payload` payload bytes. The frame's payload is one that was
+  /// kept, where one fits.
   TransferEnd receive(protocol::Frame& frame, std::optional<Clock::time_point> deadline, std::uint64_t max_payload);
+
+  /// A payload that nobody needs any more, for a later one.
+  void keep(std::vector<std::byte> payload) { spares_.keep(std::move(payload)); }
 
   /// Whether a frame has arrived whole, so that `receive` would not wait. Throws ProtocolError as that does.
   bool has_frame(std::uint64_t max_payload);
@@ -84,6 +91,7 @@ class Channel {
   std::vector<std::uint8_t> buffer_;  ///< What has arrived lies between taken_ and end_.
   std::size_t taken_ = 0, end_ = 0;
   std::string error_tail_;
+  SpareBuffers spares_;
 };
 
 }  // namespace evo

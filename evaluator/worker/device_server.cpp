@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
+/// Bytes of answers that were sent, for the next ones.
+constexpr std::size_t kAnswerBytesKept = kGiB / 4;
+
 /// Buffers that may lie unused on the device until the next candidate, in bytes.
 std::size_t idle_bytes(const DeviceInfo& info) {
   return std::min<std::size_t>(static_cast<std::size_t>(info.memory_bytes) / 8, 4 * kGiB);
@@ -57,7 +60,7 @@ Failure unrepeatable(const Plan& plan, std::size_t offset) {
 }  // namespace
 
 DeviceServer::DeviceServer(Device& device)
-    : device_(device), inputs_(input_bytes_kept(device.info())), idle_budget_(idle_bytes(device.info())) {}
+    : device_(device), inputs_(input_bytes_kept(device.info())), spares_(kAnswerBytesKept), idle_budget_(idle_bytes(device.info())) {}
 
 DeviceServer::Call DeviceServer::call(std::uint64_t module, const std::string& shape) const {
   const auto found = loaded_.find(module);
@@ -141,7 +144,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
   protocol::Ran ran;
   Digests digests;
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
-    Readback read = set->readback(repeat == 0 ? BufferSet::Wanted::outputs : BufferSet::Wanted::digests);
+    Readback read = repeat == 0 ? outputs_wanted(*set) : set->readback(BufferSet::Wanted::digests);
     if (auto failure = run_once(asked, request, *inputs, *set, repeat, read)) return failed(std::move(*failure));
     RunOutputs outputs = set->outputs(std::move(read));
     if (repeat == 0) {
@@ -179,8 +182,16 @@ std::optional<Failure> DeviceServer::run_once(const Call& call, const protocol::
   }
 }
 
-std::vector<std::byte> DeviceServer::read_outputs(const BufferSet& set) {
+Readback DeviceServer::outputs_wanted(const BufferSet& set) {
   Readback read = set.readback(BufferSet::Wanted::outputs);
+  std::size_t bytes = 0;
+  for (const DeviceRange& range : read.copied) bytes += range.bytes;
+  read.bytes = spares_.take(bytes);
+  return read;
+}
+
+std::vector<std::byte> DeviceServer::read_outputs(const BufferSet& set) {
+  Readback read = outputs_wanted(set);
   device_.read(read);
   return set.outputs(std::move(read)).bytes;
 }

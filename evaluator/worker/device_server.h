@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "evaluator/base/recently_used.h"
+#include "evaluator/base/spare_buffers.h"
 #include "evaluator/device/device.h"
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/worker/protocol.h"
@@ -32,6 +33,8 @@ class DeviceServer {
   protocol::Reply run(const protocol::Run& request);
   protocol::Reply time(const protocol::Time& request);
   protocol::Reply read_counters(const protocol::ReadCounters& request);
+  /// What a reply brought, after it was sent.
+  void take_back(std::vector<std::byte> outputs) { spares_.keep(std::move(outputs)); }
 
  private:
   using Digests = std::vector<std::uint64_t>;
@@ -52,6 +55,7 @@ class DeviceServer {
   std::shared_ptr<const PristineInputs> inputs_of(const CaseRecipe& recipe);
   std::optional<Failure> run_once(const Call& call, const protocol::Run& request, const PristineInputs& inputs,
                                   BufferSet& set, unsigned repeat, Readback& read);
+  Readback outputs_wanted(const BufferSet& set);
   std::vector<std::byte> read_outputs(const BufferSet& set);
   std::optional<Failure> look_at(const protocol::Time& request, const CaseRecipe& recipe, const PristineInputs& inputs,
                                  BufferSet& set, protocol::Timed& timed);
@@ -67,6 +71,7 @@ class DeviceServer {
   /// By case. Every run gets a copy, always at the same addresses: a kernel that remembers an answer by the address of
   /// its input gives a wrong one.
   RecentlyUsed<std::shared_ptr<const PristineInputs>> inputs_;
+  SpareBuffers spares_;
   std::vector<std::unique_ptr<BufferSet>> idle_sets_;
   std::size_t idle_bytes_ = 0;
   std::size_t idle_budget_;

@@ -1,6 +1,7 @@
 #include "evaluator/worker/worker.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <map>
 #include <optional>
@@ -37,6 +38,8 @@ class Role {
   /// Whether that would take no time.
   virtual bool is_prepared(const protocol::Request&) const { return false; }
   virtual protocol::Reply answer(const protocol::Request& request) = 0;
+  /// What an answer brought, after it was sent.
+  virtual void take_back(std::vector<std::byte>) {}
 };
 
 class CompileRole final : public Role {
@@ -86,6 +89,7 @@ class DeviceRole final : public Role {
   protocol::Reply answer(const protocol::Request& request) override {
     return std::visit([this](const auto& typed) { return answer_one(typed); }, request);
   }
+  void take_back(std::vector<std::byte> payload) override { server_.take_back(std::move(payload)); }
 
  private:
   void find_recipe(protocol::Run& run) {
@@ -190,7 +194,9 @@ class Service {
         begun_ = true;
       }
     }
-    return channel_.send(frames, std::nullopt) == TransferEnd::complete;
+    if (channel_.send(frames, std::nullopt) != TransferEnd::complete) return false;
+    role_.take_back(std::move(frames.front().payload));
+    return true;
   }
 
   bool receive() {

@@ -146,6 +146,10 @@ std::optional<std::variant<WorkerClient::Answer, Lost>> WorkerClient::receive_an
   }
 }
 
+void WorkerClient::keep(std::vector<std::byte> payload) {
+  if (link_) link_->channel.keep(std::move(payload));
+}
+
 std::variant<protocol::Reply, Lost> WorkerClient::call(protocol::Request request, double deadline_s,
                                                        std::uint64_t max_payload) {
   send(std::move(request));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -74,6 +75,9 @@ class WorkerClient {
   /// The answer to the oldest request on its way, at most deadline_s after it has begun. `max_payload`: more bytes are
   /// a protocol error. After Lost every request on its way is lost too.
   std::variant<protocol::Reply, Lost> receive(double deadline_s, std::uint64_t max_payload);
+
+  /// What a reply brought, when nobody needs it any more: the next one is read into it.
+  void keep(std::vector<std::byte> payload);
 
   /// send + receive.
   std::variant<protocol::Reply, Lost> call(protocol::Request request, double deadline_s, std::uint64_t max_payload = 0);

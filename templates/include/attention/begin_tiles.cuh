@@ -8,3 +8,6 @@
     first_tile = pass_tiles(smem, place, group, first_tile, seen.begin, lane);
 //%   end
 //% end
+//% if persistent && q_operand == 'smem'
+    if (lane == 0 && first_tile >= end_tile) arrive(smem.query_free(row_part));
+//% end
