@@ -8,8 +8,8 @@
 
 namespace evo {
 
-/// Buffers that are used again. A new one of many megabytes costs more than to fill it: the system clears it page by
-/// page. Used by one thread.
+/// Large buffers that are used again. A new one costs more than to fill it: the system clears it page by page. Smaller
+/// ones the allocator keeps itself. Used by one thread.
 class SpareBuffers {
  public:
   /// Keeps at most so many bytes, the latest ones.
@@ -20,7 +20,7 @@ class SpareBuffers {
     const auto fits = [bytes](const std::vector<std::byte>& one) {
       return one.capacity() >= bytes && one.capacity() / 2 <= bytes;
     };
-    const auto found = std::ranges::find_if(spares_, fits);
+    const auto found = bytes < kLeastBytes ? spares_.end() : std::ranges::find_if(spares_, fits);
     if (found == spares_.end()) return std::vector<std::byte>(bytes);
     std::vector<std::byte> buffer = std::move(*found);
     spares_.erase(found);
@@ -38,7 +38,7 @@ class SpareBuffers {
   }
 
  private:
-  static constexpr std::size_t kLeastBytes = 64 << 10;  // The allocator itself keeps smaller ones.
+  static constexpr std::size_t kLeastBytes = 16 << 20;
 
   std::size_t most_bytes_;
   std::size_t kept_bytes_ = 0;
