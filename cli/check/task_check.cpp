@@ -285,9 +285,8 @@ class Checker {
       return limits_of_output(task_, output, target.options, limits_of(task_, target));
     };
     std::string problem;
-    for (const ComparedOutput& output :
-         compare_outputs(task_, target.options, shape.one, plan, *shape.expected, {outputs.begin(), outputs.end()},
-                         limits)) {
+    for (const ComparedOutput& output : compare_outputs(task_, target.options, shape.one, plan, *shape.expected,
+                                                        {outputs.begin(), outputs.end()}, limits)) {
       result.outputs.push_back({output.name, output.difference.relative_l2, output.limits});
       const auto why = why_wrong(output.difference, output.limits);
       if (why && problem.empty()) problem = fmt::format("wrong answer: {}: {}", output.name, *why);

@@ -100,8 +100,8 @@ std::map<std::string, Dense> separated(const Plan& plan, std::vector<std::byte> 
 
 /// Whether an output holds the scales or zero points of another one.
 bool scales_another(const Task& task, const std::string& name) {
-  return std::ranges::any_of(
-      task.outputs, [&](const Tensor& output) { return output.scale == name || output.zero_point == name; });
+  return std::ranges::any_of(task.outputs,
+                             [&](const Tensor& output) { return output.scale == name || output.zero_point == name; });
 }
 
 }  // namespace
@@ -117,8 +117,7 @@ std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& sha
 }
 
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
-                                            const Plan& plan, const Expected& expected,
-                                            std::vector<std::byte> outputs,
+                                            const Plan& plan, const Expected& expected, std::vector<std::byte> outputs,
                                             const std::function<Limits(const Tensor&)>& limits_of) {
   Bindings known = options;
   for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);

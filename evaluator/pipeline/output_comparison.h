@@ -34,8 +34,7 @@ std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& sha
 /// element where the task says so. `outputs`: the bytes of every output of the plan, in order. `limits_of`: those of
 /// one output.
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
-                                            const Plan& plan, const Expected& expected,
-                                            std::vector<std::byte> outputs,
+                                            const Plan& plan, const Expected& expected, std::vector<std::byte> outputs,
                                             const std::function<Limits(const Tensor&)>& limits_of);
 
 }  // namespace evo

@@ -56,7 +56,8 @@ OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span
     return following(limits,
                      limits.follow_emulation() ? floor().emulation_error(one, *expected, mine) : EmulationError{});
   };
-  const auto compared = compare_outputs(task, choices, one, plan, *expected, {outputs.begin(), outputs.end()}, limits_of_one);
+  const auto compared =
+      compare_outputs(task, choices, one, plan, *expected, {outputs.begin(), outputs.end()}, limits_of_one);
   OutsideAnswer answer;
   for (std::size_t i = 0; i < compared.size(); ++i) {
     const ComparedOutput& output = compared[i];

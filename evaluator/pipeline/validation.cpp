@@ -369,8 +369,7 @@ class Trial {
   };
 
   /// Changes nothing: several threads may compare.
-  Comparison compare(const Case& one, std::shared_ptr<const Expected> expected,
-                     std::vector<std::byte> outputs) const {
+  Comparison compare(const Case& one, std::shared_ptr<const Expected> expected, std::vector<std::byte> outputs) const {
     Comparison comparison{false, std::move(expected), {}, {}};
     const Plan& plan = plan_of(one);
     if (outputs.size() != protocol::output_bytes(plan)) return comparison;

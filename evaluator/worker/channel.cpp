@@ -96,7 +96,11 @@ void WakeSignal::clear() noexcept {
 }
 
 Channel::Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop)
-    : socket_(std::move(socket)), errors_(std::move(errors)), stop_(stop), buffer_(kReadAhead), spares_(kPayloadBytesKept) {
+    : socket_(std::move(socket)),
+      errors_(std::move(errors)),
+      stop_(stop),
+      buffer_(kReadAhead),
+      spares_(kPayloadBytesKept) {
   if (errors_.is_open()) ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
 }
 

@@ -55,8 +55,8 @@ class Channel {
   TransferEnd send(const protocol::Frame& frame, std::optional<Clock::time_point> deadline) {
     return send(std::span(&frame, 1), deadline);
   }
-  /// Throws ProtocolError for a bad header or more than `max_payload` payload bytes. The frame's payload is one that was
-  /// kept, where one fits.
+  /// Throws ProtocolError for a bad header or more than `max_payload` payload bytes. The frame's payload is one that
+  /// was kept, where one fits.
   TransferEnd receive(protocol::Frame& frame, std::optional<Clock::time_point> deadline, std::uint64_t max_payload);
 
   /// A payload that nobody needs any more, for a later one.

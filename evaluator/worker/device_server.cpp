@@ -60,7 +60,10 @@ Failure unrepeatable(const Plan& plan, std::size_t offset) {
 }  // namespace
 
 DeviceServer::DeviceServer(Device& device)
-    : device_(device), inputs_(input_bytes_kept(device.info())), spares_(kAnswerBytesKept), idle_budget_(idle_bytes(device.info())) {}
+    : device_(device),
+      inputs_(input_bytes_kept(device.info())),
+      spares_(kAnswerBytesKept),
+      idle_budget_(idle_bytes(device.info())) {}
 
 DeviceServer::Call DeviceServer::call(std::uint64_t module, const std::string& shape) const {
   const auto found = loaded_.find(module);

@@ -62,7 +62,7 @@ TEST_CASE("a planted long line is found, and columns are characters") {
 
 TEST_CASE("every page of docs/results is written by evo results") {
   int pages = 0;
-  for (const auto& entry : fs::directory_iterator(fs::path(EVO_SOURCE_DIR) / "docs/results")) {
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(EVO_SOURCE_DIR) / "docs/results")) {
     if (entry.path().extension() != ".md") continue;
     INFO(entry.path().filename().string());
     std::ifstream text(entry.path());
