@@ -17,11 +17,13 @@ constexpr double kMinReplayUs = 50;
 constexpr double kMaxReplayUs = 4000;
 /// Untimed repetitions ahead of the samples at least, however long they take.
 constexpr int kMinWarmUps = 3;
-/// Samples between two looks at the clocks: a look takes longer than a replay.
-constexpr std::size_t kSamplesPerLook = 5;
+/// Between two looks at the clocks. A look takes 0.6 ms, and NVML renews what it tells every 100 ms only.
+constexpr double kSecondsPerLook = 0.005;
 /// After so long a call can be called hopeless, and so many samples are then taken of it.
 constexpr double kHopelessSeconds = 0.01;
 constexpr int kHopelessSamples = 5;
+/// After so long a call that is not better than the one to beat is warm enough.
+constexpr double kBeatenSeconds = 0.02;
 
 /// Puts work into a stream; a failure when the driver refuses it.
 using Work = std::function<std::optional<Failure>()>;
@@ -83,7 +85,7 @@ void note(Conditions& conditions, const GpuClocks& clocks) {
   conditions.temperature_c = std::max(conditions.temperature_c, clocks.temperature_c);
 }
 
-/// Whether it went on to its end. It ends early where the call is hopeless.
+/// False where the call is hopeless. Ends early then, and where the call is not better than the one to beat.
 bool warm_up(const TimingContext& context, const TimingRequest& request, const Sampler& sample,
              std::optional<Failure>& failure) {
   const double begin_s = context.seconds();
@@ -91,8 +93,11 @@ bool warm_up(const TimingContext& context, const TimingRequest& request, const S
   for (int i = 0; !failure && (i < kMinWarmUps || seconds < request.warm_up_seconds); ++i) {
     const double us = sample(failure);
     seconds = context.seconds() - begin_s;
-    const bool may_tell = request.hopeless_us > 0 && i >= kMinWarmUps && seconds >= kHopelessSeconds;
-    if (may_tell && us > request.hopeless_us && sample(failure) > request.hopeless_us) return false;
+    const auto surely_exceeds = [&](double bound_us, double after_s) {
+      return bound_us > 0 && i >= kMinWarmUps && seconds >= after_s && us > bound_us && sample(failure) > bound_us;
+    };
+    if (surely_exceeds(request.hopeless_us, kHopelessSeconds)) return false;
+    if (surely_exceeds(request.to_beat_us, kBeatenSeconds)) return true;
   }
   return true;
 }
@@ -136,11 +141,15 @@ Timing collect(const TimingContext& context, const TimingRequest& request, const
   const StoppingCriterion criterion(wanted);
   const auto minimum = static_cast<std::size_t>(std::max(wanted.min_samples, 1));
   const double begin_s = context.seconds();
+  double looked_s = begin_s;
   while (!criterion.finished(samples.unthrottled(), samples.taken(), context.seconds() - begin_s)) {
     const double us = sample(failure);
     if (failure) return {};
     samples.add(us);
-    if (++unlooked == kSamplesPerLook) look();
+    ++unlooked;
+    if (context.seconds() - looked_s < kSecondsPerLook) continue;
+    look();
+    looked_s = context.seconds();
   }
   look();
   look_for_others();

@@ -100,13 +100,15 @@ struct TimingRequest {
   int max_samples = 200;
   double min_seconds =
       0.05;  ///< Of sampling, unless max_samples come first. Under a power limit clocks swing for so long.
-  double full_clock_seconds = 0.015;  ///< In place of min_seconds where the warm-up has kept the GPU's full clock.
+  double full_clock_seconds = 0.01;  ///< In place of min_seconds where the warm-up has kept the GPU's full clock.
   double max_seconds = 0.5;
   double warm_up_seconds = 0.1;     ///< Of calls before the first sample (docs/decisions/0003-sustained-clocks.md).
   double relative_interval = 0.01;  ///< Stop once the 95 % interval of the median is this tight.
   /// A call that takes longer, early in the warm-up, is timed by a few samples only: a GPU that has rested runs faster
   /// than lasts, so it is no better than that. 0: none is.
   double hopeless_us = 0;
+  /// A call that still takes longer after part of the warm-up needs no more of it, for the same reason. 0: all need it.
+  double to_beat_us = 0;
 };
 
 /// Runs plans: a GPU, or what stands for one. Used by one thread, inside a worker process.

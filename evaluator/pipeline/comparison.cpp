@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "evaluator/base/parallel.h"
@@ -30,6 +31,17 @@ struct Sums {
   double max_abs = 0;
   std::uint64_t not_finite = 0;
   std::uint64_t first_not_finite = 0;
+
+  /// Of what comes behind.
+  void add(const Sums& later) {
+    difference_squared += later.difference_squared;
+    want_squared += later.want_squared;
+    got_squared += later.got_squared;
+    dot += later.dot;
+    max_abs = std::max(max_abs, later.max_abs);
+    if (not_finite == 0) first_not_finite = later.first_not_finite;
+    not_finite += later.not_finite;
+  }
 };
 
 template <typename Bits, typename Convert>
@@ -81,7 +93,7 @@ double total(const std::array<double, kSums>& parts) {
   return sum;
 }
 
-void add_piece(Sums& sums, const float* got, const float* want, std::size_t count) {
+[[gnu::always_inline]] inline void add_elements(Sums& sums, const float* got, const float* want, std::size_t count) {
   PieceSums piece;
   std::size_t i = 0;
   for (; i + kSums <= count; i += kSums) {
@@ -94,6 +106,22 @@ void add_piece(Sums& sums, const float* got, const float* want, std::size_t coun
   sums.dot += total(piece.dot);
   sums.max_abs = std::max(sums.max_abs, *std::ranges::max_element(piece.max));
 }
+
+#if defined(__x86_64__)
+/// Without FMA, so that sums have the same bits on every machine.
+[[gnu::target("avx2")]] void add_with_avx2(Sums& sums, const float* got, const float* want, std::size_t count) {
+  add_elements(sums, got, want, count);
+}
+
+void add_piece(Sums& sums, const float* got, const float* want, std::size_t count) {
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  has_avx2 ? add_with_avx2(sums, got, want, count) : add_elements(sums, got, want, count);
+}
+#else
+void add_piece(Sums& sums, const float* got, const float* want, std::size_t count) {
+  add_elements(sums, got, want, count);
+}
+#endif
 
 void count_not_finite(Sums& sums, const float* got, std::size_t count, std::uint64_t offset) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -112,6 +140,12 @@ Sums sums_of(DType dtype, const std::byte* got, const float* want, std::uint64_t
     add_piece(sums, piece.data(), want + at, count);
   }
   return sums;
+}
+
+Sums total(const std::vector<Sums>& chunks) {
+  Sums all;
+  for (const Sums& chunk : chunks) all.add(chunk);
+  return all;
 }
 
 double finite(double value) {
@@ -172,17 +206,7 @@ Difference compare(DType dtype, std::span<const std::byte> got, std::span<const 
   parallel_chunks(want.size(), kComparedChunk, [&](std::uint64_t begin, std::uint64_t end) {
     chunks[begin / kComparedChunk] = sums_of(dtype, got.data(), want.data(), begin, end);
   });
-  Sums all;
-  for (const Sums& chunk : chunks) {
-    all.difference_squared += chunk.difference_squared;
-    all.want_squared += chunk.want_squared;
-    all.got_squared += chunk.got_squared;
-    all.dot += chunk.dot;
-    all.max_abs = std::max(all.max_abs, chunk.max_abs);
-    if (all.not_finite == 0) all.first_not_finite = chunk.first_not_finite;
-    all.not_finite += chunk.not_finite;
-  }
-  return difference_of(all, want.size());
+  return difference_of(total(chunks), want.size());
 }
 
 std::vector<std::byte> dense_bytes(const PlanTensor& tensor, std::span<const std::byte> raw) {
@@ -290,35 +314,27 @@ void measure_rows(const Elements& got, const Elements& want, std::uint64_t begin
   });
 }
 
-/// The same for floats of a whole number of bytes and an oracle of f32, three times as fast.
-void measure_rows(DType dtype, const std::byte* got, const float* want, std::uint64_t begin, std::uint64_t end,
+/// The same for floats of a whole number of bytes and an oracle of f32, and the sums over all of these rows.
+Sums measure_rows(DType dtype, const std::byte* got, const float* want, std::uint64_t begin, std::uint64_t end,
                   std::uint64_t row, RowNorms& norms) {
   std::array<float, kPiece> piece{};
-  Sums sums;
+  Sums all, sums;
   for (std::uint64_t at = begin * row; at < end * row;) {
     const std::uint64_t in_row = at % row;
     const auto count = static_cast<std::size_t>(std::min(kPiece, row - in_row));
     widen(dtype, got + at * size_of(dtype), count, piece.data());
+    count_not_finite(sums, piece.data(), count, at);
     add_piece(sums, piece.data(), want + at, count);
     at += count;
     if (in_row + count < row) continue;
     norms.set(at / row - 1, sums.difference_squared, sums.want_squared);
-    sums = {};
+    all.add(std::exchange(sums, {}));
   }
+  return all;
 }
 
-void compare_rows(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want, std::uint64_t count,
-                  std::uint64_t row, Difference& difference) {
-  const std::uint64_t rows = count / row;
-  RowNorms norms(rows);
-  const bool floats = want.dtype == DType::f32 && is_floating(dtype) && dtype != DType::f64 && bits_of(dtype) >= 8;
-  parallel_chunks(rows, std::max<std::uint64_t>(1, kComparedChunk / row), [&](std::uint64_t begin, std::uint64_t end) {
-    if (floats) {
-      measure_rows(dtype, got.data(), want.floats().data(), begin, end, row, norms);
-    } else {
-      measure_rows(Elements(dtype, got), Elements(want.dtype, want.bytes), begin, end, row, norms);
-    }
-  });
+void note_rows(const RowNorms& norms, Difference& difference) {
+  const std::uint64_t rows = norms.wanted.size();
   double mean = 0;
   double squares = 0, fourth_powers = 0;
   for (const double norm : norms.wanted) {
@@ -334,6 +350,33 @@ void compare_rows(DType dtype, std::span<const std::byte> got, const ExpectedOut
     difference.row_l2 = error;
     difference.worst_row = r;
   }
+}
+
+/// Rows of one chunk.
+std::uint64_t rows_at_once(std::uint64_t row) {
+  return std::max<std::uint64_t>(1, kComparedChunk / row);
+}
+
+/// As compare() over all elements, and by rows.
+Difference compare_in_rows(DType dtype, std::span<const std::byte> got, std::span<const float> want,
+                           std::uint64_t row) {
+  const std::uint64_t rows = want.size() / row, at_once = rows_at_once(row);
+  RowNorms norms(rows);
+  std::vector<Sums> chunks((rows + at_once - 1) / at_once);
+  parallel_chunks(rows, at_once, [&](std::uint64_t begin, std::uint64_t end) {
+    chunks[begin / at_once] = measure_rows(dtype, got.data(), want.data(), begin, end, row, norms);
+  });
+  Difference difference = difference_of(total(chunks), want.size());
+  note_rows(norms, difference);
+  return difference;
+}
+
+void compare_rows(const Elements& got, const Elements& want, std::uint64_t rows, std::uint64_t row,
+                  Difference& difference) {
+  RowNorms norms(rows);
+  parallel_chunks(rows, rows_at_once(row),
+                  [&](std::uint64_t begin, std::uint64_t end) { measure_rows(got, want, begin, end, row, norms); });
+  note_rows(norms, difference);
 }
 
 void compare_each(const Elements& got, const Elements& want, std::uint64_t count, const Limits& limits,
@@ -370,14 +413,17 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
   }
   Difference difference;
   const Elements left(dtype, got), right(want.dtype, want.bytes);
-  if (want.dtype == DType::f32) {
+  const bool has_rows = limits.row_l2 > 0 && row > 0 && count > row && count % row == 0;
+  const bool floats = want.dtype == DType::f32 && is_floating(dtype) && dtype != DType::f64 && bits_of(dtype) >= 8;
+  if (has_rows && floats) {
+    difference = compare_in_rows(dtype, got, want.floats(), row);
+  } else if (want.dtype == DType::f32) {
     difference = compare(dtype, got, want.floats());
   } else {
     difference = compare_wide(left, right, count);
   }
   if (limits.exact) compare_exactly(dtype, got, want, count, difference);
-  if (limits.row_l2 > 0 && row > 0 && count > row && count % row == 0)
-    compare_rows(dtype, got, want, count, row, difference);
+  if (has_rows && !floats) compare_rows(left, right, count / row, row, difference);
   if (limits.atol > 0 || limits.rtol > 0) compare_each(left, right, count, limits, difference);
   return difference;
 }

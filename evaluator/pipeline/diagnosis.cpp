@@ -306,7 +306,7 @@ struct Diagnostician::Impl {
       if (!binaries.contains(program.source_hash)) {
         protocol::Compiled compiled;
         if (auto failure = ask(compiler, protocol::compile_request(program, options.device.arch),
-                               options.compile_deadline_s, 0, compiled))
+                               options.compile_deadline_s, protocol::kMaxProgramBytes, compiled))
           return translated(*std::move(failure), program);
         binaries[program.source_hash] = std::move(compiled.binary);
       }

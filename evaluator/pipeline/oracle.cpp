@@ -137,8 +137,8 @@ class OracleRun {
 
   Binary compile(const Program& program) {
     return ask<protocol::Compiled>(compiler_, protocol::compile_request(program, options_.device.arch),
-                                   options_.compile_deadline_s, 0, program, "compiling the reference",
-                                   "it does not compile")
+                                   options_.compile_deadline_s, protocol::kMaxProgramBytes, program,
+                                   "compiling the reference", "it does not compile")
         .binary;
   }
 

@@ -650,7 +650,9 @@ class Pipeline final : public DevicePipeline {
       return timing.cold || (!timing.conditions.power_limited &&
                              is_full_clock(timing.conditions.sm_mhz_low, 1e3 * options_.device.clock_ghz));
     });
-    if (at_full_clock) at_full_clock_.insert(job.source_key);
+    // The warm-up of a slower one may have ended before a power limit showed.
+    const bool warmed_up = fastest_.size() < kRanked || evaluation.latency_us <= fastest_.back().us;
+    if (at_full_clock && warmed_up) at_full_clock_.insert(job.source_key);
     const auto behind = std::ranges::upper_bound(fastest_, evaluation.latency_us, {}, &ToBeat::us);
     fastest_.insert(behind, {evaluation.latency_us, at_full_clock});
     if (fastest_.size() > kRanked) fastest_.pop_back();

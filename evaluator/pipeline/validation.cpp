@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "engine/base/mean.h"
 #include "engine/device/device_kind.h"
@@ -38,10 +39,12 @@ constexpr std::uint32_t kRepeats = 3;
 constexpr std::size_t kFewestInFlight = 2, kMostInFlight = 8;
 constexpr std::uint64_t kBytesInFlight = 64 << 20;
 /// Cases that are compared here at once while further ones run, and the bytes of their outputs.
-constexpr std::size_t kComparedAtOnce = 16;
+constexpr std::size_t kComparedAtOnce = 48;
 constexpr std::uint64_t kComparedBytes = 256 << 20;
-/// So few bytes of outputs are compared sooner than another thread is woken.
-constexpr std::uint64_t kComparedHere = 32 << 10;
+/// To wake a thread takes as long as to compare 100 KB, so it is given so many bytes at a time, unless answers come as
+/// slowly as that.
+constexpr std::uint64_t kBatchBytes = 1 << 20;
+constexpr double kSlowAnswerSeconds = 0.001;
 /// An error of more than this part of its limit is checked on further seeds, in so many cases.
 constexpr double kClose = 0.9;
 constexpr std::size_t kConfirmedCases = 2;
@@ -53,8 +56,8 @@ constexpr double kContender = 1.02;
 /// Each cold launch needs a flush of L2. Cold latencies are reported, not searched for, so few samples are enough.
 constexpr int kColdSamples = 50;
 constexpr double kColdShare = 0.25;
-/// Cold launches leave the GPU mostly idle: its clocks only have to rise.
-constexpr double kColdWarmUpSeconds = 0.01;
+/// Cold launches leave the GPU mostly idle: its clocks only have to rise, and they follow a warm timing.
+constexpr double kColdWarmUpSeconds = 0.002;
 
 /// Elements of an output whose error is described.
 constexpr std::uint64_t kLookedAt = 1 << 20;
@@ -147,19 +150,25 @@ class Trial {
   std::optional<Failure> run_all(const std::vector<Step>& steps) {
     std::size_t sent = 0;
     std::deque<Comparing> comparing;
+    Batch batch;
     for (std::size_t done = 0; done < steps.size(); ++done) {
       while (sent < steps.size() && has_room_for_request()) {
         if (auto failure = send_step(steps[sent++])) return failure;
       }
+      Stopwatch watch;
       auto ran = expect<protocol::Ran>(setup_.options.run_deadline_s);
+      const bool slow = watch.lap_s() > kSlowAnswerSeconds;
       if (ran.failure) {
+        batch.start();
         if (auto earlier = judge(comparing, 0)) return earlier;
         return at(*steps[done].one, std::move(*ran.failure));
       }
       const std::uint64_t bytes = ran.reply.outputs.size();
-      comparing.push_back(start_comparing(steps[done], std::move(ran.reply)));
+      comparing.push_back(compare_in(batch, steps[done], std::move(ran.reply)));
       const bool last = done + 1 == steps.size();
-      if (auto failure = judge(comparing, last ? 0 : compared_at_once(bytes))) return failure;
+      const std::size_t at_once = compared_at_once(bytes);
+      if (last || slow || batch.bytes() >= kBatchBytes || comparing.size() >= at_once) batch.start();
+      if (auto failure = judge(comparing, last ? 0 : at_once)) return failure;
     }
     return std::nullopt;
   }
@@ -193,21 +202,37 @@ class Trial {
     }
   };
 
-  /// The oracles of further seeds are asked for here: one thread uses them.
-  Comparing start_comparing(const Step& step, protocol::Ran ran) {
-    std::shared_ptr<const Expected> further = step.number ? nullptr : setup_.extra.get(*step.one);
-    const bool here = ran.outputs.size() <= kComparedHere;
-    const auto task = std::make_shared<std::packaged_task<Comparison()>>(
-        [this, step, further = std::move(further), outputs = std::move(ran.outputs)]() mutable {
-          return compare(*step.one, step.number ? setup_.oracles.get(*step.number) : further, std::move(outputs));
-        });
-    Comparing started(step, std::move(ran.unrepeatable), task->get_future());
-    if (here) {
-      (*task)();
-    } else {
-      shared_pool().post([task] { (*task)(); });
+  /// Comparisons that another thread does one after the other. What was not started is dropped.
+  class Batch {
+   public:
+    using Task = std::packaged_task<Comparison()>;
+
+    std::uint64_t bytes() const { return bytes_; }
+    std::future<Comparison> add(Task task, std::uint64_t bytes) {
+      bytes_ += bytes;
+      return tasks_.emplace_back(std::move(task)).get_future();
     }
-    return started;
+    void start() {
+      if (tasks_.empty()) return;
+      shared_pool().post([tasks = std::make_shared<std::vector<Task>>(std::exchange(tasks_, {}))] {
+        for (Task& task : *tasks) task();
+      });
+      bytes_ = 0;
+    }
+
+   private:
+    std::vector<Task> tasks_;
+    std::uint64_t bytes_ = 0;
+  };
+
+  /// The oracles of further seeds are asked for here: one thread uses them.
+  Comparing compare_in(Batch& batch, const Step& step, protocol::Ran ran) {
+    std::shared_ptr<const Expected> further = step.number ? nullptr : setup_.extra.get(*step.one);
+    const std::uint64_t bytes = ran.outputs.size();
+    Batch::Task task([this, step, further = std::move(further), outputs = std::move(ran.outputs)]() mutable {
+      return compare(*step.one, step.number ? setup_.oracles.get(*step.number) : further, std::move(outputs));
+    });
+    return {step, std::move(ran.unrepeatable), batch.add(std::move(task), bytes)};
   }
 
   /// Judges cases in the order in which they ran: all that are compared, and more until `most` are left.
@@ -344,8 +369,10 @@ class Trial {
     TimingRequest request;
     request.cold = cold;
     request.max_seconds = setup_.options.timing_seconds;
-    if (to_beat_ && !cold && setup_.plan.timed.size() == 1)
+    if (to_beat_ && !cold && setup_.plan.timed.size() == 1) {
       request.hopeless_us = (to_beat_->at_full_clock ? kHopelessAtFullClock : kHopeless) * to_beat_->us;
+      if (to_beat_->at_full_clock) request.to_beat_us = to_beat_->us;
+    }
     if (cold) {
       request.warm_up_seconds = kColdWarmUpSeconds;
       request.min_seconds = 0;

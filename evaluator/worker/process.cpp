@@ -26,6 +26,8 @@ extern char** environ;
 namespace evo {
 namespace {
 
+constexpr int kSocketBytes = 4 << 20;
+
 std::string name_of_signal(int signal) {
   switch (signal) {
     case SIGABRT:
@@ -123,6 +125,8 @@ SocketPair make_socket_pair() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw machine_error(fmt::format("cannot make a socket for a worker process: {}", std::strerror(errno)));
   }
+  // Room for a few answers, so that a worker goes on while they are read. The system may grant less.
+  for (const int end : ends) ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 

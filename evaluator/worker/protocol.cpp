@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -427,13 +428,15 @@ CaseRecipe read_recipe(const json& from) {
 
 // ---- Binaries, failures, timings
 
-json write(const Binary& binary) {
-  std::vector<std::uint8_t> cubin(binary.cubin.size());
-  if (!cubin.empty()) std::memcpy(cubin.data(), binary.cubin.data(), cubin.size());
+/// Its cubin and its PTX become the payload: in the control text they would be read byte by byte.
+json write(const Binary& binary, std::vector<std::byte>& payload) {
+  const auto ptx = std::as_bytes(std::span(binary.ptx));
+  payload.reserve(binary.cubin.size() + ptx.size());
+  payload = binary.cubin;
+  payload.insert(payload.end(), ptx.begin(), ptx.end());
   const Build& build = binary.build;
   return {{"arch", binary.arch},
-          {"cubin", json::binary(std::move(cubin))},
-          {"ptx", binary.ptx},
+          {"cubin_bytes", binary.cubin.size()},
           {"specialisation", build.specialisation},
           {"build_arch", build.arch},
           {"registers", build.registers},
@@ -462,16 +465,15 @@ std::map<std::string, std::string> read_ptx_names(const json& object, const char
   return names;
 }
 
-Binary read_binary(const json& object) {
+Binary read_binary(const json& object, std::span<const std::byte> payload) {
   const json& from = field(object, "binary");
   Binary binary;
   binary.arch = text(from, "arch");
-  binary.ptx = text(from, "ptx");
-  const json& cubin = field(from, "cubin");
-  if (!cubin.is_binary()) throw ProtocolError("field cubin is not binary");
-  const std::vector<std::uint8_t>& bytes = cubin.get_binary();
-  binary.cubin.resize(bytes.size());
-  if (!bytes.empty()) std::memcpy(binary.cubin.data(), bytes.data(), bytes.size());
+  const auto cubin_bytes = integer<std::uint64_t>(from, "cubin_bytes");
+  if (cubin_bytes > payload.size()) throw ProtocolError("field cubin_bytes is larger than the payload");
+  const auto cubin = payload.first(cubin_bytes), ptx = payload.subspan(cubin_bytes);
+  binary.cubin.assign(cubin.begin(), cubin.end());
+  binary.ptx.assign(reinterpret_cast<const char*>(ptx.data()), ptx.size());
   binary.build.specialisation = text(from, "specialisation");
   binary.build.arch = text(from, "build_arch");
   binary.build.registers = integer<int>(from, "registers");
@@ -514,7 +516,8 @@ json write(const TimingRequest& timing) {
           {"max_seconds", timing.max_seconds},
           {"warm_up_seconds", timing.warm_up_seconds},
           {"relative_interval", timing.relative_interval},
-          {"hopeless_us", timing.hopeless_us}};
+          {"hopeless_us", timing.hopeless_us},
+          {"to_beat_us", timing.to_beat_us}};
 }
 
 TimingRequest read_timing_request(const json& object) {
@@ -529,6 +532,7 @@ TimingRequest read_timing_request(const json& object) {
   timing.warm_up_seconds = number(from, "warm_up_seconds");
   timing.relative_interval = number(from, "relative_interval");
   timing.hopeless_us = number(from, "hopeless_us");
+  timing.to_beat_us = number(from, "to_beat_us");
   return timing;
 }
 
@@ -621,10 +625,13 @@ std::vector<LaunchProfile> read_launches(const json& from) {
   return launches;
 }
 
+/// Moves bulk data into the frame's payload.
 struct RequestWriter {
+  Frame& frame;
   json operator()(const Compile& request) const { return write(request); }
   json operator()(const Load& request) const {
-    return {{"module", request.module}, {"binary", write(request.binary)}, {"plans", write(request.plans)}};
+    return {
+        {"module", request.module}, {"binary", write(request.binary, frame.payload)}, {"plans", write(request.plans)}};
   }
   json operator()(const Unload& request) const { return {{"module", request.module}}; }
   json operator()(const Run& request) const {
@@ -650,9 +657,10 @@ struct RequestWriter {
   }
 };
 
-Request read_request(std::string_view kind, const json& from) {
+Request read_request(std::string_view kind, const json& from, std::span<const std::byte> payload) {
+  if (kind == "load") return Load{integer<std::uint64_t>(from, "module"), read_binary(from, payload), read_plans(from)};
+  if (!payload.empty()) throw ProtocolError(fmt::format("a request {} has no payload", kind));
   if (kind == "compile") return read_compile(from);
-  if (kind == "load") return Load{integer<std::uint64_t>(from, "module"), read_binary(from), read_plans(from)};
   if (kind == "unload") return Unload{integer<std::uint64_t>(from, "module")};
   if (kind == "run") {
     Run request{integer<std::uint64_t>(from, "module"),  text(from, "shape"),        {},
@@ -678,12 +686,12 @@ Request read_request(std::string_view kind, const json& from) {
   throw ProtocolError(fmt::format("unknown request {}", kind));
 }
 
-/// Moves bulk data into the frame's payload.
+/// The same for replies.
 struct ReplyWriter {
   Frame& frame;
   json operator()(Ready& reply) const { return {{"what", reply.what}, {"at_once", reply.at_once}}; }
   json operator()(Started&) const { return json::object(); }
-  json operator()(Compiled& reply) const { return {{"binary", write(reply.binary)}}; }
+  json operator()(Compiled& reply) const { return {{"binary", write(reply.binary, frame.payload)}}; }
   json operator()(Done&) const { return json::object(); }
   json operator()(Ran& reply) const {
     frame.payload = std::move(reply.outputs);
@@ -695,7 +703,7 @@ struct ReplyWriter {
   }
   json operator()(Profiled& reply) const { return {{"launches", write(reply.launches)}}; }
   json operator()(Modelled& reply) const {
-    return {{"binary", write(reply.binary)},
+    return {{"binary", write(reply.binary, frame.payload)},
             {"launches", write(reply.launches)},
             {"failure", reply.failure ? write(*reply.failure) : json()}};
   }
@@ -706,7 +714,7 @@ struct ReplyWriter {
 Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>& payload) {
   if (kind == "ready") return Ready{text(from, "what"), integer<std::uint32_t>(from, "at_once")};
   if (kind == "started") return Started{};
-  if (kind == "compiled") return Compiled{read_binary(from)};
+  if (kind == "compiled") return Compiled{read_binary(from, payload)};
   if (kind == "done") return Done{};
   if (kind == "ran") {
     Ran ran{std::move(payload), std::nullopt};
@@ -716,7 +724,7 @@ Reply read_reply(std::string_view kind, const json& from, std::vector<std::byte>
   if (kind == "timed") return Timed{read_timing(from), flags(from, "as_before"), std::move(payload)};
   if (kind == "profiled") return Profiled{read_launches(from)};
   if (kind == "modelled") {
-    Modelled modelled{read_binary(from), read_launches(from)};
+    Modelled modelled{read_binary(from, payload), read_launches(from)};
     if (const json& failure = field(from, "failure"); !failure.is_null()) modelled.failure = read_failure(failure);
     return modelled;
   }
@@ -764,9 +772,11 @@ json parse(const Frame& frame) {
 }  // namespace
 
 Frame encode(const RequestMessage& message) {
+  Frame frame;
   json control = {{"id", message.id}, {"kind", kRequestKinds[message.request.index()]}};
-  control["body"] = std::visit(RequestWriter{}, message.request);
-  return {json::to_cbor(control), {}};
+  control["body"] = std::visit(RequestWriter{frame}, message.request);
+  frame.control = json::to_cbor(control);
+  return frame;
 }
 
 Frame encode(ReplyMessage message) {
@@ -779,8 +789,8 @@ Frame encode(ReplyMessage message) {
 
 RequestMessage decode_request(const Frame& frame) {
   const json control = parse(frame);
-  if (!frame.payload.empty()) throw ProtocolError("a request has no payload");
-  return {integer<std::uint64_t>(control, "id"), read_request(text(control, "kind"), field(control, "body"))};
+  return {integer<std::uint64_t>(control, "id"),
+          read_request(text(control, "kind"), field(control, "body"), frame.payload)};
 }
 
 ReplyMessage decode_reply(Frame frame) {

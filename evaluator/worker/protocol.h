@@ -134,7 +134,7 @@ struct Broken {  ///< The machine's fault.
 
 using Reply = std::variant<Ready, Started, Compiled, Done, Ran, Timed, Profiled, Modelled, Failed, Broken>;
 
-/// One message on the wire: a small CBOR text, then raw bytes (outputs).
+/// One message on the wire: a small CBOR text, then raw bytes: outputs, or a cubin and its PTX.
 struct Frame {
   std::vector<std::uint8_t> control;
   std::vector<std::byte> payload;
@@ -158,6 +158,8 @@ ReplyMessage decode_reply(Frame frame);
 /// The head of every frame on the wire: magic, control bytes, payload bytes; little-endian.
 inline constexpr std::size_t kHeaderBytes = 16;
 inline constexpr std::uint32_t kMaxControlBytes = 256U << 20;
+/// Of a cubin and its PTX.
+inline constexpr std::uint64_t kMaxProgramBytes = 256U << 20;
 struct FrameSizes {
   std::uint32_t control = 0;
   std::uint64_t payload = 0;

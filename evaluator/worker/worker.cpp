@@ -186,7 +186,7 @@ class Service {
     frames.push_back(protocol::encode(protocol::ReplyMessage{request_->id, std::move(reply)}));
     request_.reset();
     begun_ = false;
-    if (channel_.has_frame(0)) {
+    if (channel_.has_frame(protocol::kMaxProgramBytes)) {
       if (!receive()) return false;
       if (role_.is_prepared(request_->request)) {
         role_.prepare(request_->request);
@@ -201,7 +201,7 @@ class Service {
 
   bool receive() {
     protocol::Frame frame;
-    if (channel_.receive(frame, std::nullopt, 0) != TransferEnd::complete) return false;
+    if (channel_.receive(frame, std::nullopt, protocol::kMaxProgramBytes) != TransferEnd::complete) return false;
     request_ = protocol::decode_request(frame);
     return true;
   }

@@ -134,7 +134,7 @@ std::optional<std::variant<WorkerClient::Answer, Lost>> WorkerClient::receive_an
     const TransferEnd end = link_->channel.wait(wake, deadline);
     if (end == TransferEnd::woken) return std::nullopt;
     if (end != TransferEnd::complete) return lose_to(end, deadline_s);
-    auto message = receive_message(deadline_s, 0, lost);
+    auto message = receive_message(deadline_s, protocol::kMaxProgramBytes, lost);
     if (!message) return lost;
     const auto asked = std::ranges::find(pending_, message->id, &Pending::id);
     if (asked == pending_.end())

@@ -80,10 +80,12 @@ class WorkerClient {
   void keep(std::vector<std::byte> payload);
 
   /// send + receive.
-  std::variant<protocol::Reply, Lost> call(protocol::Request request, double deadline_s, std::uint64_t max_payload = 0);
+  std::variant<protocol::Reply, Lost> call(protocol::Request request, double deadline_s,
+                                           std::uint64_t max_payload = protocol::kMaxProgramBytes);
   /// The same, for a request that a T answers.
   template <typename T>
-  WorkerAnswer<T> ask(protocol::Request request, double deadline_s, std::uint64_t max_payload = 0) {
+  WorkerAnswer<T> ask(protocol::Request request, double deadline_s,
+                      std::uint64_t max_payload = protocol::kMaxProgramBytes) {
     return answer_as<T>(call(std::move(request), deadline_s, max_payload));
   }
 

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "evaluator/cuda/driver_device.h"
@@ -18,8 +19,10 @@ namespace {
 /// Shows the clocks and processes that the test sets. A power limit is reported once, by the next query.
 class FakeMonitor final : public cuda::GpuMonitor {
  public:
-  FakeMonitor(cuda::GpuClocks& clocks, std::function<int()> others) : clocks_(clocks), others_(std::move(others)) {}
+  FakeMonitor(cuda::GpuClocks& clocks, int& looks, std::function<int()> others)
+      : clocks_(clocks), looks_(looks), others_(std::move(others)) {}
   cuda::GpuClocks clocks() override {
+    ++looks_;
     const cuda::GpuClocks seen = clocks_;
     clocks_.power_limited = false;
     return seen;
@@ -28,12 +31,14 @@ class FakeMonitor final : public cuda::GpuMonitor {
 
  private:
   cuda::GpuClocks& clocks_;
+  int& looks_;
   std::function<int()> others_;
 };
 
 struct Bench {
   FakeGpu gpu;
   cuda::GpuClocks clocks;
+  int looks = 0;
   int others = 0;
   std::vector<double> queries_for_others_us;
   std::unique_ptr<Device> device;
@@ -47,7 +52,7 @@ struct Bench {
     plan.launches.resize(1);
     plan.launches[0].kernel = "k";
     device = cuda::make_device(gpu.driver(), 0,
-                               std::make_unique<FakeMonitor>(clocks,
+                               std::make_unique<FakeMonitor>(clocks, looks,
                                                              [this] {
                                                                queries_for_others_us.push_back(gpu.now_us);
                                                                return others;
@@ -206,6 +211,25 @@ TEST_CASE("a call that is hopeless early in the warm-up is timed by a few sample
   CHECK(time(8, 7, 1000).first.samples_us.size() >= 20);  // One slow sample is no proof.
 }
 
+TEST_CASE("the warm-up of a call that is not better than the one to beat is short") {
+  TimingRequest request;
+  request.to_beat_us = 9;
+  const auto time = [&request](double kernel_us, int every) {
+    Bench bench(kernel_us);
+    bench.clocks.sm_mhz = 1980;
+    bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.replays % every == 0 ? 1000 : 0; };
+    Timing timing = bench.time(request);
+    return std::tuple(timing.median_us, timing.samples_us.size(), bench.gpu.now_us);
+  };
+  const auto [us, samples, end_us] = time(9.5, 1'000'000);
+  CHECK(us == Approx(9.5));
+  CHECK(samples >= 20);  // as many as of any other
+  CHECK(end_us > 28'000);
+  CHECK(end_us < 34'000);
+  CHECK(std::get<2>(time(8.5, 1'000'000)) > 108'000);
+  CHECK(std::get<2>(time(8.5, 7)) > 108'000);  // One slow sample is no proof.
+}
+
 TEST_CASE("sampling starts after slowly rising clocks have settled") {
   Bench bench(5);
   bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us < 9000 ? 300 : 0; };
@@ -225,9 +249,9 @@ TEST_CASE("sampling starts after a power limit has lowered the clocks under load
 
 TEST_CASE("samples under lowered clocks are dropped and counted") {
   Bench bench(5);
-  // From 101 to 102 ms: after the untimed repetitions, which take 100 ms, a replay takes twice as long.
+  // From 101 to 106 ms: after the untimed repetitions, which take 100 ms, a replay takes twice as long.
   bench.gpu.on_replay = [&] {
-    bench.clocks.throttled = bench.gpu.now_us > 101'000 && bench.gpu.now_us < 102'000;
+    bench.clocks.throttled = bench.gpu.now_us > 101'000 && bench.gpu.now_us < 106'000;
     if (bench.clocks.throttled) bench.gpu.now_us += 100;
   };
   const Timing timing = bench.time();
@@ -246,10 +270,16 @@ TEST_CASE("every sample is kept when the clocks never recover") {
   CHECK(timing.samples_us.size() == 40);
 }
 
+TEST_CASE("clocks are looked at every few milliseconds, however short a sample is") {
+  Bench bench(5);
+  REQUIRE(bench.time().samples_us.size() == 200);  // of 0.1 ms each
+  CHECK(bench.looks == 5);                         // One ahead of them.
+}
+
 TEST_CASE("a timing reports the range of its clocks") {
   Bench bench(5);
   bench.clocks = {.throttled = false, .sm_mhz = 1980, .memory_mhz = 3201};
-  bench.gpu.on_replay = [&] { bench.clocks.sm_mhz = bench.gpu.now_us > 101'000 ? 1410 : 1980; };
+  bench.gpu.on_replay = [&] { bench.clocks.sm_mhz = bench.gpu.now_us > 106'000 ? 1410 : 1980; };
   const Conditions conditions = bench.time().conditions;
   CHECK(conditions.sm_mhz_low == 1410);
   CHECK(conditions.sm_mhz_high == 1980);

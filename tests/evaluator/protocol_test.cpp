@@ -64,8 +64,8 @@ ReplyMessage round_trip_reply(Reply reply) {
   return decode_reply(encode(ReplyMessage{78, std::move(reply)}));
 }
 
-Frame frame_of(const json& control) {
-  return {json::to_cbor(control), {}};
+Frame frame_of(const json& control, const std::vector<std::byte>& payload = {}) {
+  return {json::to_cbor(control), payload};
 }
 
 json parsed(const Frame& frame) {
@@ -179,13 +179,15 @@ TEST_CASE("a failure with the verdict valid is refused") {
 
 TEST_CASE("a request that would make the worker read or divide out of range is refused") {
   const json run = parsed(encode(RequestMessage{1, Run{5, "long", sample_recipe(), 1}}));
-  const json load = parsed(encode(RequestMessage{1, Load{5, sample_binary(), {{"long", sample_plan()}}}}));
-  const auto refuses = [](const json& good, const char* pointer, const json& value) {
-    CHECK_NOTHROW(decode_request(frame_of(good)));
+  const Frame loading = encode(RequestMessage{1, Load{5, sample_binary(), {{"long", sample_plan()}}}});
+  const json load = parsed(loading);
+  const auto refuses = [&](const json& good, const char* pointer, const json& value) {
+    const auto& payload = good == load ? loading.payload : std::vector<std::byte>();
+    CHECK_NOTHROW(decode_request(frame_of(good, payload)));
     json bad = good;
     bad[json::json_pointer(pointer)] = value;
     INFO(pointer);
-    CHECK_THROWS_AS(decode_request(frame_of(bad)), ProtocolError);
+    CHECK_THROWS_AS(decode_request(frame_of(bad, payload)), ProtocolError);
   };
   refuses(run, "/body/recipe/inputs/0/scale", 9);
   refuses(run, "/body/recipe/inputs/0/group", 0);
@@ -199,6 +201,7 @@ TEST_CASE("a request that would make the worker read or divide out of range is r
   refuses(load, "/body/plans/long/launches/0/grid/0", std::uint64_t{1} << 40);
   refuses(load, "/body/plans/long/launches/0/arguments/0/kind", 4);
   refuses(load, "/body/plans", json::array());
+  refuses(load, "/body/binary/cubin_bytes", loading.payload.size() + 1);
   refuses(run, "/body/shape", 3);
   refuses(run, "/body/repeats", "three");
   refuses(run, "/body/sanitised", 1);
@@ -243,11 +246,13 @@ TEST_CASE("names of kernels that are none are refused") {
     compile["body"]["kernels"] = json::array({wrong});
     CHECK_THROWS_AS(decode_request(frame_of(compile)), ProtocolError);
   }
-  json load = parsed(encode(RequestMessage{1, Load{5, sample_binary(), {}}}));
+  const Frame loading = encode(RequestMessage{1, Load{5, sample_binary(), {}}});
+  json load = parsed(loading);
+  CHECK_NOTHROW(decode_request(frame_of(load, loading.payload)));
   for (const json& wrong : {json("a b"), json(""), json(3)}) {
     load["body"]["binary"]["kernels"] = {{"scale", wrong}};
-    CHECK_THROWS_AS(decode_request(frame_of(load)), ProtocolError);
+    CHECK_THROWS_AS(decode_request(frame_of(load, loading.payload)), ProtocolError);
   }
   load["body"]["binary"]["kernels"] = json::array({"scale"});
-  CHECK_THROWS_AS(decode_request(frame_of(load)), ProtocolError);
+  CHECK_THROWS_AS(decode_request(frame_of(load, loading.payload)), ProtocolError);
 }

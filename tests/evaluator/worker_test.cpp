@@ -52,8 +52,9 @@ TEST_CASE("a worker with several requests in flight answers in order") {
   worker.send(honest());
   worker.send(protocol::Compile{"compile_error", "sm_90a", 0});
   worker.send(honest());
-  auto first = worker.receive(kDeadline, 0), second = worker.receive(kDeadline, 0),
-       third = worker.receive(kDeadline, 0);
+  auto first = worker.receive(kDeadline, protocol::kMaxProgramBytes),
+       second = worker.receive(kDeadline, protocol::kMaxProgramBytes),
+       third = worker.receive(kDeadline, protocol::kMaxProgramBytes);
   CHECK(std::holds_alternative<protocol::Compiled>(std::get<protocol::Reply>(first)));
   CHECK(std::holds_alternative<protocol::Failed>(std::get<protocol::Reply>(second)));
   CHECK(std::holds_alternative<protocol::Compiled>(std::get<protocol::Reply>(third)));

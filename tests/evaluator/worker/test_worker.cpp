@@ -34,7 +34,7 @@ class Rogue {
   }
   std::uint64_t hear() {
     protocol::Frame frame;
-    if (channel_.receive(frame, std::nullopt, 0) != TransferEnd::complete) std::exit(0);
+    if (channel_.receive(frame, std::nullopt, protocol::kMaxProgramBytes) != TransferEnd::complete) std::exit(0);
     return protocol::decode_request(frame).id;
   }
 
