@@ -19,9 +19,10 @@ constexpr std::uint64_t kSliceNanoseconds = 100'000;
 
 /// Of sched_setattr(2), first version.
 struct SchedulingAttributes {
+  static constexpr std::uint64_t kKeepPolicy = 8;
   std::uint32_t size = sizeof(SchedulingAttributes);
-  std::uint32_t policy = SCHED_OTHER;
-  std::uint64_t flags = 0;
+  std::uint32_t policy = 0;
+  std::uint64_t flags = kKeepPolicy;
   std::int32_t nice = 0;
   std::uint32_t priority = 0;
   std::uint64_t runtime = 0;

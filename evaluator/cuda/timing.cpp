@@ -19,9 +19,11 @@ constexpr double kMaxReplayUs = 4000;
 constexpr int kMinWarmUps = 3;
 /// Between two looks at the clocks. A look takes 0.6 ms, and NVML renews what it tells every 100 ms only.
 constexpr double kSecondsPerLook = 0.005;
-/// After so long a call can be called hopeless, and so many samples are then taken of it.
+/// After so long a call can be called hopeless. So many samples are then taken of it, and more until they agree so far:
+/// a host that is busy elsewhere lengthens a few in a row.
 constexpr double kHopelessSeconds = 0.01;
 constexpr int kHopelessSamples = 5;
+constexpr double kHopelessInterval = 0.05;
 /// After so long a call that is not better than the one to beat is warm enough.
 constexpr double kBeatenSeconds = 0.02;
 
@@ -106,8 +108,9 @@ bool warm_up(const TimingContext& context, const TimingRequest& request, const S
 TimingRequest shortened(TimingRequest request, bool at_full_clock, bool hopeless) {
   if (at_full_clock) request.min_seconds = std::min(request.min_seconds, request.full_clock_seconds);
   if (hopeless) {
-    request.min_samples = request.max_samples = kHopelessSamples;
+    request.min_samples = kHopelessSamples;
     request.min_seconds = 0;
+    request.relative_interval = kHopelessInterval;
   }
   return request;
 }

@@ -211,6 +211,16 @@ TEST_CASE("a call that is hopeless early in the warm-up is timed by a few sample
   CHECK(time(8, 7, 1000).first.samples_us.size() >= 20);  // One slow sample is no proof.
 }
 
+TEST_CASE("a disturbance of some samples makes no call hopeless") {
+  TimingRequest request;
+  request.hopeless_us = 9;
+  Bench bench(8);
+  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us > 10'000 && bench.gpu.now_us < 11'500 ? 80 : 0; };
+  const Timing timing = bench.time(request);
+  CHECK(timing.samples_us.size() > 10);
+  CHECK(timing.median_us == Approx(8));
+}
+
 TEST_CASE("the warm-up of a call that is not better than the one to beat is short") {
   TimingRequest request;
   request.to_beat_us = 9;
