@@ -52,6 +52,7 @@
 #include "engine/search/proposer.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
+#include "engine/search/surrogate_screening.h"
 #include "engine/strategy/strategies.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"
@@ -581,9 +582,9 @@ void add_search_options(CLI::App& command, RunRequest& request) {
           "--screen", request.screen,
           fmt::format(
               "Surrogate screening: of every N proposals (at most {}), evaluate only the one that the cost model of "
-              "the "
-              "virtual GPU predicts to be fastest (default: 4 for evolve on a GPU that has a virtual model, else 1)",
-              kMostScreened))
+              "the virtual GPU predicts to be fastest (default: {} for evolve on a GPU that has a virtual model, else "
+              "1)",
+              kMostScreened, ScreeningOptions().among))
       ->type_name("N");
   command
       .add_option(

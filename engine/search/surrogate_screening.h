@@ -38,11 +38,9 @@ struct ScreeningOptions {
 ///   One without a prediction counts as the median of those that compete, and is not answered when it is screened out.
 /// - A proposal that is expected within a few percent of the best latency so far goes on competing. The best is
 ///   therefore always measured.
-/// - A duplicate makes the same program as a proposal that was measured, and gets that one's answer. Of duplicates
-/// alone
-///   one is measured.
-/// - When the search is stuck, a pre-search (presearch.h) by expected latencies runs beside it, and its best genomes
-/// are
+/// - A duplicate makes the same program as a proposal that was measured, and gets that one's answer. Where there are
+///   only duplicates, one is measured.
+/// - When the search is stuck, a pre-search (presearch.h) by expected latencies runs beside it. Its best genomes are
 ///   measured (operator "rehearsed").
 /// - A genome that others offer is not screened. If the strategy has proposed it before, it is measured as that
 ///   proposal, unless it was measured already or is a duplicate.

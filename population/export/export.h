@@ -7,8 +7,7 @@
 
 namespace evo {
 
-/// One .cu file that stands alone: provenance, kernels (each specialisation in its own namespace), the
-/// launcher
+/// One .cu file that stands alone: provenance, kernels (each specialisation in its own namespace), the launcher
 ///   cudaError_t LAUNCHER(tensors..., shape parameters..., [void* workspace,] cudaStream_t stream)
 /// and, with -DEVO_MAIN, a main that checks it against the reference and times it. Files can be compiled into one
 /// program when their launchers' names differ: all other names carry a hash of the file's content. `launcher`: evo_TASK
