@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "engine/base/error.h"
 #include "evaluator/base/parallel.h"
@@ -132,7 +131,7 @@ void count_not_finite(Sums& sums, const float* got, std::size_t count, std::uint
 
 Sums sums_of(DType dtype, const std::byte* got, const float* want, std::uint64_t begin, std::uint64_t end) {
   Sums sums;
-  std::array<float, kPiece> piece{};
+  std::array<float, kPiece> piece;  // Not cleared: a row is often much shorter.
   for (std::uint64_t at = begin; at < end; at += kPiece) {
     const auto count = static_cast<std::size_t>(std::min(kPiece, end - at));
     widen(dtype, got + bytes_for(dtype, at), count, piece.data());
@@ -317,18 +316,11 @@ void measure_rows(const Elements& got, const Elements& want, std::uint64_t begin
 /// The same for floats of a whole number of bytes and an oracle of f32, and the sums over all of these rows.
 Sums measure_rows(DType dtype, const std::byte* got, const float* want, std::uint64_t begin, std::uint64_t end,
                   std::uint64_t row, RowNorms& norms) {
-  std::array<float, kPiece> piece{};
-  Sums all, sums;
-  for (std::uint64_t at = begin * row; at < end * row;) {
-    const std::uint64_t in_row = at % row;
-    const auto count = static_cast<std::size_t>(std::min(kPiece, row - in_row));
-    widen(dtype, got + at * size_of(dtype), count, piece.data());
-    count_not_finite(sums, piece.data(), count, at);
-    add_piece(sums, piece.data(), want + at, count);
-    at += count;
-    if (in_row + count < row) continue;
-    norms.set(at / row - 1, sums.difference_squared, sums.want_squared);
-    all.add(std::exchange(sums, {}));
+  Sums all;
+  for (std::uint64_t number = begin; number < end; ++number) {
+    const Sums sums = sums_of(dtype, got, want, number * row, (number + 1) * row);
+    norms.set(number, sums.difference_squared, sums.want_squared);
+    all.add(sums);
   }
   return all;
 }
