@@ -236,11 +236,13 @@ std::size_t ahead_of(const RunInfo& info) {
   return std::max(kAhead, kAheadOfEach * devices_at_once(info));
 }
 
-/// The strategy that the user chose, guided by the cost model.
-std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor) {
-  return make_guided(run.info.strategy, space, run.info.seed, predictor,
-                     {.screen = run.info.screen, .presearches = presearches(run.info), .ahead = ahead_of(run.info)},
-                     run.info.seeds);
+/// The strategy that the user chose, guided by the cost model. `late` may be null.
+std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor,
+                                          LatePredictions* late) {
+  return make_guided(
+      run.info.strategy, space, run.info.seed, predictor,
+      {.screen = run.info.screen, .presearches = presearches(run.info), .ahead = ahead_of(run.info), .late = late},
+      run.info.seeds);
 }
 
 /// Warns, in one line, when no self-test has shown that this device kind detects wrong kernels of the task.
@@ -458,9 +460,12 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (run.resumed) store.reopen_run(id, run.info.evaluation_limit);
   const std::unique_ptr<ProposerProcess> proposer =
       make_proposer(request, run, id, space, templates, build, store, limits);
+  // Where latencies are modelled the same seed gives the same run, however long models take.
+  const bool waits_for_all = kind_named(run.device.kind).modelled;
+  const std::unique_ptr<LatePredictions> late = waits_for_all ? nullptr : store.late_predictions(id);
   const std::unique_ptr<Strategy> strategy =
-      make_proposed(guided_strategy(run, space, predictor.get()), space, proposer.get(), proposer_share(request),
-                    templates, std::move(recorded));
+      make_proposed(guided_strategy(run, space, predictor.get(), late.get()), space, proposer.get(),
+                    proposer_share(request), templates, std::move(recorded));
   announce(run, id, space, request);
   if (watched) {
     watched->show(id);

@@ -56,12 +56,17 @@ CostModelPredictor::CostModelPredictor(Task task, Target target, const DeviceInf
       pool_(options_for(device_, std::move(binaries)), usable_cores()) {}
 
 PendingPrediction CostModelPredictor::begin(const Genome& genome) {
-  // Whoever needs the prediction first waits for its models.
-  auto wait = [this, pending = start(genome)]() mutable -> std::optional<PredictedLatency> {
-    if (!wait_for(pending)) return std::nullopt;
-    return finish(std::move(pending));
+  const auto pending = std::make_shared<Pending>(start(genome));
+  const auto ready = [this, pending] {
+    return stop_.load() || std::ranges::all_of(pending->results, [](const std::future<ModelPool::Result>& result) {
+             return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+           });
   };
-  return std::async(std::launch::deferred, std::move(wait)).share();
+  const auto finished = [this, pending]() -> std::optional<PredictedLatency> {
+    if (!wait_for(*pending)) return std::nullopt;
+    return finish(std::move(*pending));
+  };
+  return {ready, finished};
 }
 
 bool CostModelPredictor::wait_for(const Pending& pending) const {

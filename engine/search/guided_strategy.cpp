@@ -20,7 +20,7 @@ std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& spac
                                       std::vector<Seed> opening) {
   std::unique_ptr<Strategy> strategy = make_strategy(name, space, seed);
   if (guidance.screen > 1) {
-    ScreeningOptions options{.among = guidance.screen, .ahead = guidance.ahead};
+    ScreeningOptions options{.among = guidance.screen, .ahead = guidance.ahead, .late = guidance.late};
     if (guidance.presearches) {
       const std::size_t every = std::max<std::size_t>(1, kPresearchedSlowly * guidance.ahead);
       options.presearching = {.by = name, .seed = seed, .every = every};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <future>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +20,26 @@ struct PredictedLatency {
   std::vector<float> traits = {};
 };
 
-/// A prediction under way. get() waits for it; empty when the predictor was interrupted: the caller then stops asking.
-using PendingPrediction = std::shared_future<std::optional<PredictedLatency>>;
+/// A prediction under way. Copies share it. Used by one thread.
+class PendingPrediction {
+ public:
+  /// Empty when the predictor was interrupted: the caller then stops asking.
+  using Prediction = std::optional<PredictedLatency>;
+
+  /// One that is there.
+  explicit PendingPrediction(Prediction prediction);
+  /// `ready`: whether `finish` would not wait. `finish` is called once.
+  PendingPrediction(std::function<bool()> ready, std::function<Prediction()> finish);
+
+  /// Whether get() would not wait. So it is when the predictor was interrupted.
+  bool ready() const;
+  /// Waits for it.
+  const Prediction& get() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
 
 /// Predicts latencies without measuring. Implementations: the virtual GPU's cost model, recorded tables, fakes.
 class LatencyPredictor {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -49,31 +50,39 @@ bool nearly_equal(const Space& space, const Genome& a, const Genome& b) {
 PresearchClimb::PresearchClimb(const Space& space, std::string_view strategy, std::uint64_t seed,
                                LatencyPredictor& predictor, std::size_t genomes, std::size_t together)
     : predictor_(predictor), strategy_(make_strategy(strategy, space, seed)), genomes_(genomes), together_(together) {
-  begin_batch();
+  choose_batch();
 }
 
-void PresearchClimb::begin_batch() {
+void PresearchClimb::choose_batch() {
   const std::size_t count = std::min(together_, genomes_);
   while (batch_.size() < count) {
     std::optional<Proposal> proposal = strategy_->ask();
     if (!proposal) break;
-    PendingPrediction prediction = predictor_.begin(proposal->genome);
-    batch_.push_back({proposal->ticket, std::move(proposal->genome), std::move(prediction)});
+    batch_.push_back({proposal->ticket, std::move(proposal->genome), {}});
   }
   genomes_ -= batch_.size();
 }
 
+void PresearchClimb::begin(double share) {
+  const auto count =
+      static_cast<std::size_t>(std::ceil(std::clamp(share, 0.0, 1.0) * static_cast<double>(batch_.size())));
+  for (Pending& pending : std::span(batch_).first(count)) {
+    if (!pending.prediction) pending.prediction = predictor_.begin(pending.genome);
+  }
+}
+
 bool PresearchClimb::advance() {
+  begin(1);
   for (const Pending& pending : batch_) {
-    if (!pending.prediction.get()) return false;
+    if (!pending.prediction->get()) return false;
   }
   for (Pending& pending : std::exchange(batch_, {})) {
-    const PredictedLatency& predicted = *pending.prediction.get();
+    const PredictedLatency& predicted = *pending.prediction->get();
     const bool finite = predicted.latency && std::isfinite(*predicted.latency);
     strategy_->tell({pending.ticket, finite ? predicted.latency : std::nullopt});
     if (finite) predicted_.emplace_back(std::move(pending.genome), predicted);
   }
-  begin_batch();
+  choose_batch();
   return !batch_.empty();
 }
 
@@ -130,6 +139,7 @@ std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, s
     climbs.emplace_back(space, strategy, Rng(seed + number + 1).next(), predictor, genomes, presearch.together);
   }
   // In turns: while the batch of one is waited for, those of the others are under way.
+  for (PresearchClimb& climb : climbs) climb.begin(1);
   for (bool going = true; going;) {
     going = false;
     for (PresearchClimb& climb : climbs) {
@@ -138,6 +148,7 @@ std::vector<Seed> run_presearch(const Space& space, std::string_view strategy, s
         break;
       }
       going = climb.advance() || going;
+      climb.begin(1);
     }
   }
   PredictedGenomes predicted;

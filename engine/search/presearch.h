@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,31 +32,33 @@ struct Presearch {
 using PredictedGenomes = std::vector<std::pair<Genome, PredictedLatency>>;
 
 /// One search in which a predictor stands in for the device, batch by batch. While a batch is predicted, the caller can
-/// do something else.
+/// do something else, and has it begun at once or little by little.
 class PresearchClimb {
  public:
-  /// By `strategy`, which predicts `genomes`, `together` at once. Begins the first batch. `space` and `predictor` must
-  /// outlive it. Throws as make_strategy does.
+  /// By `strategy`, which predicts `genomes`, in batches of `together`. `space` and `predictor` must outlive it. Throws
+  /// as make_strategy does.
   PresearchClimb(const Space& space, std::string_view strategy, std::uint64_t seed, LatencyPredictor& predictor,
                  std::size_t genomes, std::size_t together);
 
-  /// Waits for the batch that is under way, answers the strategy, and begins the next one. False once there is none,
-  /// and from then on: all genomes are predicted, the space is exhausted or the predictor was interrupted.
+  /// Has this share, 0 to 1, of the batch's predictions begun.
+  void begin(double share);
+  /// Waits for the whole batch, answers the strategy, and goes on to the next one. False once there is none, and from
+  /// then on: all genomes are predicted, the space is exhausted or the predictor was interrupted.
   bool advance();
   /// The genomes with a finite prediction, in the order predicted.
   const PredictedGenomes& predicted() const { return predicted_; }
 
  private:
-  void begin_batch();
+  void choose_batch();
 
   struct Pending {
     std::uint64_t ticket = 0;
     Genome genome;
-    PendingPrediction prediction;
+    std::optional<PendingPrediction> prediction;  // once it is begun
   };
   LatencyPredictor& predictor_;
   std::unique_ptr<Strategy> strategy_;
-  std::size_t genomes_;  // not begun yet
+  std::size_t genomes_;  // not in a batch yet
   std::size_t together_;
   std::vector<Pending> batch_;
   PredictedGenomes predicted_;

@@ -1,13 +1,14 @@
 #include "engine/search/surrogate_screening.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <deque>
 #include <functional>
-#include <future>
 #include <iterator>
 #include <limits>
 #include <numbers>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -29,6 +30,8 @@ constexpr double kMargin = 0.03;
 constexpr double kLikely = 0.5;
 /// Standard deviation of log(measured/expected) that is assumed where chances are weighed against latencies.
 constexpr double kDoubt = 0.1;
+/// How often a choice looks for predictions that it waits for.
+constexpr std::chrono::milliseconds kPoll{1};
 /// Best genomes of a pre-search among which those that the strategy has not proposed are chosen.
 constexpr std::size_t kPresearchedAmong = 32;
 
@@ -48,14 +51,15 @@ class Corrected : public LatencyPredictor {
   Corrected(LatencyPredictor& predictor, PredictionError& error, ChanceValid& chance)
       : predictor_(predictor), error_(error), chance_(chance) {}
   PendingPrediction begin(const Genome& genome) override {
-    const auto correct = [this, genome, pending = predictor_.begin(genome)] {
+    const PendingPrediction pending = predictor_.begin(genome);
+    const auto correct = [this, genome, pending] {
       std::optional<PredictedLatency> predicted = pending.get();
       if (!predicted) return predicted;
       predicted->latency = error_.expected_us(genome, *predicted);
       if (predicted->latency) *predicted->latency /= std::sqrt(chance_.of(genome));
       return predicted;
     };
-    return std::async(std::launch::deferred, correct).share();
+    return {[pending] { return pending.ready(); }, correct};
   }
   std::size_t traits() const override { return predictor_.traits(); }
 
@@ -82,7 +86,7 @@ class ScreenedStrategy : public Strategy {
 
   std::optional<Proposal> ask() override {
     if (stuck()) begin_presearch();
-    if (presearch_ && (++asks_of_batch_ >= options_.presearching.every || chance_.all_failed())) advance_presearch();
+    if (presearch_) continue_presearch();
     while (chosen_.empty() && choose()) {
     }
     if (chosen_.empty()) return std::nullopt;
@@ -154,13 +158,15 @@ class ScreenedStrategy : public Strategy {
       return is_it(entry) && !programs_.contains(entry.predicted.program);
     };
     if (auto next = std::ranges::find_if(chosen_, is_it); next != chosen_.end()) return taken_from(chosen_, next);
-    for (std::vector<Predicting>& batch : predicting_) {
-      const auto one = std::ranges::find(batch, genome, [](const Predicting& each) { return each.proposal.genome; });
-      if (one == batch.end()) continue;
+    std::vector<std::vector<Predicting>*> batches{&late_};
+    for (std::vector<Predicting>& batch : predicting_) batches.push_back(&batch);
+    for (std::vector<Predicting>* batch : batches) {
+      const auto one = std::ranges::find(*batch, genome, [](const Predicting& each) { return each.proposal.genome; });
+      if (one == batch->end()) continue;
       const std::optional<PredictedLatency> predicted = one->prediction.get();
       if (predicted && programs_.contains(predicted->program)) return std::nullopt;
       Entry entry{std::move(one->proposal), predicted.value_or(PredictedLatency())};
-      batch.erase(one);
+      batch->erase(one);
       return entry;
     }
     for (std::vector<Entry>* entries : {&standing_, &competing_, &screened_}) {
@@ -198,6 +204,15 @@ class ScreenedStrategy : public Strategy {
                        presearching.genomes, presearching.together);
   }
 
+  /// Begins its predictions little by little, so that those of proposals do not wait behind a whole batch.
+  void continue_presearch() {
+    const std::size_t every = chance_.all_failed() ? 1 : options_.presearching.every;
+    if (++asks_of_batch_ >= every) advance_presearch();
+    if (!presearch_) return;
+    const std::size_t beginning = every > options_.ahead ? every - options_.ahead : 1;
+    presearch_->begin(static_cast<double>(asks_of_batch_ + 1) / static_cast<double>(beginning));
+  }
+
   /// At its end chooses the best genomes that the strategy has not proposed.
   void advance_presearch() {
     asks_of_batch_ = 0;
@@ -223,18 +238,13 @@ class ScreenedStrategy : public Strategy {
   /// Chooses what is measured next. False when there is nothing to choose from, or the predictor was interrupted.
   bool choose() {
     begin_predictions();
-    std::vector<Entry> fresh;
-    if (!predicting_.empty()) {
-      for (Predicting& one : predicting_.front()) {
-        const std::optional<PredictedLatency>& predicted = one.prediction.get();
-        if (!predicted) return false;
-        fresh.push_back({one.proposal, *predicted});
-      }
-      predicting_.pop_front();
+    if (!predicting_.empty() || !late_.empty()) {
+      std::optional<std::vector<Entry>> fresh = predicted();
+      if (!fresh) return false;
       if (chance_.all_failed())
-        choose_unscreened(std::move(fresh));
+        choose_unscreened(std::move(*fresh));
       else
-        choose_among(std::move(fresh));
+        choose_among(std::move(*fresh));
       return true;
     }
     // The strategy has no further genome. Only what may beat the best is still worth a measurement.
@@ -246,11 +256,13 @@ class ScreenedStrategy : public Strategy {
   }
 
   /// Keeps the batches of the next asks under way. While everything fails, one batch is measured for several asks.
+  /// Where as many are late as may be, predictions do not keep up with measurements, and a batch has one less.
   void begin_predictions() {
     const std::size_t ahead = chance_.all_failed() ? std::min<std::size_t>(options_.ahead, 1) : options_.ahead;
+    const std::size_t among = late_.size() < options_.among ? options_.among : options_.among - 1;
     while (predicting_.size() <= ahead) {
       std::vector<Predicting> batch;
-      while (batch.size() < options_.among) {
+      while (batch.size() < among) {
         std::optional<Proposal> proposal = strategy_->ask();
         if (!proposal) break;
         PendingPrediction prediction = predictor_.begin(proposal->genome);
@@ -259,6 +271,51 @@ class ScreenedStrategy : public Strategy {
       if (batch.empty()) break;
       predicting_.push_back(std::move(batch));
     }
+  }
+
+  /// The proposals whose predictions are used now: those of the next batch, and those that were late. Empty when the
+  /// predictor was interrupted.
+  std::optional<std::vector<Entry>> predicted() {
+    const std::size_t may_be_late = most_late();
+    std::vector<Predicting> due = std::exchange(late_, {});
+    if (!predicting_.empty()) {
+      std::ranges::move(predicting_.front(), std::back_inserter(due));
+      predicting_.pop_front();
+    }
+    const LatePredictions::Choice choice{choices_++, next_ticket_};
+    const std::optional<LatePredictions::Tickets> recalled =
+        options_.late == nullptr ? LatePredictions::Tickets() : options_.late->recall(choice);
+    if (!recalled) wait_for_all_but(may_be_late, due);
+    LatePredictions::Tickets late;
+    std::vector<Entry> used;
+    for (Predicting& one : due) {
+      const std::uint64_t ticket = one.proposal.ticket;
+      if (recalled ? std::ranges::binary_search(*recalled, ticket) : !one.prediction.ready()) {
+        late.push_back(ticket);
+        late_.push_back(std::move(one));
+        continue;
+      }
+      const std::optional<PredictedLatency>& prediction = one.prediction.get();
+      if (!prediction) return std::nullopt;
+      used.push_back({std::move(one.proposal), *prediction});
+    }
+    if (!recalled && !late.empty()) {
+      std::ranges::sort(late);
+      options_.late->record(choice, late);
+    }
+    return used;
+  }
+
+  /// How many predictions a choice may go without: no more than are in a batch, and so many that others compete.
+  std::size_t most_late() const {
+    if (chance_.all_failed() || predicting_.empty()) return 0;
+    const std::size_t all = late_.size() + predicting_.front().size() + competing_.size() + standing_.size();
+    return std::min(options_.among, all - std::min(all, options_.among));
+  }
+
+  static void wait_for_all_but(std::size_t most, const std::vector<Predicting>& due) {
+    const auto is_late = [](const Predicting& one) { return !one.prediction.ready(); };
+    while (static_cast<std::size_t>(std::ranges::count_if(due, is_late)) > most) std::this_thread::sleep_for(kPoll);
   }
 
   /// While everything fails latencies decide nothing: a genome that is right may be slow. All proposals are measured
@@ -405,6 +462,7 @@ class ScreenedStrategy : public Strategy {
   std::optional<PresearchClimb> presearch_;                // while the search is stuck
   std::size_t asks_of_batch_ = 0;                          // since its batch was begun
   std::deque<std::vector<Predicting>> predicting_;         // by ask, the earliest first
+  std::vector<Predicting> late_;                           // due, but not waited for
   std::deque<Entry> chosen_;                               // to be measured next
   std::vector<Entry> competing_;                           // of the latest asks
   std::vector<Entry> standing_;                            // may beat the best: they go on competing
@@ -414,6 +472,7 @@ class ScreenedStrategy : public Strategy {
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> ancestors_;  // our tickets, by the strategy's
   std::unordered_map<std::string, Program> programs_;
   std::uint64_t next_ticket_ = 0;
+  std::uint64_t choices_ = 0;
   double best_us_ = kNever;
   double noticed_us_ = kNever;  // the best when there was progress
   std::size_t answers_since_better_ = 0;

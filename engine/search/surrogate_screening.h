@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/search/late_predictions.h"
 #include "engine/search/latency_predictor.h"
 #include "engine/strategy/strategy.h"
 
@@ -25,6 +26,8 @@ struct ScreeningOptions {
     std::size_t every = 1;      ///< Asks for which such a batch is given time; while everything fails, one.
     std::size_t kept = 4;       ///< Measured at most.
   } presearching = {};
+  /// Where it is kept which predictions were late. It must outlive the strategy. Null: each choice waits for all.
+  LatePredictions* late = nullptr;
 };
 
 /// `strategy` behind a surrogate: of its proposals only those with the greatest expected gains are measured. The
@@ -32,7 +35,10 @@ struct ScreeningOptions {
 /// much it falls below the best, times the chance to be valid (chance_valid.h).
 ///
 /// - Each ask takes `among` proposals and begins their predictions. Once they are used, these compete with what the
-///   latest asks have left over. What is asked when depends on answers alone, not on how long predictions take.
+///   latest asks have left over.
+/// - What is asked when depends on answers alone, not on how long predictions take. With `late` a choice does not wait
+///   for the slowest ones: these compete as soon as they are there. While `among` are late, an ask takes
+///   one proposal less.
 /// - While everything fails, all proposals are measured but those that are predicted to fail.
 /// - A proposal that is screened out gets its expected latency, or a failure where it is likely to fail, as its answer.
 ///   One without a prediction counts as the median of those that compete, and is not answered when it is screened out.

@@ -14,7 +14,7 @@ constexpr std::int64_t kApplicationId = 0x65766f31;
 
 // What exists after each version; a change of the schema is a new entry, never an edit of a released one.
 // NULL in a REAL column of a measurement stands for NaN.
-constexpr std::array<const char*, 12> kMigrations = {R"sql(
+constexpr std::array<const char*, 13> kMigrations = {R"sql(
 CREATE TABLE text (
   id      INTEGER PRIMARY KEY,
   hash    TEXT NOT NULL UNIQUE,       -- XXH3-128 of content, hex
@@ -413,6 +413,16 @@ CREATE TABLE turn (
   round    INTEGER NOT NULL,
   us       REAL NOT NULL,
   PRIMARY KEY (sitting, position, round)
+) STRICT, WITHOUT ROWID;
+)sql",
+                                                     R"sql(
+-- Predictions that a screened search did not wait for.
+CREATE TABLE late_prediction (
+  run    INTEGER NOT NULL REFERENCES run,
+  choice INTEGER NOT NULL,            -- of what is evaluated next, from 0
+  genome INTEGER NOT NULL,            -- as the search counts those that it has asked a prediction of
+  ticket INTEGER NOT NULL,            -- of the proposal that was chosen next
+  PRIMARY KEY (run, choice, genome)
 ) STRICT, WITHOUT ROWID;
 )sql"};
 

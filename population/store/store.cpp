@@ -10,6 +10,7 @@
 #include "population/store/archive.h"
 #include "population/store/codec.h"
 #include "population/store/database.h"
+#include "population/store/late_predictions.h"
 #include "population/store/rows.h"
 #include "population/store/schema.h"
 
@@ -166,6 +167,10 @@ void Store::finish_run(RunId run, RunStatus status) {
 
 std::unique_ptr<Archive> Store::archive(RunId run, EliteComparer compare) {
   return make_archive(*database_, run, std::move(compare));
+}
+
+std::unique_ptr<LatePredictions> Store::late_predictions(RunId run) {
+  return make_late_predictions(*database_, run);
 }
 
 }  // namespace evo

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/search/late_predictions.h"
 #include "engine/search/search.h"
 #include "population/store/records.h"
 
@@ -56,6 +57,9 @@ class Store {
   /// recall throws usage_error when the stored proposal of that ticket has another genome: the space has
   /// changed.
   std::unique_ptr<Archive> archive(RunId run, EliteComparer compare = {});
+
+  /// The predictions that a run did not wait for. Made before the run goes on. Must not outlive the store.
+  std::unique_ptr<LatePredictions> late_predictions(RunId run);
 
   /// Another number whenever another connection, of this process or another, has changed the database.
   std::int64_t version() const;

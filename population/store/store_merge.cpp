@@ -89,6 +89,7 @@ class Merge {
     merge_further_devices(row.integer(0), id);
     merge_exchanges(row.integer(0), id);
     merge_candidates(row.integer(0), id, {});
+    merge_late_predictions(row.integer(0), id, -1);
   }
 
   /// Those of a known run that are not here either.
@@ -126,6 +127,19 @@ class Merge {
     }
   }
 
+  /// Of proposals behind the last one that the results here depend on.
+  void merge_late_predictions(std::int64_t run, std::int64_t new_run, std::int64_t last_ticket) {
+    into_.prepare("DELETE FROM late_prediction WHERE run = ? AND ticket > ?").bind(new_run, last_ticket).run();
+    Statement row = from_.prepare("SELECT choice, genome, ticket FROM late_prediction WHERE run = ? AND ticket > ?");
+    row.bind(run, last_ticket);
+    while (row.next()) {
+      Statement insert = into_.prepare("INSERT INTO late_prediction (run, choice, genome, ticket) VALUES (?, ?, ?, ?)");
+      insert.bind(new_run);
+      bind_columns(insert, row, "iii", 0);
+      insert.run();
+    }
+  }
+
   /// A run is known by when it was started, what was typed, and the salt of its inputs.
   std::optional<std::int64_t> known_run(const Statement& row) {
     Statement same = into_.prepare("SELECT id FROM run WHERE salt = ? AND command = ? AND started_at = ?");
@@ -145,6 +159,7 @@ class Merge {
     const std::uint64_t before = counts_.candidates;
     merge_exchanges(row.integer(0), known);
     merge_candidates(row.integer(0), known, ours);
+    merge_late_predictions(row.integer(0), known, ours.empty() ? -1 : ours.rbegin()->first);
     if (counts_.candidates > before) {
       ++counts_.continued_runs;
       take_state(row, known);

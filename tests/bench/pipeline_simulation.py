@@ -5,7 +5,7 @@
     tests/bench/pipeline_simulation.py --gpus 8,16,32,64,8000 --evals 20000 --runs 1
 
 What it models: the parent asks for proposals whose models were begun some measurements before (engine/search,
-surrogate_screening.h) and waits for them; cores model in the order asked; a GPU evaluates one candidate after another; a
+surrogate_screening.h) and waits for all but the slowest few of them; cores model in the order asked; a GPU evaluates one candidate after another; a
 challenger is compared with an elite by rounds, on the GPU that is free first, joined by GPUs without a candidate; up to 32
 results wait behind a comparison; all else of a result is done by the parent, one result after the other.
 The times of the phases are measured ones (WORKLOADS below says where). A run of `evo run` gives others with --database FILE.
@@ -30,7 +30,7 @@ WORKLOADS = {
                      "rounds": [(3, 16), (4, 3), (6, 3), (9, 11)], "challengers": 6.4},
 }
 PARENT_S = 0.013  # Of the parent for one result: four proposals, one answer, one record (two shared cores).
-AMONG = 4         # Proposals for each candidate.
+AMONG = 4         # Proposals for each candidate; as many models may be late. Then a batch has one proposal less.
 AHEAD, AHEAD_OF_EACH = 6, 4  # Measurements between a proposal and the use of its model, at least and of each GPU.
 UNDER_WAY = 2     # Candidates of a GPU.
 WAITING = 32      # Results behind a comparison.
@@ -65,7 +65,8 @@ class Simulation:
         self.finished = []    # Results that the parent has not taken.
         self.recording = []   # Results that wait to be stored.
         self.comparing = None  # Rounds left of the comparison, rounds under way, GPUs that have begun one.
-        self.batches = []     # When the models of each batch are ready.
+        self.batches = []     # When each model of each batch is ready.
+        self.late = []        # When those are ready that were not waited for.
         self.in_flight = self.asked = self.taken = self.recorded = 0
         self.parent_busy = False
         self.spent = {"evaluating": 0.0, "comparing": 0.0}
@@ -83,8 +84,8 @@ class Simulation:
         return end
 
     def model_batch(self):
-        """When the four models of a batch are ready. Those of a pre-search come behind them."""
-        ready = max(self.model() for _ in range(AMONG))
+        """When each model of a batch is ready. Those of a pre-search come behind them."""
+        ready = [self.model() for _ in range(AMONG - (len(self.late) >= AMONG))]
         further = self.workload["further"]
         for _ in range(int(further) + (self.rng.random() < further % 1)):
             self.model()
@@ -103,7 +104,9 @@ class Simulation:
         elif self.in_flight < UNDER_WAY * self.gpus and self.asked < self.evaluations:
             while len(self.batches) <= max(AHEAD, AHEAD_OF_EACH * self.gpus):
                 self.batches.append(self.model_batch())
-            ready = self.batches.pop(0)
+            due = sorted(self.batches.pop(0) + self.late)
+            ready = due[max(0, len(due) - AMONG - 1)]
+            self.late = [time for time in due if time > max(ready, self.now)]
             if self.free_gpus and not self.queue:
                 self.waited_for_models += max(0.0, ready - self.now) * self.free_gpus
             self.in_flight += 1

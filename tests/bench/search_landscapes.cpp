@@ -23,6 +23,7 @@
 #include "engine/base/text.h"
 #include "engine/expression/expression.h"
 #include "engine/search/guided_strategy.h"
+#include "engine/search/late_predictions.h"
 #include "engine/search/presearch.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
@@ -38,7 +39,7 @@
 // places. Predicted latencies have the error of the cost model: the same regression learns it on the
 // sweep.
 //   evo_bench_landscapes SWEEP... --strategy A,B [--evals N] [--runs R] [--screen N] [--presearch M]
-//   [--width Q] [--devices D] [--modelled FILE...] [--seeded] [--wrong EXPRESSION...]
+//   [--width Q] [--ahead A] [--late PERCENT] [--modelled FILE...] [--seeded] [--wrong EXPRESSION...]
 // SWEEP: tests/data/sweeps/fp8_sdpa_wgmma_*; FILE: what evo model --against SWEEP --csv wrote. ±: half of the
 // 95 % interval over runs. Seeded: each run from one of as many evaluations on the other sweep's landscape. EXPRESSION
 // over the genes: such genomes give wrong answers, which no model foresees, in a case of their own.
@@ -273,12 +274,42 @@ class LearntLatencyPredictor : public InstantPredictor {
   const Landscape& landscape_;
 };
 
+/// Predictions that take long: `percent` of a hundred come one to eight choices late.
+class SlowPredictions : public LatePredictions {
+ public:
+  /// `among` genomes are predicted for each choice; `seeds` are asked for before them.
+  SlowPredictions(std::size_t percent, std::size_t among, std::size_t seeds, std::uint64_t seed)
+      : percent_(percent), among_(among), seeds_(seeds), seed_(seed) {}
+
+  std::optional<Tickets> recall(const Choice& choice) override {
+    Tickets late;
+    const std::uint64_t first = seeds_ + among_ * (choice.number - std::min<std::uint64_t>(choice.number, kLatest));
+    for (std::uint64_t ticket = first; ticket < seeds_ + among_ * (choice.number + 2); ++ticket) {
+      const std::uint64_t delay = delay_of(ticket);
+      if (delay > 0 && choice.number < (ticket - seeds_) / among_ + delay) late.push_back(ticket);
+    }
+    return late;
+  }
+  void record(const Choice&, const Tickets&) override {}
+
+ private:
+  static constexpr std::uint64_t kLatest = 8;
+
+  std::uint64_t delay_of(std::uint64_t ticket) const {
+    Rng rng(seed_ * 1'000'003 + ticket);
+    return rng.below(100) < percent_ ? 1 + rng.below(kLatest) : 0;
+  }
+
+  std::uint64_t percent_, among_, seeds_, seed_;
+};
+
 struct Budget {
   std::size_t evaluations = 200;
   std::size_t screen = 1;
   std::size_t presearch = 0;  // genomes that are predicted before
   std::size_t width = 1;      // candidates in flight
   std::size_t ahead = 0;      // measurements begun while a prediction is under way
+  std::size_t late = 0;       // percentage of the predictions that are late nevertheless
 
   bool predicts() const { return screen > 1 || presearch > 0; }
 };
@@ -290,9 +321,13 @@ LearntEvaluator run(const Landscape& landscape, const std::string& strategy, std
   if (budget.presearch > 0)
     std::ranges::move(run_presearch(landscape.space(), strategy, seed, predictor, {.genomes = budget.presearch}),
                       std::back_inserter(seeds));
-  const auto searching = make_guided(
-      strategy, landscape.space(), seed, &predictor,
-      {.screen = budget.screen, .presearches = budget.presearch > 0, .ahead = budget.ahead}, std::move(seeds));
+  SlowPredictions slow(budget.late, budget.screen, seeds.size(), seed);
+  const auto searching = make_guided(strategy, landscape.space(), seed, &predictor,
+                                     {.screen = budget.screen,
+                                      .presearches = budget.presearch > 0,
+                                      .ahead = budget.ahead,
+                                      .late = budget.late > 0 ? &slow : nullptr},
+                                     std::move(seeds));
   LearntEvaluator evaluator(landscape, budget.width);
   NoArchive archive;
   SearchLimits limits;
@@ -427,6 +462,7 @@ int main(int argc, char** argv) {
   app.add_option("--presearch", budget.presearch);
   app.add_option("--width", budget.width);
   app.add_option("--ahead", budget.ahead);
+  app.add_option("--late", budget.late);
   app.add_option("--modelled", modelled);
   app.add_flag("--seeded", seeded);
   app.add_option("--wrong", wrong);

@@ -49,6 +49,26 @@ TEST_CASE("a cached predictor is asked once for each genome") {
   CHECK(asked == std::vector<std::int64_t>{3, 1, 2});
 }
 
+TEST_CASE("a prediction under way is finished once, by whoever needs it first") {
+  bool there = false;
+  int finished = 0;
+  const PendingPrediction pending([&] { return there; },
+                                  [&] {
+                                    ++finished;
+                                    return PredictedLatency{7.0};
+                                  });
+  const PendingPrediction copy = pending;
+  CHECK(!pending.ready());
+  there = true;
+  CHECK(pending.ready());
+  CHECK(copy.get()->latency == 7);
+  CHECK(pending.get()->latency == 7);
+  CHECK(finished == 1);
+  there = false;
+  CHECK(pending.ready());
+  CHECK(PendingPrediction(PredictedLatency{8.0}).ready());
+}
+
 TEST_CASE("an interrupted predictor gives no prediction at all") {
   std::vector<std::int64_t> asked;
   NotingPredictor predictor(asked);

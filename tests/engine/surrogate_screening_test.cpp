@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"
@@ -407,6 +408,99 @@ TEST_CASE("predictions are begun ahead of their use") {
 
 TEST_CASE("while everything fails, predictions of one further batch are under way, and all of a batch are measured") {
   CHECK(proposed_ahead(false) == std::vector<int>{6, 6, 6, 8, 8, 10, 10, 12});
+}
+
+namespace {
+
+/// Knows a latency for each x. Predictions of those in `slow` are not there until they have been looked for more than
+/// `patience` times.
+class Slow : public LatencyPredictor {
+ public:
+  explicit Slow(std::map<std::int64_t, double> latencies, std::set<std::int64_t> slow_ones = {}, int patience = 1000)
+      : slow(std::move(slow_ones)), latencies_(std::move(latencies)), patience_(patience) {}
+
+  PendingPrediction begin(const Genome& genome) override {
+    const std::int64_t x = x_of(genome);
+    ++begun;
+    return {[this, x] { return !slow.contains(x) || ++looks_[x] > patience_; },
+            [this, x] { return PredictedLatency{latencies_.at(x)}; }};
+  }
+
+  std::set<std::int64_t> slow;
+  int begun = 0;
+
+ private:
+  std::map<std::int64_t, double> latencies_;
+  std::map<std::int64_t, int> looks_;
+  int patience_;
+};
+
+/// Keeps them in memory. With `recalled` nothing is new.
+struct KeptLate : public LatePredictions {
+  std::optional<Tickets> recall(const Choice& choice) override {
+    if (!recalled) return std::nullopt;
+    return recalled->contains(choice.number) ? recalled->at(choice.number) : Tickets();
+  }
+  void record(const Choice& choice, const Tickets& late) override { recorded[choice.number] = late; }
+
+  using ByChoice = std::map<std::uint64_t, Tickets>;
+  std::optional<ByChoice> recalled;
+  ByChoice recorded;
+};
+
+/// The first x that are measured of 0 to 7. After the third measurement nothing is slow any more.
+std::vector<std::int64_t> measured_without_waiting(LatePredictions* late, std::set<std::int64_t> slow_ones) {
+  Slow slow({{0, 10}, {1, 11}, {2, 5}, {3, 9}, {4, 8}, {5, 7}, {6, 12}, {7, 13}}, std::move(slow_ones));
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<CountingStrategy>(8, answers), line(), slow, {.among = 2, .late = late});
+  std::vector<std::int64_t> measured;
+  for (std::uint64_t ticket = 0; ticket < 4; ++ticket) {
+    measured.push_back(x_of(strategy->ask()->genome));
+    strategy->tell({ticket, 10.0});
+    if (ticket == 2) slow.slow.clear();
+  }
+  return measured;
+}
+
+}  // namespace
+
+TEST_CASE("a choice does not wait for predictions that are late, which compete once they are there") {
+  KeptLate late;
+  CHECK(measured_without_waiting(&late, {2}) == std::vector<std::int64_t>{0, 3, 5, 2});
+  CHECK(late.recorded == KeptLate::ByChoice{{1, {2}}, {2, {2}}});
+  CHECK(measured_without_waiting(nullptr, {2}) == std::vector<std::int64_t>{0, 2, 5, 4});
+}
+
+TEST_CASE("a resumed search goes without the predictions that were late, and waits for all others") {
+  KeptLate late;
+  late.recalled = {{1, {2}}, {2, {2}}};
+  CHECK(measured_without_waiting(&late, {}) == std::vector<std::int64_t>{0, 3, 5, 2});
+  late.recalled = KeptLate::ByChoice();
+  CHECK(measured_without_waiting(&late, {2}) == std::vector<std::int64_t>{0, 2, 5, 4});
+  CHECK(late.recorded.empty());
+}
+
+TEST_CASE("no more predictions are late than are begun for a measurement, and then one less is begun") {
+  std::map<std::int64_t, double> latencies;
+  std::set<std::int64_t> all;
+  for (int x = 0; x < 100; ++x) {
+    latencies[x] = 100 + x * 7 % 50;
+    if (x >= 4) all.insert(x);
+  }
+  Slow slow(std::move(latencies), std::move(all), 20);
+  KeptLate late;
+  std::map<std::uint64_t, std::optional<double>> answers;
+  const auto strategy =
+      make_screened(std::make_unique<CountingStrategy>(100, answers), line(), slow, {.among = 4, .late = &late});
+  for (std::uint64_t ticket = 0; ticket < 12; ++ticket) {
+    REQUIRE(strategy->ask());
+    strategy->tell({ticket, 100.0});
+  }
+  REQUIRE(late.recorded.size() >= 8);
+  for (const auto& [choice, tickets] : late.recorded) CHECK(tickets.size() <= 4);
+  CHECK(slow.begun < 12 * 4);
+  CHECK(slow.begun > 12 * 3);
 }
 
 TEST_CASE("a proposal without a prediction counts as the median") {

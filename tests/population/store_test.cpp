@@ -209,6 +209,45 @@ TEST_CASE("recalled results are numbered as they were recorded") {
   CHECK(archive->recall(proposal(1))->number < archive->recall(proposal(0))->number);
 }
 
+TEST_CASE("late predictions are recalled as far as there are results, later ones are dropped") {
+  using Tickets = LatePredictions::Tickets;
+  const TempFolder folder;
+  {
+    Store store = Store::open(folder / "from.db", Store::Mode::write);
+    const RunId run = store.begin_run(run_info());
+    const auto late = store.late_predictions(run);
+    CHECK_FALSE(late->recall({0, 0}));
+    late->record({3, 1}, {12, 15});
+    late->record({4, 2}, {15});
+    const auto archive = store.archive(run);
+    archive->record(proposal(0), candidate(proposal(0), "a"), valid(20, "1"));
+    archive->record(proposal(1), candidate(proposal(1), "b"), valid(21, "2"));
+  }
+  const auto check = [](LatePredictions& late) {
+    CHECK(late.recall({3, 1}) == Tickets{12, 15});
+    CHECK(late.recall({2, 1}) == Tickets());
+    CHECK_FALSE(late.recall({4, 2}));
+  };
+  Store into = Store::open(folder / "into.db", Store::Mode::write);
+  into.begin_run(run_info("another"));
+  into.merge(folder / "from.db");
+  check(*into.late_predictions(2));
+  CHECK_FALSE(into.late_predictions(1)->recall({3, 1}));
+
+  Store store = Store::open(folder / "from.db", Store::Mode::write);
+  check(*store.late_predictions(1));
+  const auto late = store.late_predictions(1);
+  late->record({4, 2}, {16});
+  const auto archive = store.archive(1);
+  archive->record(proposal(2), candidate(proposal(2), "c"), valid(22, "3"));
+  CHECK(store.late_predictions(1)->recall({4, 2}) == Tickets{16});
+  // The copy goes on where the original has gone on.
+  CHECK(into.merge(folder / "from.db").continued_runs == 1);
+  CHECK(into.late_predictions(2)->recall({3, 1}) == Tickets{12, 15});
+  CHECK(into.late_predictions(2)->recall({4, 2}) == Tickets{16});
+  CHECK(into.check().empty());
+}
+
 TEST_CASE("not-a-number and infinite errors are kept as such") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const auto archive = store.archive(store.begin_run(run_info()));
