@@ -460,8 +460,9 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (run.resumed) store.reopen_run(id, run.info.evaluation_limit);
   const std::unique_ptr<ProposerProcess> proposer =
       make_proposer(request, run, id, space, templates, build, store, limits);
-  // Where latencies are modelled the same seed gives the same run, however long models take.
-  const bool waits_for_all = kind_named(run.device.kind).modelled;
+  // Where latencies are modelled the same seed gives the same run, however long models take. A proposer's genomes shift
+  // the tickets by which a resumed run would know its choices.
+  const bool waits_for_all = kind_named(run.device.kind).modelled || proposer != nullptr || !recorded.genomes.empty();
   const std::unique_ptr<LatePredictions> late = waits_for_all ? nullptr : store.late_predictions(id);
   const std::unique_ptr<Strategy> strategy =
       make_proposed(guided_strategy(run, space, predictor.get(), late.get()), space, proposer.get(),

@@ -259,7 +259,8 @@ class ScreenedStrategy : public Strategy {
   /// Where as many are late as may be, predictions do not keep up with measurements, and a batch has one less.
   void begin_predictions() {
     const std::size_t ahead = chance_.all_failed() ? std::min<std::size_t>(options_.ahead, 1) : options_.ahead;
-    const std::size_t among = late_.size() < options_.among ? options_.among : options_.among - 1;
+    const std::size_t among =
+        late_.size() < options_.among ? options_.among : std::max<std::size_t>(1, options_.among - 1);
     while (predicting_.size() <= ahead) {
       std::vector<Predicting> batch;
       while (batch.size() < among) {

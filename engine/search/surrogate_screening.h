@@ -37,8 +37,8 @@ struct ScreeningOptions {
 /// - Each ask takes `among` proposals and begins their predictions. Once they are used, these compete with what the
 ///   latest asks have left over.
 /// - What is asked when depends on answers alone, not on how long predictions take. With `late` a choice does not wait
-///   for the slowest ones: these compete as soon as they are there. While `among` are late, an ask takes
-///   one proposal less.
+///   for the slowest ones: these compete as soon as they are there. While `among` are late, an ask takes one proposal
+///   less.
 /// - While everything fails, all proposals are measured but those that are predicted to fail.
 /// - A proposal that is screened out gets its expected latency, or a failure where it is likely to fail, as its answer.
 ///   One without a prediction counts as the median of those that compete, and is not answered when it is screened out.
