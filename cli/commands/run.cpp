@@ -462,8 +462,9 @@ int run(const RunRequest& request, const std::string& command_line) {
       make_proposer(request, run, id, space, templates, build, store, limits);
   // Where latencies are modelled the same seed gives the same run, however long models take. A proposer's genomes shift
   // the tickets by which a resumed run would know its choices.
-  const bool waits_for_all = kind_named(run.device.kind).modelled || proposer != nullptr || !recorded.genomes.empty();
-  const std::unique_ptr<LatePredictions> late = waits_for_all ? nullptr : store.late_predictions(id);
+  const bool proposed = proposer != nullptr || !recorded.genomes.empty();
+  const bool may_be_late = predictor != nullptr && !kind_named(run.device.kind).modelled && !proposed;
+  const std::unique_ptr<LatePredictions> late = may_be_late ? store.late_predictions(id) : nullptr;
   const std::unique_ptr<Strategy> strategy =
       make_proposed(guided_strategy(run, space, predictor.get(), late.get()), space, proposer.get(),
                     proposer_share(request), templates, std::move(recorded));

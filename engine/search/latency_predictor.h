@@ -31,7 +31,7 @@ class PendingPrediction {
   /// `ready`: whether `finish` would not wait. `finish` is called once.
   PendingPrediction(std::function<bool()> ready, std::function<Prediction()> finish);
 
-  /// Whether get() would not wait. So it is when the predictor was interrupted.
+  /// Whether get() would not wait: it is there, or the predictor was interrupted.
   bool ready() const;
   /// Waits for it.
   const Prediction& get() const;

@@ -239,7 +239,7 @@ class ScreenedStrategy : public Strategy {
   bool choose() {
     begin_predictions();
     if (!predicting_.empty() || !late_.empty()) {
-      std::optional<std::vector<Entry>> fresh = predicted();
+      std::optional<std::vector<Entry>> fresh = take_predicted();
       if (!fresh) return false;
       if (chance_.all_failed())
         choose_unscreened(std::move(*fresh));
@@ -274,9 +274,9 @@ class ScreenedStrategy : public Strategy {
     }
   }
 
-  /// The proposals whose predictions are used now: those of the next batch, and those that were late. Empty when the
-  /// predictor was interrupted.
-  std::optional<std::vector<Entry>> predicted() {
+  /// Takes the proposals that a choice may use: those of the next batch and those that were late, but for what is late
+  /// now. Empty when the predictor was interrupted.
+  std::optional<std::vector<Entry>> take_predicted() {
     const std::size_t may_be_late = most_late();
     std::vector<Predicting> due = std::exchange(late_, {});
     if (!predicting_.empty()) {

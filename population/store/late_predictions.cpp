@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace evo {
 namespace {
@@ -10,9 +11,9 @@ namespace {
 class RunLatePredictions final : public LatePredictions {
  public:
   RunLatePredictions(Database& database, RunId run) : database_(database), run_(run) {
-    Statement last = database.prepare("SELECT max(ticket) FROM candidate WHERE run = ?");
-    last.bind(run);
-    if (last.next() && !last.is_null(0)) last_recorded_ = last.natural(0);
+    Statement last = database.prepare("SELECT coalesce(max(ticket), -1) FROM candidate WHERE run = ?");
+    last.bind(run).next();
+    last_recorded_ = last.integer(0);
     drop_later();
     Statement row =
         database.prepare("SELECT choice, genome FROM late_prediction WHERE run = ? ORDER BY choice, genome");
@@ -21,7 +22,7 @@ class RunLatePredictions final : public LatePredictions {
   }
 
   std::optional<Tickets> recall(const Choice& choice) override {
-    if (!last_recorded_ || choice.ticket > *last_recorded_) return std::nullopt;
+    if (std::cmp_greater(choice.ticket, last_recorded_)) return std::nullopt;
     const auto found = recorded_.find(choice.number);
     return found == recorded_.end() ? Tickets() : found->second;
   }
@@ -39,16 +40,14 @@ class RunLatePredictions final : public LatePredictions {
  private:
   void drop_later() {
     WriteTransaction transaction(database_);
-    Statement row = database_.prepare("DELETE FROM late_prediction WHERE run = ? AND ticket > ?");
-    last_recorded_ ? row.bind(run_, *last_recorded_) : row.bind(run_, -1);
-    row.run();
+    database_.prepare("DELETE FROM late_prediction WHERE run = ? AND ticket > ?").bind(run_, last_recorded_).run();
     transaction.commit();
   }
 
   Database& database_;
   RunId run_;
-  std::optional<std::uint64_t> last_recorded_;  // proposal
-  std::map<std::uint64_t, Tickets> recorded_;   // by choice
+  std::int64_t last_recorded_ = -1;            // ticket
+  std::map<std::uint64_t, Tickets> recorded_;  // by choice
 };
 
 }  // namespace

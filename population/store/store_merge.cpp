@@ -159,8 +159,8 @@ class Merge {
     const std::uint64_t before = counts_.candidates;
     merge_exchanges(row.integer(0), known);
     merge_candidates(row.integer(0), known, ours);
-    merge_late_predictions(row.integer(0), known, ours.empty() ? -1 : ours.rbegin()->first);
     if (counts_.candidates > before) {
+      merge_late_predictions(row.integer(0), known, ours.empty() ? -1 : ours.rbegin()->first);
       ++counts_.continued_runs;
       take_state(row, known);
     } else if (theirs.size() == ours.size() && ended_later(row, known)) {

@@ -5,9 +5,10 @@
     tests/bench/pipeline_simulation.py --gpus 8,16,32,64,8000 --evals 20000 --runs 1
 
 What it models: the parent asks for proposals whose models were begun some measurements before (engine/search,
-surrogate_screening.h) and waits for all but the slowest few of them; cores model in the order asked; a GPU evaluates one candidate after another; a
-challenger is compared with an elite by rounds, on the GPU that is free first, joined by GPUs without a candidate; up to 32
-results wait behind a comparison; all else of a result is done by the parent, one result after the other.
+surrogate_screening.h) and waits for all but the slowest few of them; cores model in the order asked; a GPU evaluates one
+candidate after another; a challenger is compared with an elite by rounds, on the GPU that is free first, joined by GPUs
+without a candidate; up to 32 results wait behind a comparison; all else of a result is done by the parent, one result
+after the other.
 The times of the phases are measured ones (WORKLOADS below says where). A run of `evo run` gives others with --database FILE.
 Prints a table: candidates a minute, times those of one GPU, and the shares of the GPUs' time.
 """

@@ -245,6 +245,12 @@ TEST_CASE("late predictions are recalled as far as there are results, later ones
   CHECK(into.merge(folder / "from.db").continued_runs == 1);
   CHECK(into.late_predictions(2)->recall({3, 1}) == Tickets{12, 15});
   CHECK(into.late_predictions(2)->recall({4, 2}) == Tickets{16});
+  // A copy that is not ahead takes nothing away from a run that goes on here.
+  into.late_predictions(2)->record({5, 3}, {20});
+  into.merge(folder / "from.db");
+  const auto going_on = into.archive(2);
+  going_on->record(proposal(3), candidate(proposal(3), "d"), valid(23, "4"));
+  CHECK(into.late_predictions(2)->recall({5, 3}) == Tickets{20});
   CHECK(into.check().empty());
 }
 
