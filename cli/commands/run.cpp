@@ -544,8 +544,8 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   command
       .add_option("--in-flight", request.in_flight,
                   fmt::format("Candidates under way at once, at most {}. A modelled search repeats with the same "
-                              "number, on any devices (default: 4 on virtual GPUs and for each GPU of a screened "
-                              "search; else as many as keep GPUs busy)",
+                              "number, on any devices (default: 4 on virtual GPUs, 2 for each GPU of a screened "
+                              "search, else as many as keep GPUs busy)",
                               kMostInFlight))
       ->type_name("N");
   command

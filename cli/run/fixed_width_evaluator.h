@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -12,21 +11,20 @@
 namespace evo::cli {
 
 /// Gives an evaluator another width. A search depends on the width, because the strategy gets each answer that many
-/// proposals late. With the width of its start, a run repeats on a machine with more or fewer cores.
+/// proposals late. With the width of its start, a run repeats on a machine with more or fewer cores. All candidates are
+/// submitted at once, so that those whose turn has not come are compiled meanwhile.
 class FixedWidthEvaluator : public Evaluator {
  public:
   FixedWidthEvaluator(std::unique_ptr<Evaluator> inner, std::size_t width) : inner_(std::move(inner)), width_(width) {}
 
   std::size_t width() const override { return width_; }
-  void submit(std::uint64_t ticket, const Candidate& candidate) override;
-  Done wait() override;
-  std::vector<std::uint64_t> withdraw() override;
+  void submit(std::uint64_t ticket, const Candidate& candidate) override { inner_->submit(ticket, candidate); }
+  Done wait() override { return inner_->wait(); }
+  std::vector<std::uint64_t> withdraw() override { return inner_->withdraw(); }
 
  private:
   std::unique_ptr<Evaluator> inner_;
   std::size_t width_;
-  std::size_t in_flight_ = 0;
-  std::deque<std::pair<std::uint64_t, Candidate>> waiting_;  ///< Submitted, but beyond the width of `inner_`.
 };
 
 }  // namespace evo::cli

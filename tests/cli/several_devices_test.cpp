@@ -6,11 +6,14 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "bench.h"
+#include "cli/run/fixed_width_evaluator.h"
 
 using namespace evo::testing;
 
@@ -21,6 +24,20 @@ std::string list_of_devices(int count) {
   for (int i = 1; i < count; ++i) list += ",vgpu:h200";
   return list;
 }
+
+/// Remembers what it was given. One candidate keeps it busy.
+class NarrowEvaluator : public evo::Evaluator {
+ public:
+  explicit NarrowEvaluator(std::vector<std::uint64_t>& submitted) : submitted_(submitted) {}
+
+  std::size_t width() const override { return 1; }
+  void submit(std::uint64_t ticket, const evo::Candidate&) override { submitted_.push_back(ticket); }
+  Done wait() override { return {submitted_.front(), {}}; }
+  std::vector<std::uint64_t> withdraw() override { return std::exchange(submitted_, {}); }
+
+ private:
+  std::vector<std::uint64_t>& submitted_;
+};
 
 nlohmann::json run_on(const Bench& bench, int devices, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = {"run",     "--task", "toy",    "--devices", list_of_devices(devices),
@@ -275,4 +292,18 @@ TEST_CASE("lists of devices that make no sense are refused") {
   refused({"--devices", "vgpu", "--answers", "sometimes"}, 2, {"--answers sometimes: expected asked or finished"});
   refused({"--devices", "vgpu", "--in-flight", "0"}, 2, {"--in-flight"});
   refused({"--devices", "vgpu", "--answers", "finished", "--proposer", "cat"}, 2, {"--answers finished"});
+}
+
+TEST_CASE("a width that was asked for submits as many candidates at once, whatever keeps the devices busy") {
+  std::vector<std::uint64_t> submitted;
+  evo::cli::FixedWidthEvaluator evaluator(std::make_unique<NarrowEvaluator>(submitted), 16);
+  REQUIRE(evaluator.width() == 16);
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t ticket = 0; ticket < evaluator.width(); ++ticket) {
+    evaluator.submit(ticket, {});
+    all.push_back(ticket);
+  }
+  CHECK(submitted == all);
+  CHECK(evaluator.wait().ticket == 0);
+  CHECK(evaluator.withdraw() == all);
 }
