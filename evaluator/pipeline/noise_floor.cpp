@@ -51,13 +51,13 @@ double worst_of(const std::vector<EmulationError>& errors) {
 }  // namespace
 
 NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calibration>& calibration,
-                       const CasePlan& plan, OracleStore& oracles, const StopSignal* stop)
+                       const CasePlan& plan, OracleStore& oracles, const StopSignal* stop, const KnownHonest& known)
     : plan_(plan),
       oracles_(oracles),
       options_(honest(options, calibration)),
       plain_(options),
-      edited_(options_, plan, stop),
-      perturbed_(plain_, plan, stop) {
+      edited_(options_, plan, stop, known.edited),
+      perturbed_(plain_, plan, stop, known.perturbed) {
   if (calibration) {
     stand_ins_ = {StandIn::emulation};
   } else if (has_own_code(options)) {

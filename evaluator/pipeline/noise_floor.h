@@ -19,6 +19,12 @@ namespace evo {
 /// A relative error that is never put down to an ill-conditioned draw.
 inline constexpr double kHopelessError = 0.5;
 
+/// What stood for an honest kernel on cases that were looked at once: all devices of a run share it.
+struct KnownHonest {
+  std::shared_ptr<KnownOracles> edited = std::make_shared<KnownOracles>();  ///< The emulation's or the own code's.
+  std::shared_ptr<KnownOracles> perturbed = std::make_shared<KnownOracles>();
+};
+
 /// What an honest kernel errs by on single cases, and how ill-conditioned these are. Some draws have sums that nearly
 /// cancel, or a few values on which every output depends. On these any kernel of the precision that the task admits has
 /// a large error. How large is measured on the same inputs by what stands for such a kernel:
@@ -29,9 +35,9 @@ inline constexpr double kHopelessError = 0.5;
 /// Several threads may ask.
 class NoiseFloor {
  public:
-  /// Everything referred to must outlive it. `stop` may be null.
+  /// Everything referred to but `known` must outlive it. `stop` may be null.
   NoiseFloor(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
-             OracleStore& oracles, const StopSignal* stop);
+             OracleStore& oracles, const StopSignal* stop, const KnownHonest& known = {});
 
   /// What the emulation errs by on this case in an output: `output` counts those that are there. Throws as
   /// compute_oracles does.

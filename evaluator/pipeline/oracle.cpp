@@ -13,7 +13,6 @@
 #include "engine/base/error.h"
 #include "engine/task/candidate.h"
 #include "engine/task/plan_resolution.h"
-#include "evaluator/base/recently_used.h"
 #include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/pipeline/torch_reference.h"
 
@@ -23,8 +22,6 @@ namespace {
 /// A plain kernel in double precision takes this many times as long as the candidates.
 constexpr double kPatience = 10;
 
-/// How many bytes of oracles beyond the plan are kept.
-constexpr std::size_t kMostExtraBytes = std::size_t{2} << 30;
 /// What a worker at rest may leave on the device. Starting another one takes half a second.
 constexpr std::uint64_t kMostBytesAtRest = std::uint64_t{1} << 30;
 
@@ -248,28 +245,52 @@ void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const
   }
 }
 
+std::shared_ptr<const Expected> KnownOracles::get(const std::string& key, const Compute& compute) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !under_way_.contains(key); });
+    if (const auto* known = known_.find(key)) return *known;
+    under_way_.insert(key);
+  }
+  std::shared_ptr<const Expected> computed;
+  std::exception_ptr failure;
+  try {
+    computed = compute();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  under_way_.erase(key);
+  changed_.notify_all();
+  if (failure) std::rethrow_exception(failure);
+  known_.put(key, computed, bytes_of(*computed));
+  return computed;
+}
+
 struct ExtraOracles::Impl {
   const PipelineOptions& options;
   const CasePlan& plan;
   const StopSignal* stop;
+  std::shared_ptr<KnownOracles> known;
   std::optional<OracleRun> run;
-  RecentlyUsed<std::shared_ptr<const Expected>> known{kMostExtraBytes};
+
+  Expected compute(const Case& one) {
+    if (!run) {
+      run.emplace(options, plan, stop);
+      run->open();
+    }
+    return run->compute(one);
+  }
 };
 
-ExtraOracles::ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
-    : impl_(new Impl{options, plan, stop, std::nullopt}) {}
+ExtraOracles::ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop,
+                           std::shared_ptr<KnownOracles> known)
+    : impl_(new Impl{options, plan, stop, std::move(known), std::nullopt}) {}
 ExtraOracles::~ExtraOracles() = default;
 
 std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
-  std::string key = fingerprint(one.recipe);
-  if (const auto* known = impl_->known.find(key)) return *known;
-  if (!impl_->run) {
-    impl_->run.emplace(impl_->options, impl_->plan, impl_->stop);
-    impl_->run->open();
-  }
-  auto expected = std::make_shared<const Expected>(impl_->run->compute(one));
-  impl_->known.put(std::move(key), expected, bytes_of(*expected));
-  return expected;
+  return impl_->known->get(fingerprint(one.recipe),
+                           [&] { return std::make_shared<const Expected>(impl_->compute(one)); });
 }
 
 void ExtraOracles::rest() {

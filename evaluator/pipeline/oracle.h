@@ -3,13 +3,16 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "evaluator/base/recently_used.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/comparison.h"
 #include "evaluator/pipeline/pipeline_options.h"
@@ -56,11 +59,32 @@ class OracleStore {
 /// usage_error for a reference that does not compile, fails, or gives values that are not finite.
 void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store);
 
+/// Oracles of one reference that were computed once, by what the case is drawn from: all devices of a run share them.
+/// Those that were not used for long are forgotten. Any thread may ask.
+class KnownOracles {
+ public:
+  using Compute = std::function<std::shared_ptr<const Expected>()>;
+
+  /// The one that is known, or else what `compute` gives. Who asks while another thread computes it waits for that;
+  /// where it fails there, it is computed here. Throws what `compute` throws.
+  std::shared_ptr<const Expected> get(const std::string& key, const Compute& compute);
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{2} << 30;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  RecentlyUsed<std::shared_ptr<const Expected>> known_{kMostBytes};
+  std::set<std::string> under_way_;
+};
+
 /// Oracles of further cases of the plan's shapes, computed when they are asked for. Used by one thread.
 class ExtraOracles {
  public:
-  /// Everything referred to must outlive it. `stop` may be null.
-  ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop);
+  /// Everything referred to must outlive it. `stop` may be null. `known`: those that are computed already; of the same
+  /// reference.
+  ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop,
+               std::shared_ptr<KnownOracles> known = std::make_shared<KnownOracles>());
   ~ExtraOracles();
   /// Throws as compute_oracles does.
   std::shared_ptr<const Expected> get(const Case& one);

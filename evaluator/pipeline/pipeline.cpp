@@ -368,8 +368,8 @@ class Pipeline final : public DevicePipeline {
       device.start();
       announce_open(lane);
       open = true;
-      ExtraOracles extra(lane.options, plan_, &stop_);
-      NoiseFloor floor(lane.options, calibration_, plan_, oracles_, &stop_);
+      ExtraOracles extra(lane.options, plan_, &stop_, further_);
+      NoiseFloor floor(lane.options, calibration_, plan_, oracles_, &stop_, honest_);
       Validation validation({lane.options, calibration_, plan_, oracles_, extra, floor, device});
       emulate_while_idle(floor);
       while (next_job(lane, device)) {
@@ -794,6 +794,8 @@ class Pipeline final : public DevicePipeline {
   const CasePlan plan_;
   StopSignal stop_;
   OracleStore oracles_;
+  const std::shared_ptr<KnownOracles> further_ = std::make_shared<KnownOracles>();  ///< Of seeds beyond the grid's.
+  const KnownHonest honest_{};
   int compile_workers_;
   CompilePool pool_;
 

@@ -215,8 +215,9 @@ TEST_CASE("a host that joins a run which models nothing compiles from then on", 
   const Bench bench;
   bench.write("hosts", "here\n");
   auto run = std::async(std::launch::async, [&] {
-    return bench.evo({"run", "--task", "fp8_sdpa", "--devices", "vgpu:h200", "--time", "25s", "--seed", "3", "--hosts",
-                      "hosts", "--json"});
+    // So many that programs still wait for a compiler when the host joins.
+    return bench.evo({"run", "--task", "fp8_sdpa", "--devices", "vgpu:h200", "--time", "25s", "--seed", "3",
+                      "--in-flight", "64", "--hosts", "hosts", "--json"});
   });
   std::this_thread::sleep_for(std::chrono::seconds(3));
   bench.write("hosts", "here\n" + kHostWithoutDevice + "\n");

@@ -2,16 +2,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <map>
+#include <memory>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "engine/base/error.h"
+#include "evaluator/pipeline/oracle.h"
 #include "tests/evaluator/toy_task.h"
 
 using namespace evo;
@@ -271,4 +276,50 @@ TEST_CASE("a device that does not open is reported before anything is submitted"
   options.further_devices[0].id = "fake:7";
   CHECK_THROWS_WITH(make_pipeline(options), ContainsSubstring("fake:7: there is no such device"));
   CHECK(no_children_left());
+}
+
+TEST_CASE("an oracle that one device computes is waited for by the others, and computed once") {
+  KnownOracles known;
+  std::promise<void> begun, may_end;
+  const auto oracle = std::make_shared<const Expected>();
+  auto first = std::async(std::launch::async, [&] {
+    return known.get("case", [&] {
+      begun.set_value();
+      may_end.get_future().wait();
+      return oracle;
+    });
+  });
+  begun.get_future().wait();
+  std::atomic<bool> computed_twice = false;
+  auto second = std::async(std::launch::async, [&] {
+    return known.get("case", [&] {
+      computed_twice = true;
+      return oracle;
+    });
+  });
+  CHECK(second.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);
+  CHECK(known.get("another case", [&] { return std::make_shared<const Expected>(1); })->size() == 1);
+  may_end.set_value();
+  CHECK(first.get() == oracle);
+  CHECK(second.get() == oracle);
+  CHECK(known.get("case", [&]() -> std::shared_ptr<const Expected> { throw std::logic_error("known"); }) == oracle);
+  CHECK_FALSE(computed_twice);
+}
+
+TEST_CASE("an oracle that fails on one device is computed by another") {
+  KnownOracles known;
+  std::promise<void> begun, may_fail;
+  auto first = std::async(std::launch::async, [&] {
+    return known.get("case", [&]() -> std::shared_ptr<const Expected> {
+      begun.set_value();
+      may_fail.get_future().wait();
+      throw std::runtime_error("the device is lost");
+    });
+  });
+  begun.get_future().wait();
+  const auto oracle = std::make_shared<const Expected>();
+  auto second = std::async(std::launch::async, [&] { return known.get("case", [&] { return oracle; }); });
+  may_fail.set_value();
+  CHECK_THROWS_AS(first.get(), std::runtime_error);
+  CHECK(second.get() == oracle);
 }
