@@ -17,6 +17,7 @@
 #include "cli/check/usual_cases.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
+#include "cli/text/result_text.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/base/text.h"
@@ -288,8 +289,8 @@ class Checker {
     for (const ComparedOutput& output : compare_outputs(task_, target.options, shape.one, plan, *shape.expected,
                                                         {outputs.begin(), outputs.end()}, limits)) {
       result.outputs.push_back({output.name, output.difference.relative_l2, output.limits});
-      const auto why = why_wrong(output.difference, output.limits);
-      if (why && problem.empty()) problem = fmt::format("wrong answer: {}: {}", output.name, *why);
+      const auto miss = miss_of(output.difference, output.limits);
+      if (miss && problem.empty()) problem = fmt::format("wrong answer: {}: {}", output.name, miss_text(*miss));
     }
     if (problem.empty()) result.reached = Reached::right;
     return problem;

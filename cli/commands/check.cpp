@@ -50,9 +50,9 @@ std::string output_text(const CheckedOutput& output) {
 
 std::string build_text(const ShapeCheck& shape) {
   if (!shape.build) return shape.reached == Reached::rendered ? "no" : "-";
-  const Build& build = *shape.build;
-  return fmt::format("{} registers, {} B spilled, {} B shared", build.registers, build.spill_bytes,
-                     build.static_smem_bytes);
+  const KernelBuild largest = shape.build->largest();
+  return fmt::format("{} registers, {} B spilled, {} B shared", largest.registers, largest.spill_bytes,
+                     largest.static_smem_bytes);
 }
 
 std::string findings_text(const ShapeCheck& shape) {
@@ -134,9 +134,9 @@ Json shape_json(const ShapeCheck& shape) {
                {"ran", shape.reached >= Reached::ran},
                {"right", shape.reached >= Reached::right},
                {"problem", shape.problem.empty() ? Json(nullptr) : Json(shape.problem)}};
-  json["registers"] = shape.build ? Json(shape.build->registers) : Json(nullptr);
-  json["spill_bytes"] = shape.build ? Json(shape.build->spill_bytes) : Json(nullptr);
-  json["static_smem_bytes"] = shape.build ? Json(shape.build->static_smem_bytes) : Json(nullptr);
+  json["registers"] = shape.build ? Json(shape.build->largest().registers) : Json(nullptr);
+  json["spill_bytes"] = shape.build ? Json(shape.build->largest().spill_bytes) : Json(nullptr);
+  json["static_smem_bytes"] = shape.build ? Json(shape.build->largest().static_smem_bytes) : Json(nullptr);
   json["outputs"] = Json::array();
   for (const CheckedOutput& output : shape.outputs)
     json["outputs"].push_back({{"name", output.name},

@@ -20,6 +20,7 @@
 #include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
 #include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
@@ -95,8 +96,9 @@ std::string joined(const std::vector<std::string>& phrases) {
 /// What is shown of one wrong answer.
 void add_answer(Table& table, const WrongAnswer& wrong) {
   const ErrorShape& error = wrong.error;
-  table.add({"case", fmt::format("shape {}, regime {}, seed {}", wrong.shape, wrong.regime, wrong.seed)});
-  table.add({"error", fmt::format("{}: {}", wrong.output, wrong.why)});
+  table.add({"case", fmt::format("shape {}, regime {}, seed {}", wrong.mismatch.shape, wrong.mismatch.regime,
+                                 wrong.mismatch.seed)});
+  table.add({"error", fmt::format("{}: {}", wrong.mismatch.output, miss_text(wrong.mismatch.miss))});
   if (error.wrong == 0) return;
   table.add({"worst element", fmt::format("{}: got {:.6g}, reference {:.6g}", place_text(error.worst, wrong.dims),
                                           error.got, error.want)});
@@ -122,7 +124,8 @@ std::string attempts_text(const std::vector<Attempt>& attempts, const Terminal& 
 std::string probes_text(const std::vector<ProbedValues>& probes, const Terminal& terminal) {
   Table table({{"probe"}, {""}, {"values"}, {"looks like"}});
   for (const ProbedValues& probe : probes) {
-    const std::string look = probe.wrong ? fmt::format("{}; {}", probe.wrong->why, short_form(*probe.wrong)) : "";
+    const std::string look =
+        probe.wrong ? fmt::format("{}; {}", miss_text(probe.wrong->mismatch.miss), short_form(*probe.wrong)) : "";
     table.add({probe.name, probe.wrong ? "wrong" : "right", probe.about, look},
               probe.wrong ? Style::bad : Style::plain);
   }
@@ -167,11 +170,11 @@ Json answer_json(const WrongAnswer& wrong) {
   }
   // JSON has no NaN.
   const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-  return {{"shape", wrong.shape},
-          {"regime", wrong.regime},
-          {"seed", wrong.seed},
-          {"output", wrong.output},
-          {"why", wrong.why},
+  return {{"shape", wrong.mismatch.shape},
+          {"regime", wrong.mismatch.regime},
+          {"seed", wrong.mismatch.seed},
+          {"output", wrong.mismatch.output},
+          {"why", miss_text(wrong.mismatch.miss)},
           {"worst", {{"place", place}, {"got", number(error.got)}, {"reference", number(error.want)}}},
           {"elements", error.elements},
           {"wrong", error.wrong},
@@ -227,7 +230,7 @@ std::vector<Diagnosed> diagnose_kernels(const DiagnoseRequest& request) {
     const Restored restored = restore(Store::open(request.database, Store::Mode::read), id);
     if (!was_built(restored.row.evaluation.verdict))
       throw usage_error(fmt::format("candidate {} gave no answer: it is {} ({})", id,
-                                    name_of(restored.row.evaluation.verdict), restored.row.evaluation.reason));
+                                    name_of(restored.row.evaluation.verdict), reason_text(restored.row.evaluation)));
     all.push_back(diagnose_claim(claim_of(restored), request, restored.row.evaluation.salt));
     return all;
   }

@@ -165,7 +165,7 @@ std::string costs_text(const ModelledSubject& subject, const std::vector<ShapeCo
     const auto longest = std::max_element(plan.launches.begin(), plan.launches.end(),
                                           [](const auto& a, const auto& b) { return a.latency_us < b.latency_us; });
     table.add({cost.shape, microseconds(plan.latency_us), cost.measured_us ? microseconds(*cost.measured_us) : "-",
-               std::to_string(plan.launches.size()), std::to_string(cost.modelled.build.registers),
+               std::to_string(plan.launches.size()), std::to_string(cost.modelled.build.largest().registers),
                longest == plan.launches.end() ? "" : longest->bound});
   }
   text += table.text(terminal, 2);
@@ -191,8 +191,8 @@ std::string costs_document(const ModelledSubject& subject, const std::vector<Sha
     json["shapes"].push_back({{"shape", cost.shape},
                               {"modelled_us", cost.modelled.cost.latency_us},
                               {"measured_us", or_null(cost.measured_us)},
-                              {"registers", cost.modelled.build.registers},
-                              {"spill_bytes", cost.modelled.build.spill_bytes},
+                              {"registers", cost.modelled.build.largest().registers},
+                              {"spill_bytes", cost.modelled.build.largest().spill_bytes},
                               {"launches", launches}});
   }
   return json_text(json);

@@ -19,6 +19,7 @@
 #include "cli/subject/restore.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -67,7 +68,7 @@ std::vector<ProfiledKernel> profiled_kernels(const ProfileRequest& request) {
   const Restored restored = restore(Store::open(request.database, Store::Mode::read), id);
   if (!was_built(restored.row.evaluation.verdict))
     throw usage_error(fmt::format("candidate {} has no kernel to profile: it is {} ({})", id,
-                                  name_of(restored.row.evaluation.verdict), restored.row.evaluation.reason));
+                                  name_of(restored.row.evaluation.verdict), reason_text(restored.row.evaluation)));
   Profiles measured = restored.row.evaluation.profiles;
   std::erase_if(measured, [](const Profile& profile) { return profile.modelled; });
   return {{claim_of(restored), restored.row.evaluation.salt, id, std::move(measured)}};

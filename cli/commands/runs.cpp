@@ -14,6 +14,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
 #include "cli/text/table.h"
 #include "engine/device/device_kind.h"
 
@@ -72,7 +73,7 @@ std::string verdict_table(const Store& store, const std::vector<OutcomeRow>& out
   for (const auto& [verdict, candidates] : by_verdict) {
     const CandidateRow first = find_candidate(store, candidates.front());
     table.add({std::string(name_of(verdict)), std::to_string(candidates.size()), std::to_string(first.id),
-               first.evaluation.reason});
+               reason_text(first.evaluation)});
   }
   return table.text(terminal, 2);
 }

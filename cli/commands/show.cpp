@@ -20,6 +20,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
 #include "cli/text/spread.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
@@ -83,16 +84,16 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
   if (words.exchange) facts.add({"model", exchange_text(*words.exchange, row.id)});
   for (const NoteRow& note : words.notes) facts.add({"noted", fmt::format("{}, {}", one_line(note.text), note.at)});
   for (const auto& [path, text] : row.files) facts.add({"brings", path});
-  const std::size_t look = evaluation.reason.find(kLooksLike);
-  const std::string reason = evaluation.reason.substr(0, look);
+  const std::string reason = evaluation.mismatch ? mismatch_text(*evaluation.mismatch) : evaluation.reason;
   facts.add({"verdict", reason.empty() ? std::string(name_of(evaluation.verdict))
                                        : fmt::format("{}: {}", name_of(evaluation.verdict), reason)},
             evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
-  if (look != std::string::npos) {
-    facts.add({"looks like", fmt::format("{} (evo diagnose {} names the stage)",
-                                         evaluation.reason.substr(look + std::string_view(kLooksLike).size()), row.id)},
-              Style::bad);
+  if (evaluation.mismatch && !evaluation.mismatch->looks_like.empty()) {
+    facts.add(
+        {"looks like", fmt::format("{} (evo diagnose {} names the stage)", evaluation.mismatch->looks_like, row.id)},
+        Style::bad);
   }
+  if (evaluation.comparison) facts.add({"compared", comparison_text(*evaluation.comparison)});
   if (self_consistent) facts.add({"reference", fmt::format("none: {}", kSelfConsistentOnly)}, Style::warning);
   if (evaluation.verdict == Verdict::valid) {
     facts.add({"latency", fmt::format("{} us {}{}", microseconds(evaluation.latency_us),
@@ -107,9 +108,11 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
   return facts.text(terminal, 2);
 }
 
+/// The programs, and what each kernel that is launched takes.
 std::string builds_text(const Evaluation& evaluation, const Terminal& terminal) {
   Table table({{"program"},
                {"arch"},
+               {"kernel"},
                {"registers", Align::right},
                {"spills B", Align::right},
                {"static smem B", Align::right},
@@ -117,9 +120,13 @@ std::string builds_text(const Evaluation& evaluation, const Terminal& terminal) 
                {"compiled ms", Align::right},
                {"cubin"}});
   for (const Build& build : evaluation.builds) {
-    table.add({build.specialisation, build.arch, std::to_string(build.registers), std::to_string(build.spill_bytes),
-               std::to_string(build.static_smem_bytes), std::to_string(build.stack_bytes),
-               fmt::format("{:.0f}", build.compile_ms), build.cubin_hash});
+    for (const auto& [name, kernel] : build.kernels) {
+      if (!kernel.launched) continue;
+      table.add({build.specialisation, build.arch, name.empty() ? "all" : build.called(name),
+                 std::to_string(kernel.registers), std::to_string(kernel.spill_bytes),
+                 std::to_string(kernel.static_smem_bytes), std::to_string(kernel.stack_bytes),
+                 fmt::format("{:.0f}", build.compile_ms), build.cubin_hash});
+    }
   }
   return table.empty() ? "" : table.text(terminal, 2);
 }
@@ -190,7 +197,8 @@ std::string summary_text(const CandidateRow& row, const RunRow& run, const Words
     if (!section.empty()) text += '\n' + section;
   }
   if (const std::string bounds = bounds_text(row.evaluation.profiles); !bounds.empty()) text += '\n' + bounds;
-  if (!row.evaluation.sass_summary.empty()) text += '\n' + row.evaluation.sass_summary + '\n';
+  const std::string residency = residency_text(row.evaluation.residency) + row.evaluation.notes;
+  if (!residency.empty()) text += '\n' + residency + '\n';
   if (!words.lessons.empty()) text += styled(terminal, Style::bold, "lessons of the latest runs") + '\n';
   for (const std::string& lesson : words.lessons) text += fmt::format("  - {}\n", lesson);
   return text;
@@ -203,7 +211,7 @@ std::string log_text(const Evaluation& evaluation) {
     text += build.log;
     if (!text.empty() && text.back() != '\n') text += '\n';
   }
-  return text.empty() ? fmt::format("nothing was compiled: {}\n", evaluation.reason) : text;
+  return text.empty() ? fmt::format("nothing was compiled: {}\n", reason_text(evaluation)) : text;
 }
 
 std::string samples_text(const Evaluation& evaluation) {

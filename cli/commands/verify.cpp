@@ -25,6 +25,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -64,9 +65,9 @@ Claim stored_claim(const VerifyRequest& request) {
   const Restored restored = restore(Store::open(request.database, Store::Mode::read), id);
   const Evaluation& evaluation = restored.row.evaluation;
   if (evaluation.verdict != Verdict::valid) {
-    throw usage_error(fmt::format("candidate {} has no valid latency to verify: it is {}{}", id,
-                                  name_of(evaluation.verdict),
-                                  evaluation.reason.empty() ? "" : fmt::format(" ({})", evaluation.reason)));
+    throw usage_error(
+        fmt::format("candidate {} has no valid latency to verify: it is {}{}", id, name_of(evaluation.verdict),
+                    reason_text(evaluation).empty() ? "" : fmt::format(" ({})", reason_text(evaluation))));
   }
   return claim_of(restored);
 }
@@ -297,7 +298,7 @@ std::string foreign_kernel_text(const Evaluation& found, const SolutionRequest& 
       fmt::format("{}: {} on {}, as a candidate\n", request.solution, request.task.name, request.device.id);
   if (found.verdict != Verdict::valid)
     return origin + fmt::format("{}: {}: {}\n", styled(terminal, Style::bad, "wrong"), name_of(found.verdict),
-                                one_line(found.reason));
+                                one_line(reason_text(found)));
   std::string text = origin + fmt::format("{}, worst relative error {}\n", styled(terminal, Style::good, "right"),
                                           error_figure(found.worst_relative_l2));
   for (const Timing& timing : found.timings)
@@ -385,7 +386,7 @@ void decide(Verification& verification) {
   if (evaluation.verdict != Verdict::valid) {
     verification.reproduced = false;
     verification.why = fmt::format("{}{}", name_of(evaluation.verdict),
-                                   evaluation.reason.empty() ? "" : fmt::format(": {}", evaluation.reason));
+                                   reason_text(evaluation).empty() ? "" : fmt::format(": {}", reason_text(evaluation)));
     return;
   }
   if (!verification.comparable) {

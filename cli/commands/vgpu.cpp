@@ -168,7 +168,8 @@ std::string vgpu_text(const KernelResults& run, const Terminal& terminal, bool e
   std::string text;
   if (run.compiled) {
     text += fmt::format("{}: compiled for {}: {} registers, {} B spilled, {} B of static shared memory\n", run.file,
-                        run.arch, run.build.registers, run.build.spill_bytes, run.build.static_smem_bytes);
+                        run.arch, run.build.largest().registers, run.build.largest().spill_bytes,
+                        run.build.largest().static_smem_bytes);
   }
   for (const LaunchResult& result : run.launches) text += launch_text(run, result, terminal, explained);
   if (run.buffers.empty()) return text;
@@ -201,8 +202,8 @@ std::string vgpu_document(const KernelResults& run) {
   json["file"] = run.file;
   json["device"] = run.device.id;
   json["arch"] = run.arch;
-  json["registers"] = run.compiled ? Json(run.build.registers) : Json(nullptr);
-  json["spill_bytes"] = run.compiled ? Json(run.build.spill_bytes) : Json(nullptr);
+  json["registers"] = run.compiled ? Json(run.build.largest().registers) : Json(nullptr);
+  json["spill_bytes"] = run.compiled ? Json(run.build.largest().spill_bytes) : Json(nullptr);
   json["ok"] = succeeded(run);
   json["launches"] = launches;
   json["buffers"] = buffers;

@@ -160,8 +160,9 @@ std::string fit_csv(const std::vector<Fit>& fits) {
       std::replace(failure.begin(), failure.end(), '"', '\'');
       std::replace(failure.begin(), failure.end(), '\n', ' ');
       fmt::format_to(out, "{},{:.4f},{:.4f},{},{},\"{}\",\"{}\",\"{}\",{:.5g}\n", fit.name, point.measured_us,
-                     point.modelled_us, point.build.registers, point.build.spill_bytes, launches, to_text(point.genome),
-                     failure, fmt::join(traits_of(vgpu::modelled_launches(model, point.cost)), " "));
+                     point.modelled_us, point.build.largest().registers, point.build.largest().spill_bytes, launches,
+                     to_text(point.genome), failure,
+                     fmt::join(traits_of(vgpu::modelled_launches(model, point.cost)), " "));
     }
   }
   return csv;

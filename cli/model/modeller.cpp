@@ -10,6 +10,7 @@
 
 #include "cli/text/files.h"
 #include "engine/base/error.h"
+#include "engine/record/record_json.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
@@ -23,14 +24,9 @@ constexpr std::uintmax_t kLargestKeptBytes = 64 << 20;
 
 /// The part of a binary that the model needs: a line of JSON, then the PTX.
 std::string kept_text(const Binary& binary) {
-  const Json build = {{"arch", binary.arch},
-                      {"registers", binary.build.registers},
-                      {"spill_bytes", binary.build.spill_bytes},
-                      {"static_smem_bytes", binary.build.static_smem_bytes},
-                      {"stack_bytes", binary.build.stack_bytes},
-                      {"kernels", binary.build.kernels},
-                      {"variables", binary.build.variables}};
-  return build.dump() + "\n" + binary.ptx;
+  Binary kept = binary;
+  kept.build.log.clear();
+  return to_json<Json>(kept).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" + binary.ptx;
 }
 
 /// Empty when the file is not one of kept_text; it is then written again.
@@ -40,24 +36,13 @@ std::optional<Binary> read_kept(const std::filesystem::path& path) {
   const std::string text = read_file(path, kLargestKeptBytes);
   const std::size_t end = text.find('\n');
   if (end == std::string::npos) return std::nullopt;
-  const Json build = Json::parse(text.substr(0, end), nullptr, false);
-  if (!build.is_object()) return std::nullopt;
-  Binary binary;
-  binary.arch = build.value("arch", "");
-  binary.build.arch = binary.arch;
-  binary.build.registers = build.value("registers", 0);
-  binary.build.spill_bytes = build.value("spill_bytes", 0);
-  binary.build.static_smem_bytes = build.value("static_smem_bytes", 0);
-  binary.build.stack_bytes = build.value("stack_bytes", 0);
-  for (const auto& [key, names] :
-       {std::pair("kernels", &binary.build.kernels), std::pair("variables", &binary.build.variables)}) {
-    const auto kept = build.find(key);
-    if (kept == build.end() || !kept->is_object()) continue;
-    for (const auto& [name, ptx_name] : kept->items())
-      if (ptx_name.is_string()) (*names)[name] = ptx_name.get<std::string>();
+  try {
+    auto binary = from_json<Binary>(Json::parse(text.substr(0, end), nullptr, false), "binary");
+    binary.ptx = text.substr(end + 1);
+    return binary;
+  } catch (const RecordError&) {
+    return std::nullopt;
   }
-  binary.ptx = text.substr(end + 1);
-  return binary;
 }
 
 bool has_all(const std::map<std::string, std::string>& known, const std::vector<std::string>& wanted) {
@@ -97,7 +82,7 @@ std::variant<Binary, Failure> Modeller::compiled(const Program& program) {
       kept_ / fmt::format("{}_{}_nvrtc{}.ptx", program.source_hash, info_.arch, compiler_->version());
   if (!kept_.empty()) {
     std::optional<Binary> binary = read_kept(path);
-    if (binary && has_all(binary->build.kernels, kernels_of(program)) &&
+    if (binary && has_all(binary->build.kernel_names, kernels_of(program)) &&
         has_all(binary->build.variables, variables_of(program)))
       return *std::move(binary);
   }

@@ -25,6 +25,7 @@
 #include "cli/subject/restore.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -183,10 +184,7 @@ Json limits_json(const Subject& subject) {
 
 /// The comparison with the elite that it displaced, or failed to; empty: there was none.
 std::string comparison_note(const CandidateRow& row) {
-  std::string_view notes = row.evaluation.sass_summary;
-  while (notes.ends_with('\n')) notes.remove_suffix(1);
-  const std::string_view last = notes.substr(notes.rfind('\n') + 1);
-  return last.find("compared with elite") == std::string_view::npos ? "" : std::string(last);
+  return row.evaluation.comparison ? comparison_text(*row.evaluation.comparison) : "";
 }
 
 Json best_json(const Store& store, const Subject& subject) {
@@ -224,13 +222,9 @@ Json best_json(const Store& store, const Subject& subject) {
                             {"latency_us", *first_timed.latency_us},
                             {"comparison", comparison_note(find_candidate(store, first_timed.candidate))}};
   json["second_us"] = subject.best.size() > 1 ? Json(subject.best[1].evaluation.latency_us) : Json(nullptr);
-  int registers = 0, spill_bytes = 0;
-  for (const Build& build : best.evaluation.builds) {
-    registers = std::max(registers, build.registers);
-    spill_bytes = std::max(spill_bytes, build.spill_bytes);
-  }
-  json["registers"] = registers;
-  json["spill_bytes"] = spill_bytes;
+  const KernelBuild largest = largest_of(best.evaluation.builds);
+  json["registers"] = largest.registers;
+  json["spill_bytes"] = largest.spill_bytes;
   const auto selftest = store.last_selftest(subject.task.hash, subject.device.kind);
   json["selftest"] = selftest ? Json{{"passed", selftest->passed},
                                      {"judged", selftest->judged},
@@ -376,7 +370,7 @@ Json candidates_json(const Subject& subject, AlleleColumns& alleles) {
       json["parent"].push_back(one.first_parent.value_or(0));
       json["latency_us"].push_back(number_json(one.latency_us));
       json["relative_l2"].push_back(one.latency_us ? number_json(one.worst_relative_l2) : Json(nullptr));
-      std::string reason = beginning(one_line(one.reason), kReasonBytes);
+      std::string reason = beginning(one_line(reason_text(one.reason, one.mismatch)), kReasonBytes);
       if (reason_bytes + reason.size() > kMostReasonBytes)
         reason = fmt::format("evo show {} has the reason", one.candidate);
       reason_bytes += reason.size();
@@ -528,7 +522,7 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   json["limits"] = limits_json(subject);
   json["verdicts"] = Json::array();
   for (const VerdictInfo& verdict : verdicts())
-    json["verdicts"].push_back({{"name", verdict.name}, {"meaning", verdict.meaning}});
+    json["verdicts"].push_back({{"name", name_of(verdict.verdict)}, {"meaning", verdict.meaning}});
   json["best"] = best_json(store, subject);
   json["rivals"] = rivals_json(subject, rivals);
   json["runs"] = Json::array();

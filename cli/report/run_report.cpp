@@ -11,6 +11,7 @@
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "cli/text/format.h"
+#include "cli/text/result_text.h"
 
 namespace evo::cli {
 namespace {
@@ -40,7 +41,8 @@ std::vector<Milestone> milestones_of(const std::vector<OutcomeRow>& outcomes) {
 std::vector<NotedProposal> notes_of(const std::vector<OutcomeRow>& outcomes) {
   std::vector<NotedProposal> notes;
   for (const OutcomeRow& one : outcomes)
-    if (!one.note.empty()) notes.push_back({one.candidate, one.note, one.verdict, one.reason, one.latency_us});
+    if (!one.note.empty())
+      notes.push_back({one.candidate, one.note, one.verdict, reason_text(one.reason, one.mismatch), one.latency_us});
   return notes;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/rivals/case_files.h"
 #include "cli/subject/lookup.h"
+#include "cli/text/result_text.h"
 #include "engine/base/error.h"
 #include "engine/base/mean.h"
 #include "engine/base/rng.h"
@@ -151,9 +152,10 @@ class RivalSitting {
     const Plan plan = outputs_plan(options_.task, options_.target.options, one.shape);
     const OutsideAnswer answer = answers_.judge(one, plan, files.outputs());
     rival.relative_l2 = std::max(rival.relative_l2.value_or(0), answer.relative_l2);
-    if (!answer.why_wrong || rival.verdict == Verdict::wrong_answer) return;
+    if (!answer.mismatch || rival.verdict == Verdict::wrong_answer) return;
     rival.verdict = Verdict::wrong_answer;
-    rival.reason = fmt::format("shape {}: {}", one.shape.name, *answer.why_wrong);
+    rival.reason =
+        fmt::format("shape {}: {}: {}", one.shape.name, answer.mismatch->output, miss_text(answer.mismatch->miss));
     request_.notice(fmt::format("{}: wrong answer: {}", rival.name, rival.reason));
   }
 

@@ -12,6 +12,7 @@
 #include "cli/rivals/rival_commands.h"
 #include "cli/rivals/rival_process.h"
 #include "cli/text/files.h"
+#include "cli/text/result_text.h"
 #include "cli/text/shell_words.h"
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
@@ -97,7 +98,7 @@ class SolutionRun {
         const Plan plan = outputs_plan(request_.task, request_.target.options, one.shape);
         const OutsideAnswer answer = answers_.judge(one, plan, files.outputs());
         check_.worst_relative_l2 = std::max(check_.worst_relative_l2, answer.relative_l2);
-        why = answer.why_wrong.value_or("");
+        if (answer.mismatch) why = fmt::format("{}: {}", answer.mismatch->output, miss_text(answer.mismatch->miss));
         if (why.empty() && answer.set_aside) ++check_.set_aside;
       } catch (const RivalRefusal& refusal) {
         why = refusal.what();

@@ -1,12 +1,9 @@
 #include "cli/run/elite_comparison.h"
 
-#include <fmt/format.h>
-
 #include <future>
 #include <utility>
 
 #include "cli/subject/restore.h"
-#include "cli/text/format.h"
 #include "engine/base/error.h"
 #include "engine/base/noticeable.h"
 #include "engine/device/device_kind.h"
@@ -26,18 +23,30 @@ PairedRatio ratio_of_pair(const InterleavedTimings& timings) {
   return paired_ratio(timings.rounds_us[0], timings.rounds_us[1], timings.modelled);
 }
 
+Standing standing_of(Ranking ranking) {
+  switch (ranking) {
+    case Ranking::faster:
+      return Standing::faster;
+    case Ranking::same:
+      return Standing::same;
+    default:
+      return Standing::slower;
+  }
+}
+
 EliteComparison rule(const InterleavedTimings& timings, CandidateId incumbent) {
   // A candidate that fails now is no elite, whichever of the two it is.
   if (timings.failures[1])
-    return {true, fmt::format("displaced elite {}, which failed: {}", incumbent, *timings.failures[1])};
+    return {.elite = incumbent, .standing = Standing::elite_failed, .failure = *timings.failures[1]};
   if (timings.failures[0])
-    return {false,
-            fmt::format("no elite: it failed in the comparison with elite {}: {}", incumbent, *timings.failures[0])};
+    return {.elite = incumbent, .standing = Standing::challenger_failed, .failure = *timings.failures[0]};
   const PairedRatio ratio = ratio_of_pair(timings);
-  const Ranking found = ranking(ratio);
-  return {found == Ranking::faster,
-          fmt::format("{} compared with elite {}: {} of its latency over {} interleaved rounds", name_of(found),
-                      incumbent, ratio_text(ratio), ratio.pairs)};
+  return {.elite = incumbent,
+          .standing = standing_of(ranking(ratio)),
+          .ratio = ratio.ratio,
+          .ratio_low = ratio.low,
+          .ratio_high = ratio.high,
+          .rounds = ratio.pairs};
 }
 
 }  // namespace

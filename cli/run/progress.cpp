@@ -36,8 +36,8 @@ double ProgressReport::elapsed_s() const {
 void ProgressReport::update(const SearchProgress& progress) {
   if (settings_.quiet || progress.answered == 0) return;
   if (progress.last != nullptr && progress.last_evaluation != nullptr)
-    rejections_.add(progress.last_evaluation->verdict, progress.last_evaluation->reason, progress.last->genome.family,
-                    0);
+    rejections_.add(progress.last_evaluation->verdict, progress.last_evaluation->reason,
+                    progress.last_evaluation->mismatch, progress.last->genome.family, 0);
   const bool recalled = progress.answered <= settings_.recalled;
   if (!recalled && !first_fresh_) first_fresh_ = Clock::now();
   const bool improved = progress.best_us && (!best_us_ || *progress.best_us < *best_us_);

@@ -10,6 +10,7 @@
 
 #include "cli/model/profile_report.h"
 #include "cli/subject/json.h"
+#include "cli/text/result_text.h"
 #include "engine/base/error.h"
 #include "engine/task/candidate.h"
 #include "evaluator/pipeline/gates.h"
@@ -100,24 +101,19 @@ std::optional<double> share_of_floor(const std::map<std::string, double>& floors
 /// Occupancy, and what bounds it where its counters were read.
 std::string profile_words(const Evaluation& evaluation) {
   const std::string bounds = bounds_text(evaluation.profiles);
-  return bounds.empty() ? evaluation.sass_summary : evaluation.sass_summary + '\n' + bounds;
+  return residency_text(evaluation.residency) + bounds;
 }
 
 Json elite_json(const Proposal& proposal, const Evaluation& evaluation, std::optional<double> floor_share) {
-  int registers = 0;
-  int spill_bytes = 0;
-  for (const Build& build : evaluation.builds) {
-    registers = std::max(registers, build.registers);
-    spill_bytes = std::max(spill_bytes, build.spill_bytes);
-  }
+  const KernelBuild largest = largest_of(evaluation.builds);
   const double error = evaluation.worst_relative_l2;
   return {{"ticket", proposal.ticket},
           {"genome", genome_json(proposal.genome)},
           {"latency_us", evaluation.latency_us},
           {"floor_share", floor_share ? Json(*floor_share) : Json(nullptr)},
           {"relative_l2", std::isfinite(error) ? Json(error) : Json(nullptr)},
-          {"registers", registers},
-          {"spill_bytes", spill_bytes},
+          {"registers", largest.registers},
+          {"spill_bytes", largest.spill_bytes},
           {"profile", profile_words(evaluation)}};
 }
 
@@ -163,7 +159,7 @@ void ProposerMessages::observe(const Proposal& proposal, const Evaluation& evalu
                        {"genome", genome_json(proposal.genome)},
                        {"note", proposal.note},
                        {"verdict", name_of(evaluation.verdict)},
-                       {"reason", evaluation.reason},
+                       {"reason", reason_text(evaluation)},
                        {"latency_us", valid ? Json(evaluation.latency_us) : Json(nullptr)}});
   }
   if (valid) {
@@ -179,7 +175,7 @@ void ProposerMessages::observe(const Proposal& proposal, const Evaluation& evalu
   } else if (evaluation.verdict != Verdict::duplicate) {
     keep(known_->failures, {{"genome", genome_json(proposal.genome)},
                             {"verdict", name_of(evaluation.verdict)},
-                            {"reason", evaluation.reason}});
+                            {"reason", reason_text(evaluation)}});
   }
 }
 

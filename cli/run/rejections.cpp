@@ -9,8 +9,10 @@
 
 #include "cli/check/closer_look.h"
 #include "cli/subject/restore.h"
+#include "cli/text/result_text.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
+#include "engine/record/enumerators.h"
 
 namespace evo::cli {
 namespace {
@@ -21,18 +23,8 @@ bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-/// "shape small, regime normal, seed 2: y: wrong" without its case.
-std::string_view without_case(std::string_view reason) {
-  constexpr std::string_view kSeed = ", seed ";
-  const std::size_t seed = reason.find(kSeed);
-  if (!reason.starts_with("shape ") || seed == std::string_view::npos) return reason;
-  const std::size_t end = reason.find(": ", seed);
-  return end == std::string_view::npos ? reason : reason.substr(end + 2);
-}
-
 /// The reason without what tells candidates with the same fault apart. The line behind a file's name stays.
 std::string kind_of(std::string_view reason) {
-  reason = without_case(reason.substr(0, reason.find(kLooksLike)));
   std::string kind;
   for (std::size_t i = 0; i < reason.size();) {
     const bool of_file = i > 1 && reason[i - 1] == ':' && std::isalpha(static_cast<unsigned char>(reason[i - 2])) != 0;
@@ -51,6 +43,13 @@ std::string kind_of(std::string_view reason) {
   return kind;
 }
 
+/// What a wrong answer breaks tells more than its words.
+std::string kind_of(const std::string& reason, const std::optional<Mismatch>& mismatch) {
+  if (!mismatch) return kind_of(reason);
+  return fmt::format("{} {} {}", mismatch->output, enumerator_name(mismatch->miss.kind),
+                     enumerator_name(mismatch->found));
+}
+
 /// One line that a terminal shows whole, or nearly.
 std::string shortened(const std::string& reason) {
   std::string line = one_line(reason);
@@ -64,11 +63,11 @@ std::string shortened(const std::string& reason) {
 
 }  // namespace
 
-void RejectionCounts::add(Verdict verdict, const std::string& reason, const std::string& family,
-                          CandidateId candidate) {
+void RejectionCounts::add(Verdict verdict, const std::string& reason, const std::optional<Mismatch>& mismatch,
+                          const std::string& family, CandidateId candidate) {
   if (verdict == Verdict::valid || verdict == Verdict::duplicate) return;
-  const auto [found, fresh] = places_.try_emplace({verdict, kind_of(reason)}, rejections_.size());
-  if (fresh) rejections_.push_back({verdict, reason, family, 0, candidate});
+  const auto [found, fresh] = places_.try_emplace({verdict, kind_of(reason, mismatch)}, rejections_.size());
+  if (fresh) rejections_.push_back({verdict, reason_text(reason, mismatch), family, 0, candidate});
   ++rejections_[found->second].candidates;
   std::erase(recent_, found->second);
   recent_.push_back(found->second);
@@ -83,7 +82,8 @@ std::vector<Rejection> RejectionCounts::last(std::size_t most) const {
 
 std::vector<Rejection> rejections_of(const std::vector<OutcomeRow>& outcomes) {
   RejectionCounts counts;
-  for (const OutcomeRow& one : outcomes) counts.add(one.verdict, one.reason, one.genome.family, one.candidate);
+  for (const OutcomeRow& one : outcomes)
+    counts.add(one.verdict, one.reason, one.mismatch, one.genome.family, one.candidate);
   return counts.all();
 }
 

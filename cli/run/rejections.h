@@ -5,17 +5,18 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/task/verdict.h"
+#include "engine/task/evaluation.h"
 #include "population/store/store.h"
 
 namespace evo::cli {
 
-/// Candidates of a run that were rejected for one reason: the verdict and the words agree, but for numbers and for the
-/// case that showed it.
+/// Candidates of a run that were rejected for one reason: the same limit of the same output, or the same words but for
+/// numbers.
 struct Rejection {
   Verdict verdict = Verdict::harness_failed;
   std::string reason;  ///< Of the first one, complete.
@@ -30,7 +31,8 @@ struct Rejection {
 class RejectionCounts {
  public:
   /// Valid candidates and duplicates are no rejections.
-  void add(Verdict verdict, const std::string& reason, const std::string& family, CandidateId candidate);
+  void add(Verdict verdict, const std::string& reason, const std::optional<Mismatch>& mismatch,
+           const std::string& family, CandidateId candidate);
   /// In the order of their first candidates.
   const std::vector<Rejection>& all() const { return rejections_; }
   /// Those whose newest candidates came last, the last one first.

@@ -14,6 +14,7 @@
 #include "cli/subject/self_consistency.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/terminal.h"
 #include "engine/search/presearch.h"
@@ -37,14 +38,10 @@ std::string improvement_text(const RunSummary& summary) {
   return text;
 }
 
-/// The comparison that kept a candidate out of the elites: the last line of what was noted of it. Empty: there was
-/// none.
+/// The comparison that kept a candidate out of the elites; empty: there was none.
 std::string losing_comparison(const CandidateRow& row) {
-  if (row.elite_rank) return "";
-  std::string_view notes = row.evaluation.sass_summary;
-  while (notes.ends_with('\n')) notes.remove_suffix(1);
-  const std::string_view last = notes.substr(notes.rfind('\n') + 1);
-  return last.find("compared with elite") == std::string_view::npos ? "" : std::string(last);
+  const auto& comparison = row.evaluation.comparison;
+  return row.elite_rank || !comparison || comparison->displaces() ? "" : comparison_text(*comparison);
 }
 
 /// Why candidates were rejected: the first reasons.

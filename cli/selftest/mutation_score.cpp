@@ -11,6 +11,7 @@
 
 #include "cli/selftest/planted.h"
 #include "cli/subject/lookup.h"
+#include "cli/text/result_text.h"
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/base/rng.h"
@@ -120,7 +121,7 @@ class Scoring {
     original.evaluation = pipeline_->wait().evaluation;
     if (original.evaluation.verdict != Verdict::valid) {
       why += fmt::format("{}the first genome of family {} is {}: {}", why.empty() ? "" : "; ", family.name,
-                         name_of(original.evaluation.verdict), original.evaluation.reason);
+                         name_of(original.evaluation.verdict), reason_text(original.evaluation));
       return std::nullopt;
     }
     return original;
@@ -172,7 +173,7 @@ class Scoring {
     MutantOutcome& outcome = outcomes.at(done.ticket);
     const Original& original = originals_.at(numbers_.at(done.ticket));
     outcome.verdict = done.evaluation.verdict;
-    outcome.reason = done.evaluation.reason;
+    outcome.reason = reason_text(done.evaluation);
     if (!was_built(outcome.verdict)) {
       outcome.kind = Kind::stillborn;
     } else if (outcome.verdict != Verdict::valid) {

@@ -9,6 +9,7 @@
 
 #include "cli/selftest/planted.h"
 #include "cli/subject/lookup.h"
+#include "cli/text/result_text.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/random.h"
@@ -75,7 +76,7 @@ class Selftest {
     SelftestRow& row = rows.at(done.ticket);
     row.checked = true;
     row.verdict = done.evaluation.verdict;
-    row.reason = std::move(done.evaluation.reason);
+    row.reason = reason_text(done.evaluation);
     row.right = is_right(row, device_.kind);
     return 1;
   }

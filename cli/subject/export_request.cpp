@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/subject/best_rival.h"
+#include "cli/text/result_text.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/compile/compiler.h"
@@ -17,7 +18,7 @@ void refuse_invalid(const CandidateRow& row) {
   if (evaluation.verdict == Verdict::valid) return;
   throw usage_error(fmt::format("candidate {} is not valid ({}{}): export one that evo elites lists", row.id,
                                 name_of(evaluation.verdict),
-                                evaluation.reason.empty() ? "" : fmt::format(": {}", evaluation.reason)));
+                                reason_text(evaluation).empty() ? "" : fmt::format(": {}", reason_text(evaluation))));
 }
 
 /// The compiler's flags without the architecture and the register cap, which differ between programs.

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 #include <variant>
 
 #include "cli/subject/lookup.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
+#include "engine/record/record_json.h"
 
 namespace evo::cli {
 namespace {
@@ -19,47 +24,36 @@ std::string hex(std::uint64_t number) {
   return fmt::format("{:016x}", number);
 }
 
-Json count_or_null(int count) {
-  return count > 0 ? Json(count) : Json(nullptr);
+/// A record's fields, in their order.
+template <class Record>
+Json record_json(const Record& record) {
+  return to_json<Json>(record);
+}
+
+template <class Record>
+Json record_or_null(const std::optional<Record>& record) {
+  return record ? record_json(*record) : Json(nullptr);
+}
+
+template <class Record>
+Json records_json(const std::vector<Record>& records) {
+  Json list = Json::array();
+  for (const Record& record : records) list.push_back(record_json(record));
+  return list;
+}
+
+/// What nobody knows is null.
+void hide_unknown(Json& json, std::initializer_list<const char*> counts) {
+  for (const char* count : counts)
+    if (json[count] == 0) json[count] = nullptr;
 }
 
 Json timing_json(const Timing& timing, bool with_samples) {
-  Json json = {{"shape", timing.shape},        {"timing", timing_word(timing.modelled)},
-               {"cold", timing.cold},          {"median_us", timing.median_us},
-               {"low_us", timing.low_us},      {"high_us", timing.high_us},
-               {"throttled", timing.throttled}};
-  const Conditions& conditions = timing.conditions;
-  json["sm_mhz_low"] = count_or_null(conditions.sm_mhz_low);
-  json["sm_mhz_high"] = count_or_null(conditions.sm_mhz_high);
-  json["memory_mhz"] = count_or_null(conditions.memory_mhz);
-  json["other_processes"] = conditions.other_processes;
-  json["power_limited"] = conditions.power_limited;
-  json["temperature_c"] = count_or_null(conditions.temperature_c);
-  if (with_samples) json["samples_us"] = timing.samples_us;
+  Json json = record_json(timing);
+  json["timing"] = timing_word(timing.modelled);
+  hide_unknown(json, {"sm_mhz_low", "sm_mhz_high", "memory_mhz", "temperature_c"});
+  if (!with_samples) json.erase("samples_us");
   return json;
-}
-
-Json build_json(const Build& build) {
-  return {{"specialisation", build.specialisation},
-          {"arch", build.arch},
-          {"registers", build.registers},
-          {"spill_bytes", build.spill_bytes},
-          {"static_smem_bytes", build.static_smem_bytes},
-          {"stack_bytes", build.stack_bytes},
-          {"cubin_hash", build.cubin_hash},
-          {"compile_ms", build.compile_ms},
-          {"flags", build.flags},
-          {"log", build.log}};
-}
-
-Json case_json(const CaseError& error) {
-  return {{"shape", error.shape},
-          {"seed", error.seed},
-          {"regime", error.regime},
-          {"output", error.output},
-          {"relative_l2", error.relative_l2},
-          {"max_abs", error.max_abs},
-          {"cosine", error.cosine}};
 }
 
 Json elite_json(const EliteRow& row) {
@@ -126,15 +120,11 @@ Json sitting_json(const Sitting& sitting) {
   for (const RivalResult& rival : sitting.rivals) {
     Json ratio = nullptr;
     if (rival.median_us) ratio = {{"mean", rival.ratio}, {"low", rival.ratio_low}, {"high", rival.ratio_high}};
-    rivals.push_back({{"name", rival.name},
-                      {"version", rival.version},
-                      {"note", rival.note},
-                      {"verdict", name_of(rival.verdict)},
-                      {"reason", rival.reason},
-                      {"relative_l2", or_null(rival.relative_l2)},
-                      {"median_us", or_null(rival.median_us)},
-                      {"ratio", ratio},
-                      {"rounds_us", rival.rounds_us}});
+    Json json = record_json(rival);
+    json["ratio"] = ratio;
+    json.erase("ratio_low");
+    json.erase("ratio_high");
+    rivals.push_back(std::move(json));
   }
   const RivalResult* best = best_rival(sitting);
   return {{"candidate", sitting.candidate},
@@ -162,19 +152,19 @@ Json timings_json(const std::vector<Timing>& timings, bool with_samples) {
 Json evaluation_json(const Evaluation& evaluation) {
   const bool valid = evaluation.verdict == Verdict::valid;
   Json json = {{"verdict", name_of(evaluation.verdict)},
-               {"reason", evaluation.reason},
+               {"reason", reason_text(evaluation)},
                {"latency_us", valid ? Json(evaluation.latency_us) : Json(nullptr)},
                {"relative_l2", evaluation.worst_relative_l2},
                {"salt", hex(evaluation.salt)}};
   json["timings"] = timings_json(evaluation.timings, true);
-  json["builds"] = Json::array();
-  for (const Build& build : evaluation.builds) json["builds"].push_back(build_json(build));
-  json["cases"] = Json::array();
-  for (const CaseError& error : evaluation.errors) json["cases"].push_back(case_json(error));
-  json["profile"] = evaluation.sass_summary;
+  json["mismatch"] = record_or_null(evaluation.mismatch);
+  json["comparison"] = record_or_null(evaluation.comparison);
+  json["builds"] = records_json(evaluation.builds);
+  json["residency"] = records_json(evaluation.residency);
+  json["cases"] = records_json(evaluation.errors);
+  json["notes"] = evaluation.notes;
   const RanOn& place = evaluation.ran_on;
-  json["ran_on"] = place.device.empty() ? Json(nullptr)
-                                        : Json({{"device", place.device}, {"uuid", place.uuid}, {"host", place.host}});
+  json["ran_on"] = place.device.empty() ? Json(nullptr) : record_json(place);
   return json;
 }
 

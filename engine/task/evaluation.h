@@ -1,43 +1,19 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "engine/record/record.h"
+#include "engine/result/build.h"
+#include "engine/result/mismatch.h"
+#include "engine/result/timing.h"
 #include "engine/task/profile.h"
 #include "engine/task/verdict.h"
 
 namespace evo {
-
-/// One compiled program.
-struct Build {
-  std::string specialisation;  ///< "D=64".
-  std::string arch;            ///< "sm_90a".
-  int registers = 0;
-  int spill_bytes = 0;  ///< Stores and loads together.
-  int static_smem_bytes = 0;
-  int stack_bytes = 0;
-  std::string cubin_hash;
-  std::string log;
-  double compile_ms = 0;
-  std::string flags = {};  ///< What the compiler was given, separated by spaces; empty: unknown.
-  /// What launches may call its kernels ("scale", "ns::scale", "reduce<float, 256>"), and their names in the PTX.
-  std::map<std::string, std::string> kernels = {};
-  std::map<std::string, std::string> variables = {};  ///< The same of those that plans fill ("ns::weights").
-
-  /// A name that is not among `kernels` stands for itself.
-  const std::string& ptx_name(const std::string& kernel) const { return name_in(kernels, kernel); }
-  /// The same of `variables`.
-  const std::string& variable_name(const std::string& symbol) const { return name_in(variables, symbol); }
-
- private:
-  static const std::string& name_in(const std::map<std::string, std::string>& names, const std::string& wanted) {
-    const auto found = names.find(wanted);
-    return found == names.end() ? wanted : found->second;
-  }
-};
 
 /// One validated case: shape x seed x regime, one output.
 struct CaseError {
@@ -50,36 +26,12 @@ struct CaseError {
   double cosine = 1;
 };
 
-/// The state of a GPU while it was timed. Zeros: unknown.
-struct Conditions {
-  int sm_mhz_low = 0;
-  int sm_mhz_high = 0;
-  int memory_mhz = 0;          ///< The lowest.
-  int other_processes = 0;     ///< Processes other than evo's that computed on the GPU.
-  bool power_limited = false;  ///< The GPU's power limit lowered its clocks, because of what the kernel draws: no
-                               ///< disturbance. The driver may report it late.
-  int temperature_c = 0;       ///< The highest.
-};
-
-/// "SM 1755-1980 MHz (power limit), memory 3201 MHz, 61 C"; empty where unknown.
-std::string to_text(const Conditions& conditions);
-
-/// Whether an SM clock is a GPU's full one, within 1 %. An unknown clock (0) is not.
-bool is_full_clock(int sm_mhz, double full_mhz);
-
-/// One shape's latency. `modelled` times come from the virtual GPU's cost model and never mix with measured
-/// ones.
-struct Timing {
-  std::string shape;
-  bool modelled = false;
-  bool cold = false;
-  double median_us = 0;
-  double low_us = 0;  ///< 95 % confidence interval of the median.
-  double high_us = 0;
-  int throttled = 0;  ///< Samples dropped.
-  std::vector<double> samples_us;
-  Conditions conditions = {};
-};
+template <>
+inline constexpr auto kFields<CaseError> =
+    std::tuple(Field{"shape", &CaseError::shape}, Field{"seed", &CaseError::seed}, Field{"regime", &CaseError::regime},
+               Field{"output", &CaseError::output}, Field{"relative_l2", &CaseError::relative_l2},
+               Field{"max_abs", &CaseError::max_abs}, Field{"cosine", &CaseError::cosine});
+static_assert(lists_all_fields<CaseError>());
 
 /// Where an evaluation spent its time, in seconds. Zeros: unknown, or it came no further.
 struct PhaseTimes {
@@ -88,6 +40,12 @@ struct PhaseTimes {
   double timing_s = 0;
 };
 
+template <>
+inline constexpr auto kFields<PhaseTimes> = std::tuple(Field{"waiting_s", &PhaseTimes::waiting_s},
+                                                       Field{"validation_s", &PhaseTimes::validation_s},
+                                                       Field{"timing_s", &PhaseTimes::timing_s});
+static_assert(lists_all_fields<PhaseTimes>());
+
 /// Where a candidate ran. Empty texts: it did not, or nobody knows.
 struct RanOn {
   std::string device;  ///< "cuda:1", by its number on that host.
@@ -95,23 +53,80 @@ struct RanOn {
   std::string host;
 };
 
-/// What stands in the reason of a wrong answer before the short form of its diagnosis.
-inline constexpr const char* kLooksLike = "; looks like: ";
+template <>
+inline constexpr auto kFields<RanOn> = std::tuple(Field{"device", &RanOn::device}, Field{"uuid", &RanOn::uuid},
+                                                  Field{"host", &RanOn::host});
+static_assert(lists_all_fields<RanOn>());
+
+/// How many blocks of a launch one SM holds.
+struct Residency {
+  std::string kernel;
+  int registers = 0;            ///< Of a thread.
+  std::int64_t smem_bytes = 0;  ///< Of a block, static and dynamic.
+  int blocks = 0;
+};
+
+template <>
+inline constexpr auto kFields<Residency> = std::tuple(Field{"kernel", &Residency::kernel},
+                                                      Field{"registers", &Residency::registers},
+                                                      Field{"smem_bytes", &Residency::smem_bytes},
+                                                      Field{"blocks", &Residency::blocks});
+static_assert(lists_all_fields<Residency>());
+
+/// How a challenger does against the elite that it would displace.
+enum class Standing { faster, same, slower, challenger_failed, elite_failed };
+
+/// A challenger and the elite that it would displace, timed in turns.
+struct EliteComparison {
+  std::int64_t elite = 0;  ///< Its candidate's number; 0: it is not in this database.
+  Standing standing = Standing::faster;
+  double ratio = 0;      ///< The challenger's latency over the elite's, a mean over the rounds; 0: one of them failed.
+  double ratio_low = 0;  ///< Of the 95 % interval.
+  double ratio_high = 0;
+  std::uint64_t rounds = 0;
+  std::string failure = {};  ///< Why one of them failed.
+
+  bool displaces() const { return standing == Standing::faster || standing == Standing::elite_failed; }
+};
+
+template <>
+inline constexpr auto kFields<EliteComparison> = std::tuple(Field{"elite", &EliteComparison::elite},
+                                                            Field{"standing", &EliteComparison::standing},
+                                                            Field{"ratio", &EliteComparison::ratio},
+                                                            Field{"ratio_low", &EliteComparison::ratio_low},
+                                                            Field{"ratio_high", &EliteComparison::ratio_high},
+                                                            Field{"rounds", &EliteComparison::rounds},
+                                                            Field{"failure", &EliteComparison::failure});
+static_assert(lists_all_fields<EliteComparison>());
 
 struct Evaluation {
   Verdict verdict = Verdict::harness_failed;
-  std::string reason;
+  std::string reason;                     ///< Why it failed, in words; empty where `mismatch` tells it.
+  std::optional<Mismatch> mismatch = {};  ///< Of a wrong answer.
   std::vector<Build> builds;
   std::vector<CaseError> errors;  ///< Every case that ran, up to the first wrong one.
   std::vector<Timing> timings;
   double latency_us = 0;  ///< Objective: geometric mean of the warm medians over the timed shapes; valid only.
   double worst_relative_l2 = 0;
-  std::vector<Profile> profiles = {};  ///< Counters at the timed shapes, where they were read.
-  std::string sass_summary;            ///< Free-form profile for people (occupancy, modelled pipes); may be empty.
+  std::vector<Profile> profiles = {};              ///< Counters at the timed shapes, where they were read.
+  std::vector<Residency> residency = {};           ///< Of each launch of the first plan of each program.
+  std::optional<EliteComparison> comparison = {};  ///< With the elite that it would have displaced.
+  std::string notes = {};                          ///< What an older evo noted of these in words; else empty.
   PhaseTimes phases = {};
   RanOn ran_on = {};
   std::uint64_t salt = 0;  ///< Mixed into the seeds; replays the run's inputs.
 };
+
+template <>
+inline constexpr auto kFields<Evaluation> =
+    std::tuple(Field{"verdict", &Evaluation::verdict}, Field{"reason", &Evaluation::reason},
+               Field{"mismatch", &Evaluation::mismatch}, Field{"builds", &Evaluation::builds},
+               Field{"cases", &Evaluation::errors}, Field{"timings", &Evaluation::timings},
+               Field{"latency_us", &Evaluation::latency_us}, Field{"worst_relative_l2", &Evaluation::worst_relative_l2},
+               Field{"profiles", &Evaluation::profiles}, Field{"residency", &Evaluation::residency},
+               Field{"comparison", &Evaluation::comparison}, Field{"notes", &Evaluation::notes},
+               Field{"", &Evaluation::phases}, Field{"", &Evaluation::ran_on}, Field{"salt", &Evaluation::salt});
+static_assert(lists_all_fields<Evaluation>());
 
 /// The latency that a strategy is given: that of a valid candidate, or of a duplicate of one; empty for failures.
 std::optional<double> latency_of(const Evaluation& evaluation);

@@ -5,7 +5,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
+
+#include "engine/record/record.h"
 
 /// What hardware counters say of a candidate's launches, and what bounds a launch. Counters have the names that ncu
 /// (Nsight Compute) gives them; a virtual GPU's cost model fills in those that it knows.
@@ -67,12 +70,23 @@ struct LaunchProfile {
   std::optional<double> value(std::string_view metric) const;
 };
 
+template <>
+inline constexpr auto kFields<LaunchProfile> = std::tuple(Field{"kernel", &LaunchProfile::kernel},
+                                                          Field{"values", &LaunchProfile::values});
+static_assert(lists_all_fields<LaunchProfile>());
+
 /// The counters of one call at one shape, launch by launch.
 struct Profile {
   std::string shape;
   bool modelled = false;  ///< From a cost model: never to be mixed with measured ones.
   std::vector<LaunchProfile> launches;
 };
+
+template <>
+inline constexpr auto kFields<Profile> = std::tuple(Field{"shape", &Profile::shape},
+                                                    Field{"modelled", &Profile::modelled},
+                                                    Field{"launches", &Profile::launches});
+static_assert(lists_all_fields<Profile>());
 
 /// The durations of the launches together, in microseconds. Those that are not known count as 0.
 double duration_us(std::span<const LaunchProfile> launches);

@@ -6,7 +6,7 @@
 namespace evo {
 
 /// How the evaluation of a candidate ended. Everything but `valid` is a failure, which has a reason in words.
-/// A verdict is added here and in the table of verdict.cpp; harness_failed stays the last.
+/// A verdict is added here and in the table of verdict.cpp.
 enum class Verdict {
   valid,
   illegal,
@@ -26,7 +26,7 @@ enum class Verdict {
 /// The coarser outcomes that results files of auto-tuners distinguish.
 enum class OutcomeClass {
   ok,
-  invalid,      ///< It breaks a constraint: nothing was built.
+  invalid,      ///< It breaks a constraint or a limit of the device.
   compile,      ///< There is no program that the device can run.
   runtime,      ///< It failed while it ran.
   timeout,      ///< It ran for too long.
@@ -35,8 +35,7 @@ enum class OutcomeClass {
 
 struct VerdictInfo {
   Verdict verdict = Verdict::valid;
-  std::string_view name;  ///< As databases, files and reports have it.
-  bool built = false;     ///< There was a program that a device could be given.
+  bool built = false;  ///< There was a program that a device could be given.
   OutcomeClass outcome = OutcomeClass::ok;
   std::string_view meaning;  ///< One sentence, for people.
 };
@@ -45,6 +44,7 @@ struct VerdictInfo {
 std::span<const VerdictInfo> verdicts();
 const VerdictInfo& info_of(Verdict verdict);
 
+/// As databases, files and reports have it: the enumerator.
 std::string_view name_of(Verdict verdict);
 /// Throws usage_error for an unknown name.
 Verdict parse_verdict(std::string_view name);

@@ -190,7 +190,7 @@ NameError described_name(const SourceRequest& request, std::string_view error) {
 
 /// Gives every kernel of the program its name in C++. Says which of the wanted ones are not there.
 std::optional<std::string> add_kernels(Binary& binary, const std::vector<std::string>& wanted) {
-  std::map<std::string, std::string>& known = binary.build.kernels;
+  std::map<std::string, std::string>& known = binary.build.kernel_names;
   const std::vector<std::string> all = ptx_text::kernels(binary.ptx);
   for (const std::string& kernel : wanted) {
     if (known.contains(kernel)) continue;
@@ -198,6 +198,9 @@ std::optional<std::string> add_kernels(Binary& binary, const std::vector<std::st
     if (auto* reason = std::get_if<NoSuchKernel>(&found)) return std::move(reason->why);
     known[kernel] = std::get<std::string>(found);
   }
+  for (const std::string& kernel : wanted) binary.build.kernels[known.at(kernel)].launched = true;
+  // Nobody says which ones are launched: any may be.
+  for (auto& [name, kernel] : binary.build.kernels) kernel.launched = kernel.launched || wanted.empty();
   std::set<std::string> taken;
   for (const auto& [name, ptx_name] : known) taken.insert(ptx_name);
   for (const std::string& kernel : all)
@@ -249,7 +252,7 @@ std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& reques
     require(api().lowered_name(program.get(), expression.c_str(), &name), "nvrtcGetLoweredName");
     return name;
   };
-  for (const std::string& instance : instances) binary->build.kernels[instance] = lowered(instance);
+  for (const std::string& instance : instances) binary->build.kernel_names[instance] = lowered(instance);
   for (const std::string& variable : variables) binary->build.variables[variable] = lowered(address_of(variable));
   return built;
 }
@@ -305,14 +308,10 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const NvrtcProgram& program, 
   if (binary.cubin.empty()) return compile_failure("NVRTC reported success but made an empty cubin", std::move(log));
   if (binary.ptx.empty()) return compile_failure("NVRTC reported success but made no PTX", std::move(log));
 
-  const PtxasUsage usage = parse_ptxas_usage(log);
-  if (usage.entries == 0) return compile_failure(kNoKernel, std::move(log));
   Build& build = binary.build;
+  build.kernels = kernel_builds(log, binary.ptx);
+  if (build.kernels.empty()) return compile_failure(kNoKernel, std::move(log));
   build.arch = arch;
-  build.registers = usage.registers;
-  build.spill_bytes = usage.spill_bytes;
-  build.static_smem_bytes = usage.static_smem_bytes;
-  build.stack_bytes = usage.stack_bytes;
   build.cubin_hash = cubin_hash(binary.cubin);
   build.log = std::move(log);
   build.compile_ms = took.count();

@@ -27,13 +27,82 @@ bool opens_block(std::string_view head) {
          head.find(".func") != std::string_view::npos || head.find(".section") != std::string_view::npos;
 }
 
-/// The name in ".visible .entry NAME(...)", and empty for what is no head of a kernel.
-std::string_view kernel_of(std::string_view head) {
-  constexpr std::string_view kEntry = ".entry";
-  const std::size_t at = head.find(kEntry);
-  if (at == std::string_view::npos) return {};
-  head = trimmed(head.substr(at + kEntry.size()));
-  return head.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(head, is_name_character) - head.begin()));
+std::string_view leading_name(std::string_view text) {
+  return text.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(text, is_name_character) - text.begin()));
+}
+
+/// Without the list in parentheses that it may begin with.
+std::string_view behind_list(std::string_view text) {
+  text = trimmed(text);
+  if (!text.starts_with('(')) return text;
+  return trimmed(text.substr(std::min(text.find(')'), text.size() - 1) + 1));
+}
+
+/// NAME in ".visible .entry NAME(...)" or ".func (.param .b32 r) NAME(...)", behind the directive; empty where it is
+/// missing.
+std::string_view name_behind(std::string_view directive, std::string_view head) {
+  const std::size_t at = head.find(directive);
+  return at == std::string_view::npos ? std::string_view()
+                                      : leading_name(behind_list(head.substr(at + directive.size())));
+}
+
+constexpr std::string_view kEntry = ".entry", kFunction = ".func";
+
+/// A kernel or function as its statements show it.
+struct Routine {
+  bool is_kernel = false;
+  bool waits = false;  ///< By griddepcontrol.wait.
+  std::set<std::string> calls;
+  bool calls_pointer = false;
+};
+
+std::map<std::string, Routine> routines(std::string_view ptx) {
+  const std::string text = without_remarks(ptx);
+  std::map<std::string, Routine> found;
+  Routine* current = nullptr;
+  for (const std::string_view statement : statements(text)) {
+    const bool entry = statement.find(kEntry) != std::string_view::npos;
+    if (entry || statement.find(kFunction) != std::string_view::npos) {
+      current = &found[std::string(name_behind(entry ? kEntry : kFunction, statement))];
+      current->is_kernel = entry;
+    }
+    const auto instruction = [&](std::string_view opcode) {
+      if (statement.find(opcode) == std::string_view::npos) return std::string_view();
+      const std::string_view whole = instruction_of(statement);
+      return whole.starts_with(opcode) ? whole : std::string_view();
+    };
+    if (current == nullptr) continue;
+    if (!instruction("griddepcontrol.wait").empty()) current->waits = true;
+    if (std::string_view call = instruction("call"); !call.empty()) {
+      // "call.uni (result), function, (arguments)"
+      call = behind_list(call.substr(std::min(call.find_first_of(" \t\r\n("), call.size())));
+      if (call.starts_with(',')) call = trimmed(call.substr(1));
+      if (call.starts_with('%'))
+        current->calls_pointer = true;
+      else
+        current->calls.emplace(leading_name(call));
+    }
+  }
+  return found;
+}
+
+/// What a routine reaches by calls.
+std::set<std::string> reached_from(const std::map<std::string, Routine>& all, const std::string& from) {
+  std::set<std::string> reached;
+  std::vector<std::string> open = {from};
+  const auto reach = [&](const std::string& name) {
+    if (reached.insert(name).second) open.push_back(name);
+  };
+  while (!open.empty()) {
+    const auto found = all.find(open.back());
+    open.pop_back();
+    if (found == all.end()) continue;
+    for (const std::string& name : found->second.calls) reach(name);
+    if (!found->second.calls_pointer) continue;
+    for (const auto& [name, routine] : all)
+      if (!routine.is_kernel) reach(name);
+  }
+  return reached;
 }
 
 }  // namespace
@@ -101,35 +170,36 @@ std::string_view instruction_of(std::string_view statement) {
 }
 
 std::vector<std::string> kernels(std::string_view ptx) {
-  constexpr std::string_view kEntry = ".entry";
   std::vector<std::string> found;
   for (std::size_t at = ptx.find(kEntry); at != std::string_view::npos; at = ptx.find(kEntry, at + 1)) {
     // Only linking directives stand ahead of it in its line: neither a comment nor a string.
     const std::size_t line = ptx.rfind('\n', at) + 1;
     const std::string_view ahead = trimmed(ptx.substr(line, at - line));
     if (!ahead.empty() && ahead != ".visible" && ahead != ".weak") continue;
-    if (const std::string_view name = kernel_of(ptx.substr(at)); !name.empty()) found.emplace_back(name);
+    const std::string_view head = ptx.substr(at, ptx.find_first_of("({", at) - at);
+    if (const std::string_view name = name_behind(kEntry, head); !name.empty()) found.emplace_back(name);
   }
   return found;
 }
 
+std::map<std::string, std::set<std::string>> functions_of_kernels(std::string_view ptx) {
+  const std::map<std::string, Routine> all = routines(ptx);
+  std::map<std::string, std::set<std::string>> functions;
+  for (const auto& [name, routine] : all)
+    if (routine.is_kernel) functions[name] = reached_from(all, name);
+  return functions;
+}
+
 std::set<std::string> waiting_kernels(std::string_view ptx) {
-  const std::string text = without_remarks(ptx);
-  std::set<std::string> waiting, calling;
-  std::string kernel;  // empty within a function
-  for (const std::string_view statement : statements(text)) {
-    const auto is = [&](std::string_view opcode) {
-      return statement.find(opcode) != std::string_view::npos && instruction_of(statement).starts_with(opcode);
-    };
-    const bool head =
-        statement.find(".entry") != std::string_view::npos || statement.find(".func") != std::string_view::npos;
-    if (head) kernel = kernel_of(statement);
-    if (is("griddepcontrol.wait")) waiting.insert(kernel);
-    if (is("call")) calling.insert(kernel);
-  }
-  const bool function_waits = waiting.erase("") > 0;
-  if (function_waits) waiting.merge(calling);
-  waiting.erase("");
+  const std::map<std::string, Routine> all = routines(ptx);
+  const auto waits = [&](const std::string& name) {
+    const auto found = all.find(name);
+    return found != all.end() && found->second.waits;
+  };
+  std::set<std::string> waiting;
+  for (const auto& [name, routine] : all)
+    if (routine.is_kernel && (routine.waits || std::ranges::any_of(reached_from(all, name), waits)))
+      waiting.insert(name);
   return waiting;
 }
 

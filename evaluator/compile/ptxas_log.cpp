@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "engine/base/text.h"
 #include "engine/device/launch_rules.h"
+#include "evaluator/compile/ptx_text.h"
 
 namespace evo {
 namespace {
@@ -40,41 +43,76 @@ bool is_error(std::string_view line) {
          contains(line, "catastrophic error");
 }
 
-}  // namespace
+/// What stands between `open` and the next quote; empty where `open` does not.
+std::string_view quoted_behind(std::string_view line, std::string_view open) {
+  const std::size_t at = line.find(open);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + open.size());
+  return line.substr(0, line.find('\''));
+}
 
-PtxasUsage parse_ptxas_usage(std::string_view log) {
-  PtxasUsage usage;
+/// What a log says of kernels and of functions that were not inlined.
+struct LoggedUsage {
+  std::map<std::string, KernelBuild> kernels, functions;
+  std::string warning;  ///< The first that names no kernel.
+};
+
+/// "ptxas info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ... in the
+/// function 'k'": such as a serialised wgmma or an ignored setmaxnreg (C7508 to C7516).
+void note_warning(LoggedUsage& usage, std::string_view line) {
+  const std::string_view named = quoted_behind(line, "in the function '");
+  const auto kernel = usage.kernels.find(std::string(named));
+  std::string& warning = kernel == usage.kernels.end() ? usage.warning : kernel->second.warning;
+  if (warning.empty()) warning = trim(line);
+}
+
+LoggedUsage logged_usage(std::string_view log) {
+  LoggedUsage usage;
+  std::vector<std::string_view> warnings;
+  KernelBuild* kernel = nullptr;  // the last that was begun
+  KernelBuild* described = nullptr;
   for_each_line(log, [&](std::string_view line) {
-    if (contains(line, "Compiling entry function")) ++usage.entries;
-    // "N bytes stack frame, N bytes spill stores, N bytes spill loads": one line for each function.
-    usage.stack_bytes = std::max(usage.stack_bytes, number_before(line, " bytes stack frame"));
-    usage.spill_bytes = std::max(
-        usage.spill_bytes, number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads"));
-    // "Used N registers, used N barriers, N bytes cumulative stack size, N bytes smem": entry functions only.
-    if (contains(line, "Used ")) {
-      usage.registers = std::max(usage.registers, number_before(line, " registers"));
-      usage.static_smem_bytes = std::max(usage.static_smem_bytes, number_before(line, " bytes smem"));
-      usage.stack_bytes = std::max(usage.stack_bytes, number_before(line, " bytes cumulative stack size"));
+    constexpr std::string_view kProperties = "Function properties for ";
+    if (const std::string_view name = quoted_behind(line, "Compiling entry function '"); !name.empty()) {
+      kernel = described = &usage.kernels[std::string(name)];
+    } else if (const std::size_t at = line.find(kProperties); at != std::string_view::npos) {
+      const std::string name(trim(line.substr(at + kProperties.size())));
+      const auto known = usage.kernels.find(name);
+      described = known == usage.kernels.end() ? &usage.functions[name] : &known->second;
+    } else if (described != nullptr && contains(line, " bytes stack frame")) {
+      // "N bytes stack frame, N bytes spill stores, N bytes spill loads"
+      described->stack_bytes = std::max(described->stack_bytes, number_before(line, " bytes stack frame"));
+      described->spill_bytes = number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
+    } else if (kernel != nullptr && contains(line, "Used ")) {
+      // "Used N registers, used N barriers, N bytes cumulative stack size, N bytes smem"
+      kernel->registers = number_before(line, " registers");
+      kernel->static_smem_bytes = number_before(line, " bytes smem");
+      kernel->stack_bytes = std::max(kernel->stack_bytes, number_before(line, " bytes cumulative stack size"));
     }
+    if (contains(line, "Potential Performance Loss")) warnings.push_back(line);
     return true;
   });
+  for (const std::string_view line : warnings) note_warning(usage, line);
   return usage;
 }
 
-std::vector<KernelResources> kernel_resources(std::string_view log) {
-  constexpr std::string_view kEntry = "Compiling entry function '";
-  std::vector<KernelResources> found;
-  for_each_line(log, [&](std::string_view line) {
-    if (const std::size_t at = line.find(kEntry); at != std::string_view::npos) {
-      const std::string_view name = line.substr(at + kEntry.size());
-      found.push_back({std::string(name.substr(0, name.find('\''))), 0, 0});
-    } else if (!found.empty() && contains(line, "Used ")) {
-      found.back().registers = number_before(line, " registers");
-      found.back().static_smem_bytes = number_before(line, " bytes smem");
+}  // namespace
+
+std::map<std::string, KernelBuild> kernel_builds(std::string_view log, std::string_view ptx) {
+  LoggedUsage usage = logged_usage(log);
+  for (auto& [name, kernel] : usage.kernels)
+    if (kernel.warning.empty()) kernel.warning = usage.warning;
+  if (usage.functions.empty()) return std::move(usage.kernels);
+  const auto called = ptx_text::functions_of_kernels(ptx);
+  for (auto& [name, kernel] : usage.kernels) {
+    const auto calls = called.find(name);
+    for (const auto& [function, takes] : usage.functions) {
+      if (calls == called.end() || !calls->second.contains(function)) continue;
+      kernel.spill_bytes += takes.spill_bytes;
+      kernel.stack_bytes = std::max(kernel.stack_bytes, takes.stack_bytes);
     }
-    return true;
-  });
-  return found;
+  }
+  return std::move(usage.kernels);
 }
 
 std::string repeatable_log(std::string_view log) {
@@ -96,22 +134,13 @@ std::string first_error(std::string_view log) {
   });
   if (!error.empty()) return std::string(error);
   // The ptxas in NVRTC refuses too much shared memory without a word.
-  for (const KernelResources& kernel : kernel_resources(log))
+  for (const auto& [name, kernel] : logged_usage(log).kernels)
     if (kernel.static_smem_bytes > kSmemPerBlockBytes)
       return fmt::format(
           "kernel {} has {} bytes of static shared memory, {} are possible: what is larger must be "
           "dynamic (extern __shared__)",
-          kernel.kernel, kernel.static_smem_bytes, kSmemPerBlockBytes);
+          name, kernel.static_smem_bytes, kSmemPerBlockBytes);
   return first.empty() ? "the compiler's log is empty" : std::string(first);
-}
-
-std::optional<std::string> performance_warning(std::string_view log) {
-  std::optional<std::string> found;
-  for_each_line(log, [&](std::string_view line) {
-    if (contains(line, "Potential Performance Loss")) found = std::string(trim(line));
-    return !found;
-  });
-  return found;
 }
 
 }  // namespace evo

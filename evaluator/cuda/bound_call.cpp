@@ -17,7 +17,7 @@ namespace {
 
 Failure no_such_kernel(const std::string& kernel, const Build& build) {
   std::vector<std::string> names;
-  for (const auto& [name, ptx_name] : build.kernels) names.push_back(name);
+  for (const auto& [name, ptx_name] : build.kernel_names) names.push_back(name);
   return refusal(
       fmt::format("the program has no kernel {}{}", kernel, names.empty() ? "" : "; there are: " + list_of(names)));
 }

@@ -50,13 +50,25 @@ struct Binary {
   Build build;
 };
 
+/// Its cubin and PTX are no fields: where a binary travels, they go beside the record.
+template <>
+inline constexpr auto kFields<Binary> = std::tuple(Field{"arch", &Binary::arch}, Field{"build", &Binary::build});
+
 /// What went wrong when a candidate was compiled, loaded or run. A value, because bad candidates are data.
 struct Failure {
   Verdict verdict = Verdict::crashed;
   std::string reason;
-  bool device_lost = false;  ///< The device's context is broken, and only a new process gets another.
-  std::string log = {};      ///< The compiler's whole output, where a compilation failed.
+  bool device_lost = false;               ///< The device's context is broken, and only a new process gets another.
+  std::string log = {};                   ///< The compiler's whole output, where a compilation failed.
+  std::optional<Mismatch> mismatch = {};  ///< Of a wrong answer; it then needs no reason.
 };
+
+template <>
+inline constexpr auto kFields<Failure> = std::tuple(Field{"verdict", &Failure::verdict},
+                                                    Field{"reason", &Failure::reason},
+                                                    Field{"device_lost", &Failure::device_lost},
+                                                    Field{"log", &Failure::log}, Field{"mismatch", &Failure::mismatch});
+static_assert(lists_all_fields<Failure>());
 
 using DeviceAddress = std::uint64_t;
 
@@ -110,6 +122,16 @@ struct TimingRequest {
   /// A call that still takes longer after part of the warm-up needs no more of it, for the same reason. 0: all need it.
   double to_beat_us = 0;
 };
+
+template <>
+inline constexpr auto kFields<TimingRequest> = std::tuple(
+    Field{"cold", &TimingRequest::cold}, Field{"min_samples", &TimingRequest::min_samples},
+    Field{"max_samples", &TimingRequest::max_samples}, Field{"min_seconds", &TimingRequest::min_seconds},
+    Field{"full_clock_seconds", &TimingRequest::full_clock_seconds}, Field{"max_seconds", &TimingRequest::max_seconds},
+    Field{"warm_up_seconds", &TimingRequest::warm_up_seconds},
+    Field{"relative_interval", &TimingRequest::relative_interval}, Field{"hopeless_us", &TimingRequest::hopeless_us},
+    Field{"to_beat_us", &TimingRequest::to_beat_us});
+static_assert(lists_all_fields<TimingRequest>());
 
 /// Runs plans: a GPU, or what stands for one. Used by one thread, inside a worker process.
 /// Methods throw machine_error for failures of the machine and return Failure for failures of the candidate.

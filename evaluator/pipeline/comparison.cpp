@@ -391,7 +391,8 @@ void compare_exactly(DType dtype, std::span<const std::byte> got, const Expected
     if (exact(g) == exact(w)) continue;
     if (difference.unequal++ > 0) continue;
     difference.first_unequal = i;
-    difference.unequal_text = fmt::format("{}, not {}", text_of(g), text_of(w));
+    difference.got = text_of(g);
+    difference.reference = text_of(w);
   }
 }
 
@@ -434,38 +435,38 @@ double closeness(const Difference& difference, const Limits& limits) {
   return closest;
 }
 
-std::optional<std::string> why_wrong(const Difference& difference, const Limits& limits) {
-  if (difference.not_finite > 0) {
-    return fmt::format("{} values are not finite, the first at {} (never written, or computed from garbage)",
-                       difference.not_finite, difference.first_not_finite);
-  }
+std::optional<Miss> miss_of(const Difference& difference, const Limits& limits) {
+  if (difference.not_finite > 0)
+    return Miss{.kind = LimitKind::not_finite, .elements = difference.not_finite, .first = difference.first_not_finite};
   if (limits.exact) {
     if (difference.unequal == 0) return std::nullopt;
-    return fmt::format("{} element{} not equal, the first at {}: {}", difference.unequal,
-                       difference.unequal == 1 ? " is" : "s are", difference.first_unequal, difference.unequal_text);
+    return Miss{.kind = LimitKind::exact,
+                .elements = difference.unequal,
+                .first = difference.first_unequal,
+                .got = difference.got,
+                .reference = difference.reference};
   }
-  if (difference.want_rms == 0 && difference.max_abs > 0) {
-    return fmt::format("the answer is all zeros, it has {:.3g}", difference.max_abs);
-  }
+  if (difference.want_rms == 0 && difference.max_abs > 0)
+    return Miss{.kind = LimitKind::zero, .error = difference.max_abs};
   // Written so that a NaN fails.
-  if (limits.relative_l2 > 0 && !(difference.relative_l2 <= limits.relative_l2)) {
-    return fmt::format("relative L2 error {:.4g} (limit {:g})", difference.relative_l2, limits.relative_l2);
-  }
-  if (limits.cosine > 0 && !(difference.cosine >= limits.cosine)) {
-    return fmt::format("cosine {:.5g} (at least {:g})", difference.cosine, limits.cosine);
-  }
-  if (limits.max_abs > 0 && !(difference.max_abs <= limits.max_abs * difference.want_rms)) {
-    return fmt::format("largest error {:.4g} of the answer's RMS (limit {:g})",
-                       difference.max_abs / difference.want_rms, limits.max_abs);
-  }
-  if (limits.row_l2 > 0 && !(difference.row_l2 <= limits.row_l2)) {
-    return fmt::format("relative L2 error {:.4g} in row {} (limit of a row {:g})", difference.row_l2,
-                       difference.worst_row, limits.row_l2);
-  }
-  if (!(difference.worst_element <= limits.element_times)) {
-    return fmt::format("{} element{} beyond atol {:g} + rtol {:g} |want|, the first at {}", difference.beyond,
-                       difference.beyond == 1 ? " is" : "s are", limits.atol, limits.rtol, difference.first_beyond);
-  }
+  if (limits.relative_l2 > 0 && !(difference.relative_l2 <= limits.relative_l2))
+    return Miss{.kind = LimitKind::relative_l2, .error = difference.relative_l2, .allowed = limits.relative_l2};
+  if (limits.cosine > 0 && !(difference.cosine >= limits.cosine))
+    return Miss{.kind = LimitKind::cosine, .error = difference.cosine, .allowed = limits.cosine};
+  if (limits.max_abs > 0 && !(difference.max_abs <= limits.max_abs * difference.want_rms))
+    return Miss{
+        .kind = LimitKind::max_abs, .error = difference.max_abs / difference.want_rms, .allowed = limits.max_abs};
+  if (limits.row_l2 > 0 && !(difference.row_l2 <= limits.row_l2))
+    return Miss{
+        .kind = LimitKind::row_l2, .error = difference.row_l2, .allowed = limits.row_l2, .first = difference.worst_row};
+  if (!(difference.worst_element <= limits.element_times))
+    return Miss{.kind = LimitKind::element,
+                .error = difference.worst_element,
+                .allowed = limits.element_times,
+                .elements = difference.beyond,
+                .first = difference.first_beyond,
+                .atol = limits.atol,
+                .rtol = limits.rtol};
   return std::nullopt;
 }
 

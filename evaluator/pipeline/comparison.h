@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/dtype.h"
+#include "engine/result/mismatch.h"
 #include "engine/task/plan.h"
 #include "engine/task/task.h"
 
@@ -47,7 +48,7 @@ struct Difference {
   double worst_element = 0;   ///< The largest |got - want| over atol + rtol |want|.
   std::uint64_t unequal = 0;  ///< Elements that are not the oracle's, where that was asked for.
   std::uint64_t first_unequal = 0;
-  std::string unequal_text;  ///< "7, not 9"
+  std::string got, reference;  ///< The values there.
 };
 
 /// Stands for an infinite error. It is finite, so that every stored format can hold it.
@@ -62,9 +63,9 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
 /// Over all elements of an oracle of floats, without rows.
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const float> want);
 
-/// Why a difference is not accepted, with the figure and its limit; empty when it is. An unset limit (0) checks
-/// nothing, but a value that is not finite never passes, and a reference that is all zero wants zeros.
-std::optional<std::string> why_wrong(const Difference& difference, const Limits& limits);
+/// The first limit that a difference breaks; empty when it is accepted. An unset limit (0) checks nothing, but a value
+/// that is not finite never passes, and a reference that is all zero wants zeros.
+std::optional<Miss> miss_of(const Difference& difference, const Limits& limits);
 
 /// How much of the limits a difference takes up: 1 at a limit. A cosine falls with the square of its angle, so the root
 /// is taken: twice the error is twice as close.

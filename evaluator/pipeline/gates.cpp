@@ -13,7 +13,6 @@
 #include "engine/device/launch_rules.h"
 #include "engine/task/floor.h"
 #include "evaluator/compile/ptx_text.h"
-#include "evaluator/compile/ptxas_log.h"
 #include "evaluator/compile/writable_globals.h"
 
 namespace evo {
@@ -109,28 +108,22 @@ std::optional<std::string> illegal_plan(const Plan& plan, const DeviceInfo& devi
   return std::nullopt;
 }
 
-KernelResources resources_for(const std::vector<KernelResources>& known, const Build& build,
-                              const std::string& kernel) {
-  const auto found = std::ranges::find(known, build.ptx_name(kernel), &KernelResources::kernel);
-  if (found != known.end()) return *found;
-  return {kernel, build.registers, build.static_smem_bytes};
+/// What is wrong with what a kernel takes, however it is launched.
+std::optional<std::string> takes_too_much(const KernelBuild& kernel) {
+  if (kernel.spill_bytes > 0) return fmt::format("{} bytes of register spills", kernel.spill_bytes);
+  if (kernel.stack_bytes > kMaxStackBytes)
+    return fmt::format("{} bytes of stack for each thread ({} allowed)", kernel.stack_bytes, kMaxStackBytes);
+  if (!kernel.warning.empty()) return kernel.warning;
+  return std::nullopt;
 }
 
-std::optional<std::string> too_large(const Program& program, const Build& build, const DeviceLimits& limits) {
-  const std::vector<KernelResources> known = kernel_resources(build.log);
-  for (const auto& [shape, plan] : program.plans) {
-    for (const Launch& launch : plan.launches) {
-      const KernelResources needs = resources_for(known, build, launch.kernel);
-      if (needs.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes} > limits.smem_per_block_bytes) {
-        return fmt::format("{}: {} + {} bytes of shared memory ({} allowed)", launch.kernel, needs.static_smem_bytes,
-                           launch.dynamic_smem_bytes, limits.smem_per_block_bytes);
-      }
-      if (resident_blocks(needs, launch, limits) == 0) {
-        return fmt::format("{}: a block of {} threads with {} registers each fits no SM", launch.kernel,
-                           product(launch.block), needs.registers);
-      }
-    }
-  }
+std::optional<std::string> too_large(const KernelBuild& kernel, const Launch& launch, const DeviceLimits& limits) {
+  if (kernel.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes} > limits.smem_per_block_bytes)
+    return fmt::format("{} + {} bytes of shared memory ({} allowed)", kernel.static_smem_bytes,
+                       launch.dynamic_smem_bytes, limits.smem_per_block_bytes);
+  if (resident_blocks(kernel, launch, limits) == 0)
+    return fmt::format("a block of {} threads with {} registers each fits no SM", product(launch.block),
+                       kernel.registers);
   return std::nullopt;
 }
 
@@ -148,24 +141,21 @@ std::optional<Failure> check_legality(const Candidate& candidate, const DeviceIn
   return std::nullopt;
 }
 
-int resident_blocks(const KernelResources& resources, const Launch& launch, const DeviceLimits& limits) {
+int resident_blocks(const KernelBuild& kernel, const Launch& launch, const DeviceLimits& limits) {
   return occupancy(limits, {.threads = static_cast<std::int64_t>(product(launch.block)),
-                            .registers_per_thread = resources.registers,
-                            .smem_bytes = resources.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes}})
+                            .registers_per_thread = kernel.registers,
+                            .smem_bytes = kernel.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes}})
       .blocks;
 }
 
 std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device) {
-  if (build.spill_bytes > 0) {
-    return Failure{Verdict::over_resources, fmt::format("{} bytes of register spills", build.spill_bytes)};
-  }
-  if (build.stack_bytes > kMaxStackBytes) {
-    return Failure{Verdict::over_resources,
-                   fmt::format("{} bytes of stack for each thread ({} allowed)", build.stack_bytes, kMaxStackBytes)};
-  }
-  if (const auto warning = performance_warning(build.log)) return Failure{Verdict::over_resources, *warning};
-  if (auto reason = too_large(program, build, device.limits)) {
-    return Failure{Verdict::over_resources, std::move(*reason)};
+  for (const auto& [shape, plan] : program.plans) {
+    for (const Launch& launch : plan.launches) {
+      const KernelBuild& kernel = build.kernel(launch.kernel);
+      auto reason = takes_too_much(kernel);
+      if (!reason) reason = too_large(kernel, launch, device.limits);
+      if (reason) return Failure{Verdict::over_resources, fmt::format("kernel {}: {}", launch.kernel, *reason)};
+    }
   }
   return std::nullopt;
 }
@@ -201,17 +191,16 @@ std::optional<Failure> check_build(const Program& program, const Binary& binary,
   return std::nullopt;
 }
 
-std::string describe_occupancy(const Program& program, const Build& build, const DeviceLimits& limits) {
-  const std::vector<KernelResources> known = kernel_resources(build.log);
-  std::string text;
-  if (program.plans.empty()) return text;
+std::vector<Residency> residency_of(const Program& program, const Build& build, const DeviceLimits& limits) {
+  std::vector<Residency> found;
+  if (program.plans.empty()) return found;
   for (const Launch& launch : program.plans.begin()->second.launches) {
-    const KernelResources needs = resources_for(known, build, launch.kernel);
-    text += fmt::format("{}{}: {} registers, {} B shared, {} blocks/SM", text.empty() ? "" : "; ", launch.kernel,
-                        needs.registers, needs.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes},
-                        resident_blocks(needs, launch, limits));
+    const KernelBuild& kernel = build.kernel(launch.kernel);
+    found.push_back({launch.kernel, kernel.registers,
+                     kernel.static_smem_bytes + std::int64_t{launch.dynamic_smem_bytes},
+                     resident_blocks(kernel, launch, limits)});
   }
-  return text;
+  return found;
 }
 
 double PhysicalFloor::us() const {

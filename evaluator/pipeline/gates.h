@@ -7,7 +7,6 @@
 
 #include "engine/task/candidate.h"
 #include "engine/task/task.h"
-#include "evaluator/compile/ptxas_log.h"
 #include "evaluator/device/device.h"
 
 namespace evo {
@@ -18,16 +17,16 @@ namespace evo {
 std::optional<Failure> check_legality(const Candidate& candidate, const DeviceInfo& device);
 
 /// Blocks of one launch that an SM holds at once; 0: the launch cannot run.
-int resident_blocks(const KernelResources& resources, const Launch& launch, const DeviceLimits& limits);
+int resident_blocks(const KernelBuild& kernel, const Launch& launch, const DeviceLimits& limits);
 
-/// Spills, ptxas warnings that cost the kernel its point, blocks that do not fit (verdict over_resources).
+/// Spills, ptxas warnings and blocks that do not fit, of the kernels that are launched (verdict over_resources).
 std::optional<Failure> check_resources(const Program& program, const Build& build, const DeviceInfo& device);
 
 /// The same; and global data that would outlive a launch, or a programmatic launch that never waits (verdict illegal).
 std::optional<Failure> check_build(const Program& program, const Binary& binary, const DeviceInfo& device);
 
-/// Occupancy of each launch of a shape, for people: "fp8_sdpa: 128 registers, 34816 B, 4 blocks/SM".
-std::string describe_occupancy(const Program& program, const Build& build, const DeviceLimits& limits);
+/// Of each launch of the first shape.
+std::vector<Residency> residency_of(const Program& program, const Build& build, const DeviceLimits& limits);
 
 /// Times in microseconds that no correct run of a shape can beat.
 struct PhysicalFloor {

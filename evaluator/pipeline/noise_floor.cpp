@@ -78,8 +78,8 @@ bool NoiseFloor::explains(const Difference& difference, const Limits& limits, co
   const std::lock_guard lock(mutex_);
   const StandIn stand_in = stand_in_for(one, exact);
   const Limits wider = widened(limits, ill_conditioning(stand_in, one, exact));
-  if (!why_wrong(difference, wider)) return true;
-  return stand_in == StandIn::own_code && !why_wrong(difference, admitting_own_code(wider, one, exact, output));
+  if (!miss_of(difference, wider)) return true;
+  return stand_in == StandIn::own_code && !miss_of(difference, admitting_own_code(wider, one, exact, output));
 }
 
 /// An emulation or other inputs would not do: they may err by more than any kernel may.

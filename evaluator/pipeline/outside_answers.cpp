@@ -1,7 +1,5 @@
 #include "evaluator/pipeline/outside_answers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -61,13 +59,15 @@ OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span
   OutsideAnswer answer;
   for (std::size_t i = 0; i < compared.size(); ++i) {
     const ComparedOutput& output = compared[i];
-    const auto wrong = why_wrong(output.difference, output.limits);
-    if (wrong && floor().explains(output.difference, output.limits, one, *expected, i)) {
+    const auto miss = miss_of(output.difference, output.limits);
+    if (miss && floor().explains(output.difference, output.limits, one, *expected, i)) {
       answer.set_aside = true;
       continue;
     }
     answer.relative_l2 = std::max(answer.relative_l2, output.difference.relative_l2);
-    if (wrong && !answer.why_wrong) answer.why_wrong = fmt::format("{}: {}", output.name, *wrong);
+    if (miss && !answer.mismatch)
+      answer.mismatch = {
+          .shape = one.shape.name, .regime = one.regime.name, .seed = one.seed, .output = output.name, .miss = *miss};
   }
   return answer;
 }

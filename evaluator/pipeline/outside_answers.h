@@ -16,9 +16,9 @@ namespace evo {
 
 /// What a program outside of the pipeline answered to one case.
 struct OutsideAnswer {
-  double relative_l2 = 0;                ///< The largest of its outputs that count.
-  std::optional<std::string> why_wrong;  ///< The output and the limit that it breaks; empty for a right answer.
-  bool set_aside = false;                ///< An output does not count: rounding alone explains its error.
+  double relative_l2 = 0;            ///< The largest of its outputs that count.
+  std::optional<Mismatch> mismatch;  ///< Of the first output that is wrong; empty for a right answer.
+  bool set_aside = false;            ///< An output does not count: rounding alone explains its error.
 };
 
 /// A plan of the outputs that a task has for a shape, dense and in its order, and of nothing else.

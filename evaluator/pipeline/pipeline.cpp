@@ -10,6 +10,7 @@
 #include <deque>
 #include <exception>
 #include <future>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -625,7 +626,7 @@ class Pipeline final : public DevicePipeline {
     Job& job = *lane.job;
     Evaluation evaluation = validation.evaluate(job.candidate, job.binaries, to_beat());
     evaluation.builds = job.built.builds;
-    evaluation.sass_summary = job.built.sass_summary;
+    evaluation.residency = job.built.residency;
     evaluation.phases.waiting_s = job.built.phases.waiting_s;
     evaluation.ran_on = lane.place;
     if (evaluation.verdict == Verdict::valid) read_counters(lane, evaluation);
@@ -728,7 +729,8 @@ class Pipeline final : public DevicePipeline {
         evaluation.builds.push_back(binary->build);
         evaluation.builds.back().log = program.lines.translated(binary->build.log);
         job.binaries.push_back(*binary);
-        evaluation.sass_summary += describe_occupancy(program, binary->build, options_.device.limits) + "\n";
+        std::ranges::move(residency_of(program, binary->build, options_.device.limits),
+                          std::back_inserter(evaluation.residency));
       }
       Build& build = evaluation.builds.back();
       build.specialisation = name_of_specialisation(program.specialisation);

@@ -1,7 +1,5 @@
 #include "evaluator/pipeline/pooled_draws.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -40,27 +38,31 @@ bool PooledDraws::leave_open(const Difference& difference, const Limits& limits,
     wider.cosine = std::min(limits.cosine, smallest_cosine(wider.relative_l2));
   }
   if (limits.emulated_row.times > 0) wider.row_l2 *= further ? kFarOff : kWorstRowAllowance;
-  return !evo::why_wrong(difference, wider);
+  return !miss_of(difference, wider);
 }
 
 int PooledDraws::further_draws(const Difference& difference, std::uint64_t rows) {
   return static_cast<int>(std::clamp<double>(kPooledRows / counting_rows(difference, rows), kFewestDraws, kMostDraws));
 }
 
-void PooledDraws::add(const std::string& pool, const Difference& difference, const Limits& limits,
-                      const std::string& open) {
-  Pool& into = pools_[pool];
+void PooledDraws::add(const Mismatch& draw, const Difference& difference, const Limits& limits, bool open) {
+  Pool& into = pools_[{draw.shape, draw.regime, draw.output}];
   into.l2.add(difference.relative_l2, limits.relative_l2);
   into.row.add(difference.row_l2, limits.row_l2);
-  if (into.open.empty()) into.open = open;
+  if (open && !into.open) into.open = draw;
 }
 
-std::optional<std::string> PooledDraws::why_wrong() const {
+std::optional<Mismatch> PooledDraws::mismatch() const {
   for (const auto& [name, pool] : pools_) {
-    if (pool.open.empty() || !(pool.l2.exceeds() || pool.row.exceeds())) continue;
-    return fmt::format("{}: {} (mean of {} draws: {:.4g}, limit {:.4g}; of their worst rows {:.4g}, limit {:.4g})",
-                       name, pool.open, pool.l2.draws, pool.l2.mean_error(), pool.l2.mean_limit(),
-                       pool.row.mean_error(), pool.row.mean_limit());
+    if (!pool.open || !(pool.l2.exceeds() || pool.row.exceeds())) continue;
+    Mismatch mismatch = *pool.open;
+    mismatch.found = MismatchFound::on_average;
+    mismatch.draws = static_cast<std::uint64_t>(pool.l2.draws);
+    mismatch.mean_l2 = pool.l2.mean_error();
+    mismatch.mean_l2_limit = pool.l2.mean_limit();
+    mismatch.mean_row = pool.row.mean_error();
+    mismatch.mean_row_limit = pool.row.mean_limit();
+    return mismatch;
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "engine/task/task.h"
 #include "evaluator/pipeline/comparison.h"
@@ -23,11 +24,11 @@ class PooledDraws {
   /// How many further draws make that scatter small.
   static int further_draws(const Difference& difference, std::uint64_t rows);
 
-  /// Takes a draw into the mean of its pool: "shape S, regime R: output". `open`: what is wrong with it where it was
-  /// left open, else empty.
-  void add(const std::string& pool, const Difference& difference, const Limits& limits, const std::string& open);
-  /// The first pool that was left open and does not hold its limits, with what was wrong and the means.
-  std::optional<std::string> why_wrong() const;
+  /// Takes a draw into the mean of its pool: that of its shape, regime and output. `open`: whether it was left open;
+  /// the mismatch then says what is wrong with it.
+  void add(const Mismatch& draw, const Difference& difference, const Limits& limits, bool open);
+  /// The first pool that was left open and does not hold its limits: what was wrong with a draw of it, and the means.
+  std::optional<Mismatch> mismatch() const;
 
  private:
   /// Errors beside their limits.
@@ -43,9 +44,9 @@ class PooledDraws {
   struct Pool {
     Excess l2;
     Excess row;  ///< Of the worst rows.
-    std::string open;
+    std::optional<Mismatch> open;
   };
-  std::map<std::string, Pool> pools_;
+  std::map<std::tuple<std::string, std::string, std::string>, Pool> pools_;  ///< By shape, regime and output.
 };
 
 }  // namespace evo

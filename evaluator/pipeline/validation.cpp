@@ -106,6 +106,7 @@ class Trial {
     if (failure) {
       evaluation_.verdict = failure->verdict;
       evaluation_.reason = std::move(failure->reason);
+      evaluation_.mismatch = std::move(failure->mismatch);
     } else {
       evaluation_.verdict = Verdict::valid;
       evaluation_.latency_us = objective();
@@ -247,7 +248,7 @@ class Trial {
       OutputCheck check = judge(*one, comparison, !number);
       for (ComparedOutput& output : comparison.outputs) setup_.device.keep(std::move(output.got));
       if (check.failure) {
-        if (!number) check.failure->reason += " (a seed beyond the grid's, where the grid came close to the limit)";
+        if (!number && check.failure->mismatch) check.failure->mismatch->found = MismatchFound::on_more_seeds;
         return check.failure;
       }
       if (number && check.closeness > kClose) close_.push_back({*number, check.closeness, check.further_draws});
@@ -280,7 +281,7 @@ class Trial {
     std::vector<Step> steps;
     for (const Case& one : cases) steps.push_back({&one, std::nullopt});
     if (auto failure = run_all(steps)) return failure;
-    if (auto wrong = pooled_.why_wrong()) return Failure{Verdict::wrong_answer, std::move(*wrong)};
+    if (auto mismatch = pooled_.mismatch()) return wrong_answer_of(*std::move(mismatch));
     return std::nullopt;
   }
 
@@ -356,11 +357,10 @@ class Trial {
       if (reply.as_before[i]) continue;
       auto failure = check_outputs(cases[i], outputs.first(set_bytes));
       outputs = outputs.subspan(set_bytes);
-      if (failure && i == rotation.size()) {
-        failure->reason = "with new inputs after timing (an earlier answer reused?): " + failure->reason;
-        return failure;
-      }
-      if (failure) return at_timing(timed, std::move(*failure));
+      if (!failure) continue;
+      if (!failure->mismatch) return at_timing(timed, std::move(*failure));
+      failure->mismatch->found = i == rotation.size() ? MismatchFound::after_timing : MismatchFound::while_timed;
+      return failure;
     }
     return std::nullopt;
   }
@@ -425,39 +425,46 @@ class Trial {
       const ComparedOutput& output = comparison.outputs[i];
       const EmulationError& honest = comparison.honest[i];
       const Difference& difference = output.difference;
-      const auto wrong = why_wrong(difference, output.limits);
+      const auto miss = miss_of(difference, output.limits);
       check.closeness = std::max(check.closeness, closeness(difference, output.limits));
-      const bool open = wrong && PooledDraws::leave_open(difference, output.limits, output.rows, further);
-      if (output.limits.follow_emulation())
-        pooled_.add(fmt::format("shape {}, regime {}: {}", one.shape.name, one.regime.name, output.name), difference,
-                    output.limits, open ? *wrong + yardstick(output.limits, honest) : "");
+      const bool open = miss && PooledDraws::leave_open(difference, output.limits, output.rows, further);
+      Mismatch mismatch = mismatch_of(one, output, miss, honest);
+      if (output.limits.follow_emulation()) pooled_.add(mismatch, difference, output.limits, open);
       if (open)
         check.further_draws = std::max(check.further_draws, PooledDraws::further_draws(difference, output.rows));
-      if (wrong && !open && setup_.floor.explains(difference, output.limits, one, *comparison.expected, i)) continue;
+      if (miss && !open && setup_.floor.explains(difference, output.limits, one, *comparison.expected, i)) continue;
       evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, output.name, difference.relative_l2,
                                     difference.max_abs, difference.cosine});
       evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
-      if (wrong && !open) {
-        return {Failure{Verdict::wrong_answer, fmt::format("{}: {}: {}{}{}", name_of_case(one), output.name, *wrong,
-                                                           yardstick(output.limits, honest), look_of(one, output))}};
+      if (miss && !open) {
+        mismatch.looks_like = look_of(one, output);
+        return {wrong_answer_of(std::move(mismatch))};
       }
     }
     return check;
   }
 
-  /// What limits that follow the emulation were made from.
-  static std::string yardstick(const Limits& limits, const EmulationError& honest) {
-    if (!limits.follow_emulation()) return {};
-    return fmt::format("; the emulation errs by {:.4g} on these inputs, {:.4g} in its worst row", honest.relative_l2,
-                       honest.row_l2);
+  static Failure wrong_answer_of(Mismatch mismatch) {
+    Failure failure{Verdict::wrong_answer, ""};
+    failure.mismatch = std::move(mismatch);
+    return failure;
+  }
+
+  /// `miss`: empty for an output that is right.
+  static Mismatch mismatch_of(const Case& one, const ComparedOutput& output, const std::optional<Miss>& miss,
+                              const EmulationError& honest) {
+    Mismatch mismatch{one.shape.name, one.regime.name, one.seed, output.name, miss.value_or(Miss{})};
+    if (!output.limits.follow_emulation()) return mismatch;
+    mismatch.emulation_l2 = honest.relative_l2;
+    mismatch.emulation_row = honest.row_l2;
+    return mismatch;
   }
 
   /// The short form of a diagnosis. Very large answers are not looked at: a search must not wait for them.
   std::string look_of(const Case& one, const ComparedOutput& output) const {
     if (output.elements > kLookedAt) return {};
     const auto wrong = wrong_answer(setup_.options.task, setup_.options.target.options, one, output);
-    const std::string look = wrong ? short_form(*wrong) : "";
-    return look.empty() ? "" : kLooksLike + look;
+    return wrong ? short_form(*wrong) : "";
   }
 
   // ---- Talking to the worker

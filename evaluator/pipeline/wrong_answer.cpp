@@ -68,7 +68,7 @@ ExpectedOutput as_expected(const std::vector<double>& numbers) {
 
 std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& options, const Case& one,
                                         const ComparedOutput& output, FreeFactor free) {
-  if (!why_wrong(output.difference, output.limits)) return std::nullopt;
+  if (!miss_of(output.difference, output.limits)) return std::nullopt;
   Bindings known = options;
   for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
   const std::vector<NamedDim> dims = named_dims(*task.tensor(output.name), known);
@@ -80,17 +80,14 @@ std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& option
     const ExpectedOutput scaled = as_expected(with_free_factor(got, want, dims, free));
     difference = compare(output.got_dtype, output.got, scaled, output.limits, row);
   }
-  const auto why = why_wrong(difference, output.limits);
-  if (!why) return std::nullopt;
+  const auto miss = miss_of(difference, output.limits);
+  if (!miss) return std::nullopt;
   // What was wanted is shown as it is: a factor that fits nothing would only blur it.
-  return WrongAnswer{one.shape.name,
-                     one.regime.name,
-                     one.seed,
-                     output.name,
-                     dims,
-                     *why,
-                     error_shape(got, want, dims, tolerance_of(output.limits, want)),
-                     missing_rows(got, dims)};
+  return WrongAnswer{
+      {.shape = one.shape.name, .regime = one.regime.name, .seed = one.seed, .output = output.name, .miss = *miss},
+      dims,
+      error_shape(got, want, dims, tolerance_of(output.limits, want)),
+      missing_rows(got, dims)};
 }
 
 std::string short_form(const WrongAnswer& wrong) {

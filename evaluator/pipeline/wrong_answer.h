@@ -12,11 +12,8 @@ namespace evo {
 
 /// An answer that departs from the reference's.
 struct WrongAnswer {
-  std::string shape, regime;
-  std::uint64_t seed = 0;
-  std::string output;
+  Mismatch mismatch;
   std::vector<NamedDim> dims;
-  std::string why;  ///< The limit that is broken.
   ErrorShape error;
   std::vector<bool> missing_rows = {};  ///< By row (last dim): no element is finite.
 };

@@ -174,7 +174,8 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
   if (kernel.required_cluster[0] != 0 && cluster_of(kernel, planned) != kernel.required_cluster)
     return refuse("a cluster of another size than the kernel requires");
   if (occupancy_of(kernel, planned, build).blocks == 0) {
-    return refuse(fmt::format("too many resources: {} registers for each of {} threads", build.registers, threads));
+    return refuse(fmt::format("too many resources: {} registers for each of {} threads",
+                              build.kernel(planned.kernel).registers, threads));
   }
   return std::nullopt;
 }
@@ -229,7 +230,7 @@ std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const Plan& pla
 
 Occupancy VirtualDevice::occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const {
   return occupancy(info_.limits, {.threads = static_cast<std::int64_t>(volume(planned.block)),
-                                  .registers_per_thread = build.registers,
+                                  .registers_per_thread = build.kernel(planned.kernel).registers,
                                   .smem_bytes = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes});
 }
 
@@ -253,7 +254,8 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.cluster = cluster_of(*kernel, planned);
   launch.dynamic_smem_bytes = planned.dynamic_smem_bytes;
   launch.programmatic = planned.programmatic;
-  launch.registers_per_thread = static_cast<std::uint32_t>(std::max(module.build().registers, 0));
+  launch.registers_per_thread =
+      static_cast<std::uint32_t>(std::max(module.build().kernel(planned.kernel).registers, 0));
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
   launch.resident_blocks =
@@ -367,7 +369,8 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
   config.blocks = volume(planned.grid);
   config.threads_per_block = static_cast<std::uint32_t>(volume(planned.block));
   config.cluster = static_cast<std::uint32_t>(volume(launch.cluster));
-  config.registers_per_thread = static_cast<std::uint32_t>(std::max(module.build().registers, 16));
+  config.registers_per_thread =
+      static_cast<std::uint32_t>(std::max(module.build().kernel(planned.kernel).registers, 16));
   config.smem_bytes = std::int64_t{launch.kernel->static_smem_bytes} + planned.dynamic_smem_bytes;
   config.programmatic = planned.programmatic;
   config.cold = cold;

@@ -140,7 +140,7 @@ void DeviceServer::release(std::unique_ptr<BufferSet> set) {
 
 protocol::Reply DeviceServer::run(const protocol::Run& request) {
   const Call asked = call(request.module, request.shape);
-  const auto inputs = inputs_of(request.recipe);
+  const auto inputs = inputs_of(*request.recipe);
   std::unique_ptr<BufferSet> set = acquire(asked.plan);
   if (auto failure = set->attach_workspaces(asked.plan.workspaces)) return failed(std::move(*failure));
 
@@ -160,7 +160,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
       break;
     }
   }
-  answers_[{request.module, fingerprint(request.recipe)}] = std::move(digests);
+  answers_[{request.module, fingerprint(*request.recipe)}] = std::move(digests);
   release(std::move(set));
   return ran;
 }
@@ -172,7 +172,7 @@ std::optional<Failure> DeviceServer::run_once(const Call& call, const protocol::
                                               Readback& read) {
   if (set.works_in_place()) inputs.repair();
   for (bool mended = false;; mended = true) {
-    set.prepare(inputs, repeat, static_cast<unsigned>(request.recipe.seed % kPoisons) + repeat);
+    set.prepare(inputs, repeat, static_cast<unsigned>(request.recipe->seed % kPoisons) + repeat);
     std::optional<Failure> failure;
     if (request.sanitised) {
       failure = device_.run_sanitised(call.module, call.plan, set.addresses());

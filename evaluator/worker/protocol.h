@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -56,13 +57,12 @@ struct Unload {
 struct Run {
   std::uint64_t module = 0;
   std::string shape;
-  CaseRecipe recipe;
+  /// A recipe is some kilobytes, and candidate after candidate runs on the same cases: it travels once to each worker,
+  /// with a name, and later runs give the name alone.
+  std::optional<CaseRecipe> recipe;
   std::uint32_t repeats = 1;  ///< Each with another poison. The outputs must agree bitwise.
   bool sanitised = false;     ///< By Device::run_sanitised.
-  /// A recipe is some kilobytes, and candidate after candidate runs on the same cases: it travels once to each worker,
-  /// with a name, and later runs give the name alone. Empty: the recipe travels, without one.
   std::string case_name = {};
-  bool sends_recipe = true;
 };
 
 /// Times a plan; each recipe of `rotation` fills one set of buffers.
@@ -106,7 +106,8 @@ struct Compiled {
 };
 struct Done {};  ///< To Load and Unload.
 struct Ran {
-  std::vector<std::byte> outputs;  ///< Of the first repeat: every output of the plan, one after another.
+  /// Of the first repeat: every output of the plan, one after another. No field of the record: the frame's payload.
+  std::vector<std::byte> outputs;
   /// Set when a later repeat gave other bits. The outputs are compared first: a wrong answer is the better reason.
   std::optional<Failure> unrepeatable;
 };
@@ -175,3 +176,81 @@ std::uint64_t output_bytes(const Plan& plan);
 std::string complaint_of(const Reply& reply);
 
 }  // namespace evo::protocol
+
+namespace evo {
+
+// ---- Their fields
+
+template <>
+inline constexpr auto kFields<protocol::Compile> = std::tuple(Field{"source", &protocol::Compile::source},
+                                                              Field{"arch", &protocol::Compile::arch},
+                                                              Field{"max_registers", &protocol::Compile::max_registers},
+                                                              Field{"kernels", &protocol::Compile::kernels},
+                                                              Field{"variables", &protocol::Compile::variables});
+static_assert(lists_all_fields<protocol::Compile>());
+template <>
+inline constexpr auto kFields<protocol::Load> = std::tuple(Field{"module", &protocol::Load::module},
+                                                           Field{"binary", &protocol::Load::binary},
+                                                           Field{"plans", &protocol::Load::plans});
+static_assert(lists_all_fields<protocol::Load>());
+template <>
+inline constexpr auto kFields<protocol::Unload> = std::tuple(Field{"module", &protocol::Unload::module});
+static_assert(lists_all_fields<protocol::Unload>());
+template <>
+inline constexpr auto kFields<protocol::Run> = std::tuple(Field{"module", &protocol::Run::module},
+                                                          Field{"shape", &protocol::Run::shape},
+                                                          Field{"recipe", &protocol::Run::recipe},
+                                                          Field{"repeats", &protocol::Run::repeats},
+                                                          Field{"sanitised", &protocol::Run::sanitised},
+                                                          Field{"case_name", &protocol::Run::case_name});
+static_assert(lists_all_fields<protocol::Run>());
+template <>
+inline constexpr auto kFields<protocol::Time> = std::tuple(Field{"module", &protocol::Time::module},
+                                                           Field{"shape", &protocol::Time::shape},
+                                                           Field{"rotation", &protocol::Time::rotation},
+                                                           Field{"timing", &protocol::Time::timing},
+                                                           Field{"afterwards", &protocol::Time::afterwards},
+                                                           Field{"answered", &protocol::Time::answered});
+static_assert(lists_all_fields<protocol::Time>());
+template <>
+inline constexpr auto kFields<protocol::ReadCounters> = std::tuple(Field{"module", &protocol::ReadCounters::module},
+                                                                   Field{"shape", &protocol::ReadCounters::shape},
+                                                                   Field{"recipe", &protocol::ReadCounters::recipe});
+static_assert(lists_all_fields<protocol::ReadCounters>());
+template <>
+inline constexpr auto kFields<protocol::Model> = std::tuple(Field{"compile", &protocol::Model::compile},
+                                                            Field{"plan", &protocol::Model::plan},
+                                                            Field{"recipe", &protocol::Model::recipe});
+static_assert(lists_all_fields<protocol::Model>());
+template <>
+inline constexpr auto kFields<protocol::Ready> = std::tuple(Field{"what", &protocol::Ready::what},
+                                                            Field{"at_once", &protocol::Ready::at_once});
+static_assert(lists_all_fields<protocol::Ready>());
+template <>
+inline constexpr auto kFields<protocol::Compiled> = std::tuple(Field{"binary", &protocol::Compiled::binary});
+static_assert(lists_all_fields<protocol::Compiled>());
+template <>
+inline constexpr auto kFields<protocol::Ran> = std::tuple(Field{"unrepeatable", &protocol::Ran::unrepeatable});
+template <>
+inline constexpr auto kFields<protocol::Timed> = std::tuple(Field{"timing", &protocol::Timed::timing},
+                                                            Field{"as_before", &protocol::Timed::as_before});
+template <>
+inline constexpr auto kFields<protocol::Profiled> = std::tuple(Field{"launches", &protocol::Profiled::launches});
+static_assert(lists_all_fields<protocol::Profiled>());
+template <>
+inline constexpr auto kFields<protocol::Modelled> = std::tuple(Field{"binary", &protocol::Modelled::binary},
+                                                               Field{"launches", &protocol::Modelled::launches},
+                                                               Field{"failure", &protocol::Modelled::failure});
+static_assert(lists_all_fields<protocol::Modelled>());
+template <>
+inline constexpr auto kFields<protocol::Failed> = std::tuple(Field{"failure", &protocol::Failed::failure});
+static_assert(lists_all_fields<protocol::Failed>());
+template <>
+inline constexpr auto kFields<protocol::Broken> = std::tuple(Field{"message", &protocol::Broken::message});
+static_assert(lists_all_fields<protocol::Broken>());
+template <>
+inline constexpr auto kFields<protocol::Started> = std::tuple<>();
+template <>
+inline constexpr auto kFields<protocol::Done> = std::tuple<>();
+
+}  // namespace evo

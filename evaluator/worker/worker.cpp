@@ -73,7 +73,7 @@ class DeviceRole final : public Role {
   void prepare(protocol::Request& request) override {
     if (auto* run = std::get_if<protocol::Run>(&request)) {
       find_recipe(*run);
-      server_.draw(run->recipe);
+      server_.draw(*run->recipe);
     }
     if (const auto* time = std::get_if<protocol::Time>(&request)) {
       for (const CaseRecipe& recipe : time->rotation) server_.draw(recipe);
@@ -82,7 +82,7 @@ class DeviceRole final : public Role {
   }
   bool is_prepared(const protocol::Request& request) const override {
     const auto* run = std::get_if<protocol::Run>(&request);
-    if (run == nullptr || run->sends_recipe) return false;
+    if (run == nullptr || run->recipe) return false;
     const auto found = recipes_.find(run->case_name);
     return found != recipes_.end() && server_.has_drawn(found->second);
   }
@@ -93,8 +93,8 @@ class DeviceRole final : public Role {
 
  private:
   void find_recipe(protocol::Run& run) {
-    if (run.sends_recipe) {
-      if (!run.case_name.empty()) recipes_.insert_or_assign(run.case_name, run.recipe);
+    if (run.recipe) {
+      if (!run.case_name.empty()) recipes_.insert_or_assign(run.case_name, *run.recipe);
       return;
     }
     const auto found = recipes_.find(run.case_name);

@@ -89,8 +89,8 @@ void WorkerClient::start() {
 std::uint64_t WorkerClient::send(protocol::Request request) {
   start();
   if (auto* run = std::get_if<protocol::Run>(&request)) {
-    run->case_name = fingerprint(run->recipe);
-    run->sends_recipe = sent_cases_.insert(run->case_name).second;
+    run->case_name = fingerprint(*run->recipe);
+    if (!sent_cases_.insert(run->case_name).second) run->recipe.reset();
   }
   const protocol::RequestMessage message{next_id_++, std::move(request)};
   pending_.push_back({message.id, false});

@@ -10,6 +10,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/device/device_kind.h"
+#include "engine/record/record_json.h"
 #include "engine/task/template.h"
 #include "population/export/choice.h"
 #include "population/export/kernel_source.h"
@@ -127,20 +128,12 @@ ordered_json device_json(const DeviceRecord& device) {
           {"facts", parsed(bindings_to_json(device.facts))}};
 }
 
+/// Without the samples, which are many.
 ordered_json timings_json(const std::vector<Timing>& timings) {
   ordered_json list = ordered_json::array();
   for (const Timing& timing : timings) {
-    list.push_back({{"shape", timing.shape},
-                    {"modelled", timing.modelled},
-                    {"cold", timing.cold},
-                    {"median_us", number(timing.median_us)},
-                    {"low_us", number(timing.low_us)},
-                    {"high_us", number(timing.high_us)},
-                    {"sm_mhz_low", timing.conditions.sm_mhz_low},
-                    {"sm_mhz_high", timing.conditions.sm_mhz_high},
-                    {"memory_mhz", timing.conditions.memory_mhz},
-                    {"other_processes", timing.conditions.other_processes},
-                    {"power_limited", timing.conditions.power_limited}});
+    list.push_back(to_json<ordered_json>(timing));
+    list.back().erase("samples_us");
   }
   return list;
 }

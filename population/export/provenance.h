@@ -21,7 +21,7 @@ std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests
 
 /// The format of that comment. One that older readers cannot read has a higher number. 1 had one kernel and 2 several,
 /// both without the launcher's name: it was default_launcher.
-inline constexpr int kExportFormat = 3;
+inline constexpr int kExportFormat = 4;
 inline constexpr std::string_view kProvenanceBegin = "\n/* evo-provenance\n";
 inline constexpr std::string_view kProvenanceEnd = "\n*/";
 

@@ -41,35 +41,34 @@ Genome read_genome(const JsonPlace& place) {
   return {place.at("family").text(), place.at("genes").values()};
 }
 
-/// A count of a GPU's conditions, which older files lack.
-int read_count(const JsonPlace& place, std::string_view key) {
-  const auto there = place.find(key);
-  if (!there) return 0;
-  const std::int64_t count = there->integer();
-  if (count < 0 || count > INT32_MAX) there->fail("expected a count");
-  return static_cast<int>(count);
-}
-
-bool read_flag(const JsonPlace& place, std::string_view key) {
-  const auto there = place.find(key);
-  return there && there->boolean();
+/// One field of a timing. Older files lack those that were added since.
+template <class Value>
+void read_claim(const JsonPlace& item, const char* name, Value& value) {
+  if constexpr (std::is_same_v<Value, double>) value = item.number_if_any(name);
+  const auto there = item.find(name);
+  if (!there) return;
+  if constexpr (std::is_same_v<Value, std::string>) {
+    value = there->text();
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    value = there->boolean();
+  } else if constexpr (std::is_same_v<Value, int>) {
+    const std::int64_t count = there->integer();
+    if (count < 0 || count > INT32_MAX) there->fail("expected a count");
+    value = static_cast<int>(count);
+  }
 }
 
 std::vector<Timing> read_claims(const JsonPlace& place) {
   std::vector<Timing> timings;
   for (const JsonPlace& item : place.items()) {
-    item.allow_only({"shape", "modelled", "cold", "median_us", "low_us", "high_us", "sm_mhz_low", "sm_mhz_high",
-                     "memory_mhz", "other_processes", "power_limited"});
     Timing& timing = timings.emplace_back();
-    timing.shape = item.at("shape").text();
-    timing.modelled = item.at("modelled").boolean();
-    timing.cold = item.at("cold").boolean();
-    timing.median_us = item.number_if_any("median_us");
-    timing.low_us = item.number_if_any("low_us");
-    timing.high_us = item.number_if_any("high_us");
-    timing.conditions = {read_count(item, "sm_mhz_low"), read_count(item, "sm_mhz_high"),
-                         read_count(item, "memory_mhz"), read_count(item, "other_processes"),
-                         read_flag(item, "power_limited")};
+    std::vector<std::string_view> known;
+    for_each_field(timing, [&](const char* name, auto& value) {
+      known.push_back(name);
+      read_claim(item, name, value);
+    });
+    item.allow_only(known);
+    for (const char* needed : {"shape", "modelled", "cold"}) item.at(needed);
   }
   return timings;
 }

@@ -142,11 +142,10 @@ class RunArchive final : public Archive {
     const bool competes = may_compete(one.candidate, one.evaluation);
     if (!one.comparison.valid())
       return insert(one, one.evaluation, competes ? std::optional(contender(one)) : std::nullopt, std::nullopt);
-    const EliteComparison comparison = one.comparison.get();
-    Evaluation noted = one.evaluation;
-    if (!comparison.note.empty()) noted.sass_summary += comparison.note + "\n";
-    if (!comparison.replaces) return insert(one, noted, std::nullopt, std::nullopt);
-    return insert(one, noted, contender(one), one.incumbent);
+    Evaluation compared = one.evaluation;
+    compared.comparison = one.comparison.get();
+    if (!compared.comparison->displaces()) return insert(one, compared, std::nullopt, std::nullopt);
+    return insert(one, compared, contender(one), one.incumbent);
   }
 
   static Contender contender(const Waiting& one) {

@@ -214,6 +214,33 @@ std::string Statement::text(int column) const {
   return explained(database_.path_, [&] { return statement_->getColumn(column).getString(); });
 }
 
+int Statement::columns() const {
+  return statement_->getColumnCount();
+}
+
+std::string Statement::column_name(int column) const {
+  return statement_->getColumnName(column);
+}
+
+void Statement::pass(int column, Statement& to) const {
+  explained(database_.path_, [&] {
+    const SQLite::Column value = statement_->getColumn(column);
+    if (value.isNull())
+      to.bind(std::nullopt);
+    else if (value.isInteger())
+      to.bind(value.getInt64());
+    else if (value.isFloat())
+      to.bind(value.getDouble());
+    else
+      to.bind(value.getString());
+  });
+}
+
+Error Statement::unreadable(std::string_view value) const {
+  return machine_error(
+      fmt::format("database {} has an unreadable row: unknown value '{}'", database_.path_.string(), value));
+}
+
 WriteTransaction::WriteTransaction(Database& database) : database_(database) {
   transaction_ = explained(database.path_, [&] {
     return std::make_unique<SQLite::Transaction>(*database.connection_, SQLite::TransactionBehavior::IMMEDIATE);

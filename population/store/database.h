@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/base/error.h"
+
 namespace SQLite {
 class Database;
 class Statement;
@@ -61,6 +63,14 @@ class Statement {
   double number(int column) const;  ///< NULL reads as NaN.
   std::optional<double> optional_number(int column) const;
   std::string text(int column) const;  ///< NULL reads as empty.
+  int columns() const;
+  std::string column_name(int column) const;
+
+  /// Binds the next parameter to a value of this row, as it is stored.
+  void pass(int column, Statement& to) const;
+
+  /// The error of a row that holds what is no value of its column: somebody may have edited it by hand.
+  Error unreadable(std::string_view value) const;
 
  private:
   friend class Database;

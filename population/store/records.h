@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/source_tree.h"
+#include "engine/record/record.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
 #include "engine/task/candidate.h"
@@ -62,6 +64,15 @@ struct RunInfo {
   std::string evo_version;
   std::string nvrtc_version;
 };
+
+/// What stands in the row of a run; task, device, target, objective and seeds have rows or forms of their own.
+template <>
+inline constexpr auto kFields<RunInfo> =
+    std::tuple(Field{"answers", &RunInfo::answers}, Field{"family", &RunInfo::family},
+               Field{"strategy", &RunInfo::strategy}, Field{"seed", &RunInfo::seed}, Field{"salt", &RunInfo::salt},
+               Field{"evaluation_limit", &RunInfo::evaluation_limit}, Field{"time_limit_s", &RunInfo::time_limit_s},
+               Field{"screen", &RunInfo::screen}, Field{"width", &RunInfo::width}, Field{"command", &RunInfo::command},
+               Field{"evo_version", &RunInfo::evo_version}, Field{"nvrtc_version", &RunInfo::nvrtc_version});
 
 enum class RunStatus {
   running,  ///< Or its process was killed: it can be resumed.
@@ -153,6 +164,15 @@ struct RivalResult {
   double ratio_high = 0;
 };
 
+template <>
+inline constexpr auto kFields<RivalResult> = std::tuple(
+    Field{"name", &RivalResult::name}, Field{"version", &RivalResult::version}, Field{"note", &RivalResult::note},
+    Field{"verdict", &RivalResult::verdict}, Field{"reason", &RivalResult::reason},
+    Field{"relative_l2", &RivalResult::relative_l2}, Field{"rounds_us", &RivalResult::rounds_us},
+    Field{"median_us", &RivalResult::median_us}, Field{"ratio", &RivalResult::ratio},
+    Field{"ratio_low", &RivalResult::ratio_low}, Field{"ratio_high", &RivalResult::ratio_high});
+static_assert(lists_all_fields<RivalResult>());
+
 /// A candidate and its rivals, timed in turns on one device.
 struct Sitting {
   CandidateId candidate = 0;
@@ -231,6 +251,7 @@ struct OutcomeRow {
   Genome genome;
   Verdict verdict = Verdict::harness_failed;
   std::string reason;                            ///< Of the verdict; empty for valid ones.
+  std::optional<Mismatch> mismatch = {};         ///< Of wrong answers.
   std::optional<double> latency_us;              ///< Valid ones.
   std::optional<double> worst_relative_l2 = {};  ///< Over the cases that ran, 0 without any; empty: no number.
   std::optional<CandidateId> first_parent = {};
@@ -291,11 +312,6 @@ struct MergeCounts {
   std::uint64_t elites = 0;  ///< Of these candidates, at the end.
 };
 
-/// The result of an interleaved comparison of a challenger with the incumbent.
-struct EliteComparison {
-  bool replaces = true;
-  std::string note;  ///< For people; kept with the challenger's profile.
-};
 /// Starts to compare a challenger of a lower latency with the elite that it would displace. Called outside of any
 /// transaction. Empty: latencies decide.
 using EliteComparer = std::function<std::future<EliteComparison>(const Candidate& challenger, CandidateId incumbent)>;

@@ -20,6 +20,12 @@ auto readable(const Database& database, Read&& read) -> decltype(read()) {
 
 }  // namespace
 
+std::string now_of(Database& database) {
+  Statement row = database.prepare(fmt::format("SELECT {}", kNow));
+  row.next();
+  return row.text(0);
+}
+
 Genome stored_genome(const Database& database, const std::string& json) {
   return readable(database, [&] { return genome_from_json(json); });
 }

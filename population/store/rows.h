@@ -12,6 +12,8 @@ namespace evo {
 
 /// "now" in SQL: UTC, ISO 8601, milliseconds.
 inline constexpr const char* kNow = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+/// The same as a value.
+std::string now_of(Database& database);
 
 // The value that a column of text stands for. Each throws machine_error, which names the database, for a text that it
 // cannot read: somebody may have edited the row by hand.

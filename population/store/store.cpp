@@ -11,6 +11,7 @@
 #include "population/store/codec.h"
 #include "population/store/database.h"
 #include "population/store/late_predictions.h"
+#include "population/store/record_rows.h"
 #include "population/store/rows.h"
 #include "population/store/schema.h"
 
@@ -118,20 +119,13 @@ std::int64_t Store::version() const {
 }
 
 RunId Store::begin_run(const RunInfo& info) {
-  static const std::string kInsert = fmt::format(
-      "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
-      "command, evo_version, nvrtc_version, seeds, screen, answers, status, started_at) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', {})",
-      kNow);
   Database& database = *database_;
   WriteTransaction transaction(database);
   const std::int64_t board = board_id(database, task_id(database, info.task, info.task_hash, info.files), info);
   const std::int64_t device = device_id(database, info.device);
-  database.prepare(kInsert)
-      .bind(board, device, target_to_json(info.target), info.family, info.strategy, info.seed, info.salt,
-            info.evaluation_limit, info.time_limit_s, info.width, info.command, info.evo_version, info.nvrtc_version,
-            seeds_to_json(info.seeds), info.screen, name_of(info.answers))
-      .run();
+  RecordInserter::of<RunInfo>(database, "run", "board, device, target, seeds, status, started_at")
+      .insert(info, board, device, target_to_json(info.target), seeds_to_json(info.seeds), name_of(RunStatus::running),
+              now_of(database));
   const RunId id = database.last_id();
   std::int64_t position = 0;
   for (const DeviceRecord& further : info.further_devices) {

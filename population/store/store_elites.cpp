@@ -24,8 +24,8 @@ SELECT elites.rank, elites.candidate, candidate.run, task.name, task.hash,
                   WHERE named.name = task.name AND run.strategy <> 'import' ORDER BY run.id DESC LIMIT 1),
        device.label, device.kind, device.name, device.arch, device.uuid, device.driver, device.facts, board.objective,
        candidate.genome, elites.latency_us, elites.relative_error,
-       (SELECT max(registers) FROM build WHERE build.candidate = candidate.id),
-       (SELECT max(spill_bytes) FROM build WHERE build.candidate = candidate.id),
+       (SELECT max(registers) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched),
+       (SELECT max(spill_bytes) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched),
        candidate.source_hash, elites.since
 FROM elites
 JOIN board ON board.id = elites.board

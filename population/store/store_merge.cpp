@@ -1,6 +1,8 @@
 // Store: merges another database into this one, and compacts the database.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <climits>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +13,7 @@
 #include "population/store/archive.h"
 #include "population/store/database.h"
 #include "population/store/elites.h"
+#include "population/store/record_rows.h"
 #include "population/store/rows.h"
 #include "population/store/schema.h"
 #include "population/store/store.h"
@@ -18,49 +21,35 @@
 namespace evo {
 namespace {
 
-/// Reads rows of one database and writes them to another, value by value: `types` has a letter for each column, i for
-/// integers, r for reals, t for texts. The first `skipped` columns of a row are for the caller.
-void bind_columns(Statement& to, const Statement& from, std::string_view types, int skipped) {
-  for (int column = skipped; column < static_cast<int>(types.size()); ++column) {
-    if (from.is_null(column)) {
-      to.bind(std::nullopt);
-      continue;
-    }
-    switch (types[static_cast<std::size_t>(column)]) {
-      case 'i':
-        to.bind(from.integer(column));
-        break;
-      case 'r':
-        to.bind(from.number(column));
-        break;
-      default:
-        to.bind(from.text(column));
-        break;
-    }
-  }
+/// Binds the next parameters to the columns of a row, from `first` to the last, or to the one ahead of `behind_last`.
+void bind_columns(Statement& to, const Statement& from, int first, int behind_last = INT_MAX) {
+  for (int column = first; column < std::min(from.columns(), behind_last); ++column) from.pass(column, to);
 }
 
-/// The id of a row that is made when missing: `insert` and `find` take the same values.
-std::int64_t id_of(Database& into, const char* insert, const char* find, const Statement& from, std::string_view types,
-                   int skipped) {
+/// The id of a row that is made when missing: `insert` and `find` take the columns of the row but its first.
+std::int64_t id_of(Database& into, const char* insert, const char* find, const Statement& from) {
   Statement made = into.prepare(insert);
-  bind_columns(made, from, types, skipped);
+  bind_columns(made, from, 1);
   made.run();
   Statement found = into.prepare(find);
-  bind_columns(found, from, types, skipped);
+  bind_columns(found, from, 1);
   if (!found.next()) throw machine_error("a row that was just written is not there: please report this");
   return found.integer(0);
 }
+
+/// The tables whose rows belong to one candidate and refer to nothing else: they are copied as they are.
+constexpr const char* kOfCandidates[] = {"build",      "build_kernel", "evaluation", "mismatch", "residency",
+                                         "case_error", "timing",       "sample",     "counter"};
 
 class Merge {
  public:
   Merge(Database& into, Database& from) : into_(into), from_(from) {}
 
   MergeCounts run() {
-    Statement runs = from_.prepare(
-        "SELECT id, board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
-        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen, answers FROM run ORDER "
-        "BY id");
+    Statement runs = from_.prepare(fmt::format(
+        "SELECT id, board, device, salt, command, started_at, finished_at, status, evaluation_limit, {} FROM run "
+        "ORDER BY id",
+        columns_of_run()));
     while (runs.next()) merge_run(runs);
     merge_elites();
     merge_sittings();
@@ -68,6 +57,18 @@ class Merge {
   }
 
  private:
+  /// Those of a run that are the same in any database.
+  static std::string columns_of_run() {
+    return "target, seeds, status, started_at, finished_at, " + columns_of<RunInfo>();
+  }
+
+  /// ", ?" for each column from `first` on.
+  static std::string places(const Statement& row, int first) {
+    std::string text;
+    for (int column = first; column < row.columns(); ++column) text += ", ?";
+    return text;
+  }
+
   void merge_run(const Statement& row) {
     // Of a known run too: its task may be here without its files.
     const std::int64_t board = board_for(row.integer(1));
@@ -77,12 +78,11 @@ class Merge {
       return;
     }
     const std::int64_t device = device_for(row.integer(2));
-    Statement insert = into_.prepare(
-        "INSERT INTO run (board, device, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, width, "
-        "command, evo_version, nvrtc_version, status, started_at, finished_at, seeds, screen, answers) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    const std::string columns = columns_of_run();
+    Statement insert =
+        into_.prepare(fmt::format("INSERT INTO run (board, device, {}) VALUES (?, ?{})", columns, places(row, 9)));
     insert.bind(board, device);
-    bind_columns(insert, row, "iiitttiiiritttttttit", 3);
+    bind_columns(insert, row, 9);
     insert.run();
     ++counts_.runs;
     const std::int64_t id = into_.last_id();
@@ -112,7 +112,7 @@ class Merge {
           "INSERT INTO exchange (run, prompt, answer, at, model, prompt_tokens, answer_tokens, cost, seconds, failure) "
           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
       insert.bind(new_run, prompt, answer);
-      bind_columns(insert, row, "ittiirrt", 1);
+      bind_columns(insert, row, 1, 8);
       insert.run();
       exchanges_[row.integer(0)] = into_.last_id();
     }
@@ -135,7 +135,7 @@ class Merge {
     while (row.next()) {
       Statement insert = into_.prepare("INSERT INTO late_prediction (run, choice, genome, ticket) VALUES (?, ?, ?, ?)");
       insert.bind(new_run);
-      bind_columns(insert, row, "iii", 0);
+      bind_columns(insert, row, 0);
       insert.run();
     }
   }
@@ -143,7 +143,7 @@ class Merge {
   /// A run is known by when it was started, what was typed, and the salt of its inputs.
   std::optional<std::int64_t> known_run(const Statement& row) {
     Statement same = into_.prepare("SELECT id FROM run WHERE salt = ? AND command = ? AND started_at = ?");
-    same.bind(row.integer(7), row.text(11), row.text(15));
+    same.bind(row.integer(3), row.text(4), row.text(5));
     if (!same.next()) return std::nullopt;
     return same.integer(0);
   }
@@ -171,15 +171,15 @@ class Merge {
   /// Whether the run as it is in the other database has an end, and a later one than here.
   bool ended_later(const Statement& row, std::int64_t known) {
     Statement later = into_.prepare("SELECT 1 FROM run WHERE id = ?1 AND ?2 > coalesce(finished_at, '')");
-    later.bind(known, row.text(16));
+    later.bind(known, row.text(6));
     return later.next();
   }
 
   /// Takes over the columns of a run that resuming it changes.
   void take_state(const Statement& row, std::int64_t known) {
     Statement update = into_.prepare("UPDATE run SET evaluation_limit = ?, status = ?, finished_at = ? WHERE id = ?");
-    update.bind(row.integer(8), row.text(14));
-    row.is_null(16) ? update.bind(std::nullopt) : update.bind(row.text(16));
+    update.bind(row.integer(8), row.text(7));
+    row.pass(6, update);
     update.bind(known).run();
   }
 
@@ -260,7 +260,7 @@ class Merge {
         "ON CONFLICT DO NOTHING",
         "SELECT id FROM device WHERE key = ? AND label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? "
         "AND driver = ? AND facts = ?",
-        row, "itttttttt", 1);
+        row);
   }
 
   /// `known`: the results of the run that are here already.
@@ -279,7 +279,7 @@ class Merge {
           "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at, note) "
           "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
       insert.bind(new_run);
-      bind_columns(insert, row, "iitttttt", 1);
+      bind_columns(insert, row, 1);
       insert.run();
       const std::int64_t id = into_.last_id();
       candidates_[row.integer(0)] = id;
@@ -295,22 +295,8 @@ class Merge {
     merge_files(candidate, id);
     merge_notes(candidate, id);
     merge_exchange_link(candidate, id);
-    copy("build",
-         "position, specialisation, arch, registers, spill_bytes, static_smem_bytes, stack_bytes, cubin_hash, log, "
-         "compile_ms, flags",
-         "ittiiiittrt", candidate, id);
-    copy("evaluation",
-         "verdict, reason, latency_us, worst_relative_l2, profile, salt, waiting_s, validation_s, timing_s, "
-         "device, uuid, host",
-         "ttrrtirrrttt", candidate, id);
-    copy("case_error", "position, shape, seed, regime, output, relative_l2, max_abs, cosine", "itittrrr", candidate,
-         id);
-    copy("timing",
-         "position, shape, modelled, cold, median_us, low_us, high_us, throttled, sm_mhz_low, sm_mhz_high, "
-         "memory_mhz, other_processes, power_limited, temperature_c",
-         "itiirrriiiiiii", candidate, id);
-    copy("sample", "timing, position, us", "iir", candidate, id);
-    copy("counter", "shape, modelled, launch, kernel, metric, value", "tiittr", candidate, id);
+    merge_comparison(candidate, id);
+    for (const char* table : kOfCandidates) copy(table, "candidate", candidate, id);
   }
 
   void merge_parents(std::int64_t candidate, std::int64_t id) {
@@ -374,18 +360,25 @@ class Merge {
     into_.prepare("INSERT INTO exchange_candidate VALUES (?, ?)").bind(id, exchange->second).run();
   }
 
-  /// Rows of a table whose first column is their owner: a candidate or a sitting.
-  void copy(const char* table, std::string_view columns, std::string_view types, std::int64_t owner_there,
-            std::int64_t id, const char* owner = "candidate") {
-    Statement row = from_.prepare(fmt::format("SELECT {} FROM {} WHERE {} = ?", columns, table, owner));
+  /// The elite of a comparison may not have come along: its run contradicts the one here.
+  void merge_comparison(std::int64_t candidate, std::int64_t id) {
+    auto comparison = read_single<EliteComparison>(from_, "elite_comparison", candidate);
+    if (!comparison) return;
+    const auto elite = candidates_.find(comparison->elite);
+    comparison->elite = elite == candidates_.end() ? 0 : elite->second;
+    RecordInserter::of<EliteComparison>(into_, "elite_comparison", "candidate").insert(*comparison, id);
+  }
+
+  /// The rows of a table that have an owner, a candidate or a sitting, in their first column.
+  void copy(std::string_view table, std::string_view owner, std::int64_t owner_there, std::int64_t id) {
+    Statement row = from_.prepare(fmt::format("SELECT * FROM {} WHERE {} = ?", table, owner));
     row.bind(owner_there);
-    std::string places = "?";
-    for (std::size_t i = 0; i < types.size(); ++i) places += ", ?";
+    std::string columns(owner);
+    for (int column = 1; column < row.columns(); ++column) columns += ", " + row.column_name(column);
     while (row.next()) {
-      Statement insert =
-          into_.prepare(fmt::format("INSERT INTO {} ({}, {}) VALUES ({})", table, owner, columns, places));
+      Statement insert = into_.prepare(fmt::format("INSERT INTO {} ({}) VALUES (?{})", table, columns, places(row, 1)));
       insert.bind(id);
-      bind_columns(insert, row, types, 0);
+      bind_columns(insert, row, 1);
       insert.run();
     }
   }
@@ -418,17 +411,15 @@ class Merge {
           "INSERT INTO sitting (candidate, device, at, salt, evo_version, median_us, throttled) "
           "VALUES (?, ?, ?, ?, ?, ?, ?)");
       insert.bind(candidate->second, device_for(row.integer(2)));
-      bind_columns(insert, row, "iiititri", 3);
+      bind_columns(insert, row, 3);
       insert.run();
       merge_turns(row.integer(0), into_.last_id());
     }
   }
 
   void merge_turns(std::int64_t sitting, std::int64_t id) {
-    copy("rival",
-         "position, name, version, note, verdict, reason, relative_l2, median_us, ratio, ratio_low, ratio_high",
-         "itttttrrrrr", sitting, id, "sitting");
-    copy("turn", "position, round, us", "iir", sitting, id, "sitting");
+    copy("rival", "sitting", sitting, id);
+    copy("turn", "sitting", sitting, id);
   }
 
   Database& into_;

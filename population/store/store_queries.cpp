@@ -10,36 +10,27 @@
 #include "population/store/codec.h"
 #include "population/store/database.h"
 #include "population/store/evaluation_rows.h"
+#include "population/store/record_rows.h"
 #include "population/store/rows.h"
 #include "population/store/store.h"
 
 namespace evo {
 namespace {
 
-constexpr const char* kRuns = R"sql(
-SELECT run.id, task.name, task.hash, board.objective, device.label, device.kind, device.name, device.arch, device.uuid,
-       device.driver, device.facts, run.target, run.strategy, run.seed, run.salt, run.evaluation_limit,
-       run.time_limit_s, run.width, run.command, run.evo_version, run.nvrtc_version, run.status, run.started_at,
-       run.finished_at,
-       (SELECT count(*) FROM candidate WHERE candidate.run = run.id),
-       (SELECT count(*) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id
-        WHERE candidate.run = run.id AND verdict = 'valid'),
-       (SELECT min(latency_us) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id
-        WHERE candidate.run = run.id AND verdict = 'valid'),
-       run.family, run.seeds, run.screen, run.answers
-FROM run
-JOIN board ON board.id = run.board
-JOIN task ON task.id = board.task
-JOIN device ON device.id = run.device
-WHERE ?1 IS NULL OR run.id = ?1
-ORDER BY run.id DESC
-)sql";
-
-RunStatus status_of(std::string_view name) {
-  for (const RunStatus status : {RunStatus::running, RunStatus::finished, RunStatus::interrupted}) {
-    if (name_of(status) == name) return status;
-  }
-  return RunStatus::failed;
+const std::string& runs_query() {
+  static const std::string kRuns =
+      "SELECT run.id, status, started_at, finished_at,"
+      " (SELECT count(*) FROM candidate WHERE candidate.run = run.id),"
+      " (SELECT count(*) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id"
+      "  WHERE candidate.run = run.id AND verdict = 'valid'),"
+      " (SELECT min(latency_us) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id"
+      "  WHERE candidate.run = run.id AND verdict = 'valid'),"
+      " task.name, task.hash, board.objective, run.target, run.seeds, device.label, device.kind, device.name,"
+      " device.arch, device.uuid, device.driver, device.facts, " +
+      columns_of<RunInfo>("run.") +
+      " FROM run JOIN board ON board.id = run.board JOIN task ON task.id = board.task"
+      " JOIN device ON device.id = run.device WHERE ?1 IS NULL OR run.id = ?1 ORDER BY run.id DESC";
+  return kRuns;
 }
 
 std::vector<DeviceRecord> further_devices_of(Database& database, RunId run) {
@@ -50,38 +41,31 @@ std::vector<DeviceRecord> further_devices_of(Database& database, RunId run) {
   return read_rows(database, kSelect, run, [&](const Statement& row) { return read_device(database, row, 0); });
 }
 
-RunInfo info_of(Database& database, const Statement& row) {
-  RunInfo info;
-  info.task = row.text(1);
-  info.task_hash = row.text(2);
-  info.objective = row.text(3);
-  info.device = read_device(database, row, 4);
-  info.further_devices = further_devices_of(database, row.integer(0));
-  info.target = stored_target(database, row.text(11));
-  info.strategy = row.text(12);
-  info.seed = row.natural(13);
-  info.salt = row.natural(14);
-  info.evaluation_limit = row.natural(15);
-  info.time_limit_s = row.number(16);
-  info.width = row.natural(17);
-  info.command = row.text(18);
-  info.evo_version = row.text(19);
-  info.nvrtc_version = row.text(20);
-  info.family = row.text(27);
-  info.seeds = stored_seeds(database, row.text(28));
-  info.screen = row.natural(29);
-  info.answers = row.text(30) == name_of(AnswerOrder::finished) ? AnswerOrder::finished : AnswerOrder::asked;
-  return info;
+RunRow run_of(Database& database, const Statement& row) {
+  RunRow run;
+  run.info = read_record<RunInfo>(row, 19);
+  run.id = row.integer(0);
+  run.status = value_of<RunStatus>(row, 1);
+  run.started_at = row.text(2);
+  run.finished_at = row.text(3);
+  run.evaluated = row.natural(4);
+  run.valid = row.natural(5);
+  run.best_us = row.optional_number(6);
+  run.info.task = row.text(7);
+  run.info.task_hash = row.text(8);
+  run.info.objective = row.text(9);
+  run.info.target = stored_target(database, row.text(10));
+  run.info.seeds = stored_seeds(database, row.text(11));
+  run.info.device = read_device(database, row, 12);
+  run.info.further_devices = further_devices_of(database, run.id);
+  return run;
 }
 
 std::vector<RunRow> read_runs(Database& database, std::optional<RunId> only) {
-  Statement rows = database.prepare(kRuns);
+  Statement rows = database.prepare(runs_query());
   rows.bind(only);
   std::vector<RunRow> runs;
-  while (rows.next()) {
-    runs.push_back({rows.integer(0), info_of(database, rows), status_of(rows.text(21)), rows.text(22), rows.text(23),
-                    rows.natural(24), rows.natural(25), rows.optional_number(26)});
-  }
+  while (rows.next()) runs.push_back(run_of(database, rows));
   return runs;
 }
 
@@ -146,14 +130,16 @@ std::optional<RunRow> Store::run(RunId run) const {
 }
 
 std::vector<OutcomeRow> Store::outcomes(RunId run) const {
-  constexpr const char* kSelect =
+  static const std::string kSelect =
       "SELECT candidate.id, ticket, op, verdict, latency_us, "
       "       (julianday(recorded_at) - julianday(started_at)) * 86400.0, reason, genome, note, "
       "       (SELECT total(compile_ms) FROM build WHERE build.candidate = candidate.id), "
       "       waiting_s, validation_s, timing_s, worst_relative_l2, "
-      "       (SELECT parent FROM parent WHERE parent.candidate = candidate.id AND position = 0) "
-      "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = candidate.run "
-      "WHERE candidate.run = ? ORDER BY ticket";
+      "       (SELECT parent FROM parent WHERE parent.candidate = candidate.id AND position = 0), "
+      "       mismatch.candidate, " +
+      columns_of<Mismatch>("mismatch.") +
+      " FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = candidate.run "
+      "LEFT JOIN mismatch ON mismatch.candidate = candidate.id WHERE candidate.run = ? ORDER BY ticket";
   return read_rows(*database_, kSelect, run, [&](const Statement& row) {
     OutcomeRow outcome;
     outcome.candidate = row.integer(0);
@@ -169,6 +155,7 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
     outcome.phases = {row.number(10), row.number(11), row.number(12)};
     outcome.worst_relative_l2 = row.optional_number(13);
     if (!row.is_null(14)) outcome.first_parent = row.integer(14);
+    if (!row.is_null(15)) outcome.mismatch = read_record<Mismatch>(row, 16);
     return outcome;
   });
 }

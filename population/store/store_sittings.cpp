@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "population/store/database.h"
+#include "population/store/record_rows.h"
 #include "population/store/rows.h"
 #include "population/store/store.h"
 
@@ -18,14 +19,7 @@ void insert_turns(Database& database, std::int64_t sitting, std::int64_t positio
 }
 
 void insert_rival(Database& database, std::int64_t sitting, std::int64_t position, const RivalResult& rival) {
-  Statement insert = database.prepare("INSERT INTO rival VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  insert.bind(sitting, position, rival.name, rival.version, rival.note, name_of(rival.verdict), rival.reason,
-              rival.relative_l2, rival.median_us);
-  if (rival.median_us)
-    insert.bind(rival.ratio, rival.ratio_low, rival.ratio_high);
-  else
-    insert.bind(std::nullopt, std::nullopt, std::nullopt);
-  insert.run();
+  RecordInserter::of<RivalResult>(database, "rival", "sitting, position").insert(rival, sitting, position);
   insert_turns(database, sitting, position, rival.rounds_us);
 }
 
@@ -38,23 +32,12 @@ std::vector<double> turns_of(Database& database, std::int64_t sitting, std::int6
 }
 
 std::vector<RivalResult> rivals_of(Database& database, std::int64_t sitting) {
-  constexpr const char* kSelect =
-      "SELECT position, name, version, note, verdict, reason, relative_l2, median_us, ratio, ratio_low, ratio_high "
-      "FROM rival WHERE sitting = ? ORDER BY position";
+  static const std::string kSelect =
+      "SELECT position, " + columns_of<RivalResult>() + " FROM rival WHERE sitting = ? ORDER BY position";
   return read_rows(database, kSelect, sitting, [&](const Statement& row) {
-    RivalResult rival;
-    rival.name = row.text(1);
-    rival.version = row.text(2);
-    rival.note = row.text(3);
-    rival.verdict = stored_verdict(database, row.text(4));
-    rival.reason = row.text(5);
-    rival.relative_l2 = row.optional_number(6);
-    rival.median_us = row.optional_number(7);
+    auto rival = read_record<RivalResult>(row, 1);
     rival.rounds_us = turns_of(database, sitting, row.integer(0));
-    if (!rival.median_us) return rival;
-    rival.ratio = row.number(8);
-    rival.ratio_low = row.number(9);
-    rival.ratio_high = row.number(10);
+    if (!rival.median_us) rival.ratio = rival.ratio_low = rival.ratio_high = 0;
     return rival;
   });
 }

@@ -74,15 +74,16 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "note", "notes", "exchange", "lessons",
                                    "parents", "genome", "self_consistent", "elite_rank", "source_hash", "evaluation",
                                    "profiles", "programs", "files", "sittings", "run"}));
-  const Names evaluation_members = {"verdict", "reason", "latency_us", "relative_l2", "salt",
-                                    "timings", "builds", "cases",      "profile",     "ran_on"};
+  const Names evaluation_members = {"verdict",    "reason", "latency_us", "relative_l2", "salt",  "timings", "mismatch",
+                                    "comparison", "builds", "residency",  "cases",       "notes", "ran_on"};
   CHECK(members(show["evaluation"]) == evaluation_members);
   CHECK(members(show["evaluation"]["timings"][0]) ==
-        Names{"shape", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low", "sm_mhz_high",
-              "memory_mhz", "other_processes", "power_limited", "temperature_c", "samples_us"});
-  CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "registers", "spill_bytes",
-                                                          "static_smem_bytes", "stack_bytes", "cubin_hash",
-                                                          "compile_ms", "flags", "log"});
+        Names{"shape", "modelled", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low",
+              "sm_mhz_high", "memory_mhz", "other_processes", "power_limited", "temperature_c", "samples_us"});
+  CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "cubin_hash", "compile_ms", "flags",
+                                                          "log", "kernels", "kernel_names", "variables"});
+  CHECK(members(show["evaluation"]["builds"][0]["kernels"].front()) ==
+        Names{"registers", "spill_bytes", "stack_bytes", "static_smem_bytes", "launched", "warning"});
   CHECK(members(show["evaluation"]["cases"][0]) ==
         Names{"shape", "seed", "regime", "output", "relative_l2", "max_abs", "cosine"});
   CHECK(members(show["programs"][0]) == Names{"specialisation", "max_registers", "source_hash", "source"});

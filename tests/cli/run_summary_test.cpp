@@ -38,8 +38,7 @@ cli::RunSummary summary_of(Store& store, const std::vector<double>& latencies_us
     Evaluation evaluation;
     evaluation.verdict = Verdict::valid;
     evaluation.latency_us = latency_us;
-    evaluation.builds = {{"", "sm_90a", 72, 0, 0, 0, name, "", 1}};
-    evaluation.sass_summary = "72 registers\n";
+    evaluation.builds = {{"", "sm_90a", name, 1}};
     archive->record(proposal, {proposal.genome, {program}}, evaluation);
     ++ticket;
   }
@@ -51,19 +50,32 @@ cli::RunSummary summary_of(Store& store, const std::vector<double>& latencies_us
 TEST_CASE("a best candidate that is no elite is shown with the comparison that kept it out") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId incumbent) {
-    return done({false, "SAME compared with elite " + std::to_string(incumbent) + ": 0.99 of its latency"});
+    return done({incumbent, Standing::same, 0.99, 0.98, 1.0, 15});
   });
   CHECK(summary.best->candidate == 4);
-  CHECK_THAT(run_text(summary, "evo.db", {}),
-             ContainsSubstring("best of this run: candidate 4, 9.000 us") &&
-                 ContainsSubstring("\n  no elite: SAME compared with elite 3: 0.99 of its latency\n"));
+  CHECK_THAT(
+      run_text(summary, "evo.db", {}),
+      ContainsSubstring("best of this run: candidate 4, 9.000 us") &&
+          ContainsSubstring("\n  no elite: SAME as elite 3: 0.9900 [0.9800, 1.0000] of its latency over 15 rounds"));
 }
 
 TEST_CASE("a best candidate that is an elite needs no explanation") {
   Store store = Store::open(":memory:", Store::Mode::write);
-  const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId) {
-    return done({true, "FASTER compared with elite 3"});
+  const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId incumbent) {
+    return done({incumbent, Standing::faster, 0.9, 0.89, 0.91, 15});
   });
   CHECK(summary.why_no_elite.empty());
   CHECK_THAT(run_text(summary, "evo.db", {}), !ContainsSubstring("no elite"));
+}
+
+TEST_CASE("a challenger that loses or fails keeps its reason, however it lost") {
+  for (const auto& [standing, words] :
+       {std::pair(Standing::slower, "no elite: SLOWER than elite 3: 1.1000 "),
+        {Standing::challenger_failed, "it failed in the comparison with elite 3: trap"}}) {
+    Store store = Store::open(":memory:", Store::Mode::write);
+    const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [&](const Candidate&, CandidateId incumbent) {
+      return done({incumbent, standing, 1.1, 1.09, 1.11, 3, standing == Standing::slower ? "" : "trap"});
+    });
+    CHECK_THAT(run_text(summary, "evo.db", {}), ContainsSubstring(words));
+  }
 }

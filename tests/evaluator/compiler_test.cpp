@@ -84,9 +84,9 @@ TEST_CASE("one compilation gives cubin, PTX and resources") {
   CHECK(binary.ptx.find('\0') == std::string::npos);
   CHECK(binary.arch == "sm_90a");
   CHECK(binary.build.arch == "sm_90a");
-  CHECK(binary.build.registers > 0);
-  CHECK(binary.build.spill_bytes == 0);
-  CHECK(binary.build.static_smem_bytes == 1024);
+  CHECK(binary.build.largest().registers > 0);
+  CHECK(binary.build.largest().spill_bytes == 0);
+  CHECK(binary.build.largest().static_smem_bytes == 1024);
   CHECK(binary.build.cubin_hash.size() == 32);
   CHECK(binary.build.compile_ms > 0);
   CHECK_THAT(binary.build.log, ContainsSubstring("Compiling entry function 'reverse'"));
@@ -100,10 +100,10 @@ TEST_CASE("other architectures compile too") {
 TEST_CASE("a register cap is obeyed and its spills are reported") {
   const Binary free = compiled(kHungry);
   const Binary capped = compiled(kHungry, "sm_90a", 32);
-  CHECK(free.build.registers > 128);
-  CHECK(free.build.spill_bytes == 0);
-  CHECK(capped.build.registers <= 32);
-  CHECK(capped.build.spill_bytes > 0);
+  CHECK(free.build.largest().registers > 128);
+  CHECK(free.build.largest().spill_bytes == 0);
+  CHECK(capped.build.largest().registers <= 32);
+  CHECK(capped.build.largest().spill_bytes > 0);
   CHECK(capped.build.cubin_hash != free.build.cubin_hash);
 }
 

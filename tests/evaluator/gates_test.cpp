@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "evaluator/compile/ptxas_log.h"
 #include "toy_task.h"
 #include "worker/fake_tools.h"
 
@@ -48,15 +49,12 @@ Launch launch_of(const std::string& kernel, std::uint32_t threads, std::uint32_t
   return launch;
 }
 
-std::optional<Failure> check(const Launch& launch, const std::string& log = kLog, int spills = 0,
-                             const std::string& ptx = "") {
+std::optional<Failure> check(const Launch& launch, const std::string& log = kLog, const std::string& ptx = "") {
   Program program;
   program.plans["s"].launches = {launch};
   Binary binary;
   binary.ptx = ptx;
-  binary.build.registers = 168;
-  binary.build.spill_bytes = spills;
-  binary.build.log = log;
+  binary.build.kernels = kernel_builds(log, ptx);
   return check_build(program, binary, fake_device_info());
 }
 
@@ -123,42 +121,30 @@ TEST_CASE("a kernel that is launched programmatically must wait for the launches
       ".visible .entry attention()\n{\n// griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tret;\n}\n"
       ".visible .entry combine()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n";
   Launch launch = launch_of("attention", 128, 0);
-  CHECK_FALSE(check(launch, kLog, 0, hasty));
+  CHECK_FALSE(check(launch, kLog, hasty));
   launch.programmatic = true;
-  CHECK_FALSE(check(launch, kLog, 0, waits));
-  const auto failure = check(launch, kLog, 0, hasty);
+  CHECK_FALSE(check(launch, kLog, waits));
+  const auto failure = check(launch, kLog, hasty);
   REQUIRE(failure);
   CHECK(failure->verdict == Verdict::illegal);
   CHECK_THAT(failure->reason, ContainsSubstring("kernel attention is launched programmatically and never waits"));
   launch.kernel = "combine";
-  CHECK_FALSE(check(launch, kLog, 0, hasty));
+  CHECK_FALSE(check(launch, kLog, hasty));
   // In a function that it calls.
   launch.kernel = "attention";
   const std::string function =
       ".func settle()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry attention()\n{\n\t";
-  CHECK_FALSE(check(launch, kLog, 0, function + "{ call.uni settle, (); }\n\tret;\n}\n"));
-  CHECK(check(launch, kLog, 0, function + "ret;\n}\n"));
-}
-
-TEST_CASE("the log gives the resources of each kernel") {
-  Build build;
-  build.log = kLog;
-  const auto resources = kernel_resources(build.log);
-  REQUIRE(resources.size() == 2);
-  CHECK(resources[0].kernel == "attention");
-  CHECK(resources[0].registers == 168);
-  CHECK(resources[0].static_smem_bytes == 1024);
-  CHECK(resources[1].registers == 24);
-  CHECK(resources[1].static_smem_bytes == 0);
+  CHECK_FALSE(check(launch, kLog, function + "{ call.uni settle, (); }\n\tret;\n}\n"));
+  CHECK(check(launch, kLog, function + "ret;\n}\n"));
 }
 
 TEST_CASE("occupancy follows from registers, shared memory and threads") {
   const DeviceLimits limits = fake_device_info().limits;
-  CHECK(resident_blocks({"k", 168, 0}, launch_of("k", 384, 0), limits) == 1);  // 12 warps x 5376 registers.
-  CHECK(resident_blocks({"k", 128, 0}, launch_of("k", 128, 0), limits) == 4);
-  CHECK(resident_blocks({"k", 32, 0}, launch_of("k", 1024, 0), limits) == 2);  // 2048 threads.
-  CHECK(resident_blocks({"k", 32, 0}, launch_of("k", 32, 100000), limits) == 2);
-  CHECK(resident_blocks({"k", 255, 0}, launch_of("k", 1024, 0), limits) == 0);
+  CHECK(resident_blocks({.registers = 168}, launch_of("k", 384, 0), limits) == 1);  // 12 warps x 5376 registers.
+  CHECK(resident_blocks({.registers = 128}, launch_of("k", 128, 0), limits) == 4);
+  CHECK(resident_blocks({.registers = 32}, launch_of("k", 1024, 0), limits) == 2);  // 2048 threads.
+  CHECK(resident_blocks({.registers = 32}, launch_of("k", 32, 100000), limits) == 2);
+  CHECK(resident_blocks({.registers = 255}, launch_of("k", 1024, 0), limits) == 0);
 }
 
 TEST_CASE("a build that fits passes, and each kernel is checked against its own resources") {
@@ -170,15 +156,31 @@ TEST_CASE("a build that fits passes, and each kernel is checked against its own 
   CHECK_THAT(failure->reason, ContainsSubstring("168 registers"));
 }
 
+TEST_CASE("what a kernel takes that no plan launches refuses nobody") {
+  const std::string spills =
+      "ptxas info    : Compiling entry function 'unlaunched' for 'sm_90a'\n"
+      "ptxas info    : Function properties for unlaunched\n"
+      "    96 bytes stack frame, 64 bytes spill stores, 64 bytes spill loads\n"
+      "ptxas info    : Used 255 registers, used 0 barriers\n"
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
+      "insufficient register resources for the wgmma pipeline in the function 'unlaunched'\n";
+  CHECK(!check(launch_of("combine", 1024, 0), kLog + spills));
+  const auto failure = check(launch_of("unlaunched", 32, 0), kLog + spills);
+  REQUIRE(failure);
+  CHECK(failure->reason == "kernel unlaunched: 128 bytes of register spills");
+}
+
 TEST_CASE("spills, serialised wgmma, too much shared memory and global variables are refused") {
-  CHECK(check(launch_of("attention", 128, 0), kLog, 16)->verdict == Verdict::over_resources);
+  std::string spilling = kLog;
+  spilling.replace(spilling.find("0 bytes spill stores"), 1, "16");
+  CHECK(check(launch_of("attention", 128, 0), spilling)->verdict == Verdict::over_resources);
   CHECK(check(launch_of("attention", 128, 231500))->verdict ==
         Verdict::over_resources);  // The kernel has 1024 static bytes in addition.
   const std::string warning =
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
       "insufficient register resources for the wgmma pipeline in the function 'attention'\n";
   CHECK(check(launch_of("attention", 128, 0), kLog + warning)->verdict == Verdict::over_resources);
-  const auto global = check(launch_of("attention", 128, 0), kLog, 0,
+  const auto global = check(launch_of("attention", 128, 0), kLog,
                             ".visible .global .align 4 .u32 counter;\n\tst.global.u32 [counter], %r1;\n");
   REQUIRE(global);
   CHECK(global->verdict == Verdict::illegal);

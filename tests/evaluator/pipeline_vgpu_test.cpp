@@ -62,16 +62,18 @@ TEST_CASE("on the virtual GPU a right kernel is valid and has a modelled time") 
   const auto pipeline = make_pipeline(options);
   const Evaluation evaluation =
       evaluate_one(*pipeline, toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")));
-  INFO(evaluation.reason);
+  INFO(why(evaluation));
   REQUIRE(evaluation.verdict == Verdict::valid);
   REQUIRE(evaluation.timings.size() == 1);
   CHECK(evaluation.timings[0].modelled);
   CHECK(evaluation.latency_us >= options.device.launch_floor_us);
   CHECK(evaluation.worst_relative_l2 < 1e-6);
   REQUIRE(evaluation.builds.size() == 1);
-  CHECK(evaluation.builds[0].registers > 0);
+  CHECK(evaluation.builds[0].largest().registers > 0);
   CHECK(evaluation.builds[0].cubin_hash.size() == 32);
-  CHECK_THAT(evaluation.sass_summary, ContainsSubstring("add: "));
+  REQUIRE(evaluation.residency.size() == 1);
+  CHECK(evaluation.residency[0].kernel == "add");
+  CHECK(evaluation.residency[0].blocks > 0);
 }
 
 TEST_CASE("on the virtual GPU each kind of wrong kernel is rejected for its own reason, and the pipeline continues") {
@@ -85,9 +87,9 @@ TEST_CASE("on the virtual GPU each kind of wrong kernel is rejected for its own 
     std::string reason;
   };
   const std::vector<Planted> planted = {
-      {kernel("if (i < n) c[i] = a[i] - b[i];"), Verdict::wrong_answer, "relative L2"},
-      {kernel("if (i < n - 1) c[i] = a[i] + b[i];"), Verdict::wrong_answer, "not finite"},
-      {kernel("if (i < n) c[i] = 0.0f;"), Verdict::wrong_answer, "relative L2"},
+      {kernel("if (i < n) c[i] = a[i] - b[i];"), Verdict::wrong_answer, "kind=relative_l2"},
+      {kernel("if (i < n - 1) c[i] = a[i] + b[i];"), Verdict::wrong_answer, "kind=not_finite"},
+      {kernel("if (i < n) c[i] = 0.0f;"), Verdict::wrong_answer, "kind=relative_l2"},
       {kernel("if (i <= n) c[i] = i < n ? a[i] + b[i] : 0.0f;"), Verdict::crashed, "c"},
       {kernel("if (i < n) c[i] = a[i + 1] + b[i];"), Verdict::crashed, "a"},
       {kernel("if (i < n) *(float*)((char*)c + 4 * i + 2) = a[i] + b[i];"), Verdict::crashed, "align"},
@@ -98,18 +100,18 @@ TEST_CASE("on the virtual GPU each kind of wrong kernel is rejected for its own 
       {kernel("if (i < n) { c[i] = a[i] + b[i] + remembered; remembered = 0.0f; }", "__device__ float remembered;"),
        Verdict::illegal, "remembered"},
       {kernel("if (i < n) c[i] = a[i] +;"), Verdict::compile_failed, "error"},
-      {kernel("if (i < n) c[i] = a[i] + b[i] * 0.0f;"), Verdict::wrong_answer, "relative L2"},
+      {kernel("if (i < n) c[i] = a[i] + b[i] * 0.0f;"), Verdict::wrong_answer, "kind=relative_l2"},
   };
   std::vector<Candidate> candidates;
   for (const Planted& one : planted) candidates.push_back(toy_candidate(options, one.source));
   candidates.push_back(toy_candidate(options, kernel("if (i < n) c[i] = b[i] + a[i];")));
   const auto evaluations = evaluate_all(*pipeline, candidates);
   for (std::size_t i = 0; i < planted.size(); ++i) {
-    INFO(planted[i].source << name_of(evaluations[i].verdict) << ": " << evaluations[i].reason);
+    INFO(planted[i].source << name_of(evaluations[i].verdict) << ": " << why(evaluations[i]));
     CHECK(evaluations[i].verdict == planted[i].verdict);
-    CHECK_THAT(evaluations[i].reason, ContainsSubstring(planted[i].reason));
+    CHECK_THAT(why(evaluations[i]), ContainsSubstring(planted[i].reason));
   }
-  INFO(evaluations.back().reason);
+  INFO(why(evaluations.back()));
   CHECK(evaluations.back().verdict == Verdict::valid);
 }
 
@@ -128,11 +130,11 @@ TEST_CASE("races and reads of unwritten memory are rejected on the virtual GPU e
   };
   const auto evaluations = evaluate_all(*pipeline, candidates);
   CHECK(evaluations[0].verdict == Verdict::crashed);
-  CHECK_THAT(evaluations[0].reason, ContainsSubstring("race: kernel add, line 6"));
-  CHECK_THAT(evaluations[0].reason, ContainsSubstring("'one'"));
+  CHECK_THAT(why(evaluations[0]), ContainsSubstring("race: kernel add, line 6"));
+  CHECK_THAT(why(evaluations[0]), ContainsSubstring("'one'"));
   CHECK(evaluations[1].verdict == Verdict::crashed);
-  CHECK_THAT(evaluations[1].reason, ContainsSubstring("nobody has written"));
-  INFO(evaluations[2].reason);
+  CHECK_THAT(why(evaluations[1]), ContainsSubstring("nobody has written"));
+  INFO(why(evaluations[2]));
   CHECK(evaluations[2].verdict == Verdict::valid);
 }
 
@@ -171,9 +173,9 @@ TEST_CASE("on the virtual GPU kernels are found by their C++ names, and headers 
                                                         {"template <int N> __global__ void add" + body, "add<32>"},
                                                         {"#include <cstdint>\n__global__ void add" + body, "add"}}) {
     const Evaluation evaluation = launching(source, kernel);
-    INFO(source << evaluation.reason);
+    INFO(source << why(evaluation));
     CHECK(evaluation.verdict == Verdict::valid);
-    CHECK_THAT(evaluation.sass_summary, ContainsSubstring(kernel + ": "));
+    CHECK(evaluation.residency.at(0).kernel == kernel);
   }
   const Evaluation none = launching("__global__ void sum" + body, "add");
   CHECK(none.verdict == Verdict::compile_failed);
@@ -190,7 +192,7 @@ TEST_CASE("failures name the template's lines, those of a reference its file's")
       LineMap lines;
       lines.add(1, "toy/plain/kernel.cu", 41);
       for (Program& program : candidate.programs) program.lines = lines;
-      CHECK_THAT(evaluate_one(*pipeline, candidate).reason, ContainsSubstring("toy/plain/kernel.cu:44"));
+      CHECK_THAT(why(evaluate_one(*pipeline, candidate)), ContainsSubstring("toy/plain/kernel.cu:44"));
     }
   }
   options.tree = toy_tree("//% # remark\nextern \"C\" __global__ void add_reference() { oops; }\n");

@@ -1,12 +1,12 @@
 #include "evaluator/pipeline/pooled_draws.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 #include "engine/task/calibration.h"
 
 using namespace evo;
-using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinAbs;
 
 namespace {
 
@@ -76,15 +76,21 @@ TEST_CASE("draws together are wrong when their mean error is above the mean limi
   const auto verdict = [&](std::initializer_list<double> errors) {
     PooledDraws draws;
     for (const double error : errors)
-      draws.add("shape s, regime r: o", error_of(error, 0.03), limits, error > 0.02 ? "error too large" : "");
-    return draws.why_wrong();
+      draws.add({.shape = "s", .regime = "r", .output = "o"}, error_of(error, 0.03), limits, error > 0.02);
+    return draws.mismatch();
   };
   CHECK_FALSE(verdict({0.019, 0.018, 0.02}));
   CHECK_FALSE(verdict({0.024, 0.017, 0.018, 0.019, 0.021, 0.016}));
   CHECK_FALSE(verdict({0.028, 0.015, 0.016, 0.03, 0.014, 0.022}));  // The mean is above, and scatters as much.
   const auto wrong = verdict({0.024, 0.022, 0.023, 0.0225, 0.0235, 0.022});
   REQUIRE(wrong);
-  CHECK_THAT(*wrong, ContainsSubstring("shape s, regime r: o: error too large (mean of 6 draws: 0.02283, limit 0.02"));
+  CHECK(wrong->shape == "s");
+  CHECK(wrong->regime == "r");
+  CHECK(wrong->output == "o");
+  CHECK(wrong->found == MismatchFound::on_average);
+  CHECK(wrong->draws == 6);
+  CHECK_THAT(wrong->mean_l2, WithinAbs(0.02283, 1e-5));
+  CHECK_THAT(wrong->mean_l2_limit, WithinAbs(0.02, 1e-9));
   CHECK(verdict({0.021}));
 }
 
@@ -92,13 +98,13 @@ TEST_CASE("rows and pools count for themselves") {
   const Limits limits = pooled_limits(0.02, 0.05);
   PooledDraws draws;
   for (int i = 0; i < 4; ++i) {
-    draws.add("a", error_of(0.01, 0.04), limits, "");
-    draws.add("b", error_of(0.01, 0.06), limits, "a row");
+    draws.add({.shape = "a"}, error_of(0.01, 0.04), limits, false);
+    draws.add({.shape = "b"}, error_of(0.01, 0.06), limits, true);
   }
-  const auto wrong = draws.why_wrong();
+  const auto wrong = draws.mismatch();
   REQUIRE(wrong);
-  CHECK_THAT(*wrong, ContainsSubstring("b: a row"));
+  CHECK(wrong->shape == "b");
   PooledDraws never_open;
-  never_open.add("c", error_of(0.03, 0.06), limits, "");
-  CHECK_FALSE(never_open.why_wrong());
+  never_open.add({.shape = "c"}, error_of(0.03, 0.06), limits, false);
+  CHECK_FALSE(never_open.mismatch());
 }

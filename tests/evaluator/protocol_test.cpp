@@ -1,14 +1,17 @@
 #include "evaluator/worker/protocol.h"
 
 #include <array>
+#include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 
 #include "engine/base/rng.h"
+#include "engine/record/enumerators.h"
 
 using namespace evo;
 using namespace evo::protocol;
@@ -50,8 +53,9 @@ Binary sample_binary() {
   binary.arch = "sm_90a";
   binary.cubin = {std::byte{0}, std::byte{255}, std::byte{10}};
   binary.ptx = "// ptx \xff not UTF-8";
-  binary.build = {"D=64", "sm_90a", 168, 8, 1024, 16, "abc", "log\n", 175.5};
-  binary.build.kernels = {{"scale", "scale"}, {"reduce<float, 256>", "_Z6reduceIfLi256EEvPT_"}};
+  binary.build = {"D=64", "sm_90a", "abc", 175.5, "", "log\n"};
+  binary.build.kernels = {{"scale", {.registers = 168, .spill_bytes = 8, .launched = true}}};
+  binary.build.kernel_names = {{"scale", "scale"}, {"reduce<float, 256>", "_Z6reduceIfLi256EEvPT_"}};
   binary.build.variables = {{"ns::rows", "_ZN2ns4rowsE"}};
   return binary;
 }
@@ -87,8 +91,9 @@ TEST_CASE("every request arrives as it was sent") {
   CHECK(load.module == 5);
   CHECK(load.binary.cubin == sample_binary().cubin);
   CHECK(load.binary.ptx == sample_binary().ptx);
-  CHECK(load.binary.build.registers == 168);
-  CHECK(load.binary.build.kernels == sample_binary().build.kernels);
+  CHECK(load.binary.build.kernel("scale").registers == 168);
+  CHECK(load.binary.build.kernel("scale").launched);
+  CHECK(load.binary.build.kernel_names == sample_binary().build.kernel_names);
   CHECK(load.binary.build.variables == sample_binary().build.variables);
   CHECK(load.binary.build.compile_ms == 175.5);
 
@@ -96,11 +101,11 @@ TEST_CASE("every request arrives as it was sent") {
   CHECK(encode(decode_request(run)).control == run.control);
   Run known{5, "long", sample_recipe(), 3};
   known.case_name = "c";
-  known.sends_recipe = false;
+  known.recipe.reset();
   const Frame named = encode(RequestMessage{1, known});
   CHECK(named.control.size() < run.control.size() / 2);
   CHECK(std::get<Run>(decode_request(named).request).case_name == "c");
-  CHECK_FALSE(std::get<Run>(decode_request(named).request).sends_recipe);
+  CHECK_FALSE(std::get<Run>(decode_request(named).request).recipe);
   const Frame time = encode(
       RequestMessage{1, Time{5, "long", {sample_recipe()}, {true, 5, 50, 0.25, 0.003, 0.02}, sample_recipe(), false}});
   CHECK(encode(decode_request(time)).control == time.control);
@@ -121,7 +126,7 @@ TEST_CASE("every request arrives as it was sent") {
   REQUIRE(plan.constants.size() == 2);
   CHECK(plan.constants[1].symbol == "ns::rows");
   CHECK(plan.constants[1].source.fields == Argument::of_int(5).fields);
-  CHECK(std::get<Run>(decode_request(run).request).recipe.inputs[0].stream == 0xfedcba9876543210);
+  CHECK(std::get<Run>(decode_request(run).request).recipe->inputs[0].stream == 0xfedcba9876543210);
 }
 
 TEST_CASE("every reply arrives as it was sent") {
@@ -194,14 +199,14 @@ TEST_CASE("a request that would make the worker read or divide out of range is r
   refuses(run, "/body/recipe/inputs/0/scale_dims/0", 64);  // 64 groups for one scale.
   refuses(run, "/body/recipe/inputs/0/row", 7);
   refuses(run, "/body/recipe/inputs/0/elements", -4096);
-  refuses(run, "/body/recipe/inputs/0/dtype", 99);
-  refuses(run, "/body/recipe/inputs/0/distribution", 99);
+  refuses(run, "/body/recipe/inputs/0/dtype", "f99");
+  refuses(run, "/body/recipe/inputs/0/distribution", "none");
   refuses(load, "/body/plans/long/tensors/0/bytes", 1.5);
   refuses(load, "/body/plans/long/launches/0/grid", json::array({1, 2}));
   refuses(load, "/body/plans/long/launches/0/grid/0", std::uint64_t{1} << 40);
-  refuses(load, "/body/plans/long/launches/0/arguments/0/kind", 4);
+  refuses(load, "/body/plans/long/launches/0/arguments/0/kind", "texture");
   refuses(load, "/body/plans", json::array());
-  refuses(load, "/body/binary/cubin_bytes", loading.payload.size() + 1);
+  refuses(load, "/cubin_bytes", loading.payload.size() + 1);
   refuses(run, "/body/shape", 3);
   refuses(run, "/body/repeats", "three");
   refuses(run, "/body/sanitised", 1);
@@ -250,9 +255,45 @@ TEST_CASE("names of kernels that are none are refused") {
   json load = parsed(loading);
   CHECK_NOTHROW(decode_request(frame_of(load, loading.payload)));
   for (const json& wrong : {json("a b"), json(""), json(3)}) {
-    load["body"]["binary"]["kernels"] = {{"scale", wrong}};
+    load["body"]["binary"]["build"]["kernel_names"] = {{"scale", wrong}};
     CHECK_THROWS_AS(decode_request(frame_of(load, loading.payload)), ProtocolError);
   }
-  load["body"]["binary"]["kernels"] = json::array({"scale"});
+  load["body"]["binary"]["build"]["kernel_names"] = json::array({"scale"});
   CHECK_THROWS_AS(decode_request(frame_of(load, loading.payload)), ProtocolError);
+}
+
+TEST_CASE("every distribution, draw and dtype travels: no list of them has to be kept") {
+  CaseRecipe recipe = sample_recipe();
+  const auto travels = [&] { return std::get<Run>(round_trip(Run{5, "long", recipe, 1}).request).recipe->inputs[0]; };
+  for (std::size_t i = 0; i < kEnumerators<Distribution>; ++i) {
+    recipe.inputs[0].distribution = static_cast<Distribution>(i);
+    CHECK(travels().distribution == recipe.inputs[0].distribution);
+  }
+  for (std::size_t i = 0; i < kEnumerators<DrawKind>; ++i) {
+    recipe.inputs[0].draw = static_cast<DrawKind>(i);
+    CHECK(travels().draw == recipe.inputs[0].draw);
+  }
+  for (std::size_t i = 0; i < kEnumerators<DType>; ++i) {
+    recipe.inputs[0].dtype = static_cast<DType>(i);
+    CHECK(travels().dtype == recipe.inputs[0].dtype);
+  }
+}
+
+TEST_CASE("numbers travel bit for bit, and texts byte for byte") {
+  CaseRecipe recipe = sample_recipe();
+  recipe.inputs[0].numbers = {std::bit_cast<double>(std::uint64_t{0xfff8000000000123}), -0.0,
+                              std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::uint64_t>::max(),
+                              std::numeric_limits<double>::infinity()};
+  recipe.inputs[0].content = std::string("\0\xff bytes", 8);
+  const auto back = std::get<Run>(round_trip(Run{5, "long", recipe, 1}).request).recipe->inputs[0];
+  CHECK(back.content == recipe.inputs[0].content);
+  REQUIRE(back.numbers.size() == recipe.inputs[0].numbers.size());
+  for (std::size_t i = 0; i < back.numbers.size(); ++i) {
+    REQUIRE(back.numbers[i].index() == recipe.inputs[0].numbers[i].index());
+    if (const double* real = std::get_if<double>(&back.numbers[i]))
+      CHECK(std::bit_cast<std::uint64_t>(*real) ==
+            std::bit_cast<std::uint64_t>(std::get<double>(recipe.inputs[0].numbers[i])));
+    else
+      CHECK(back.numbers[i] == recipe.inputs[0].numbers[i]);
+  }
 }

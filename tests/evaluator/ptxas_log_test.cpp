@@ -1,6 +1,7 @@
 #include "evaluator/compile/ptxas_log.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <string>
 
 using namespace evo;
 
@@ -25,20 +26,48 @@ ptxas info    : Compile time = 200.356 ms
 
 }  // namespace
 
-TEST_CASE("the resources of a program are the maxima over its kernels") {
-  const PtxasUsage usage = parse_ptxas_usage(kTwoKernels);
-  CHECK(usage.entries == 2);
-  CHECK(usage.registers == 64);
-  CHECK(usage.spill_bytes == 2536 + 2532);
-  CHECK(usage.stack_bytes == 2288);
-  CHECK(usage.static_smem_bytes == 512);
+TEST_CASE("each kernel of a program has its own resources") {
+  const auto kernels = kernel_builds(kTwoKernels, "");
+  REQUIRE(kernels.size() == 2);
+  CHECK(kernels.at("b").registers == 24);
+  CHECK(kernels.at("b").spill_bytes == 0);
+  CHECK(kernels.at("b").stack_bytes == 8);
+  CHECK(kernels.at("b").static_smem_bytes == 0);
+  CHECK(kernels.at("a").registers == 64);
+  CHECK(kernels.at("a").spill_bytes == 2536 + 2532);
+  CHECK(kernels.at("a").stack_bytes == 2288);
+  CHECK(kernels.at("a").static_smem_bytes == 512);
 }
 
-TEST_CASE("a log without resource lines gives zeros") {
-  const PtxasUsage usage = parse_ptxas_usage("nothing of interest\n\n used registers");
-  CHECK(usage.entries == 0);
-  CHECK(usage.registers == 0);
-  CHECK(parse_ptxas_usage("").static_smem_bytes == 0);
+TEST_CASE("a function's spills and stack count for the kernels that call it, themselves or through another function") {
+  const std::string log = std::string(kTwoKernels) +
+                          "ptxas info    : Function properties for deep\n"
+                          "ptxas         .     40 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n";
+  const auto spills = [&](const std::string& ptx) { return kernel_builds(log, ptx).at("b").spill_bytes; };
+  const std::string functions =
+      ".func deep()\n{\nret;\n}\n"
+      ".func (.param .b32 r) outer(.param .b32 p)\n{\n{ call.uni deep; }\nret;\n}\n";
+  CHECK(spills(functions + ".visible .entry b()\n{\nret;\n}\n.visible .entry a()\n{\ncall.uni deep;\nret;\n}\n") == 0);
+  CHECK(spills(functions + ".visible .entry b()\n{\ncall.uni (retval0), \nouter, \n(\nparam0\n);\nret;\n}\n") == 12);
+  CHECK(spills(functions + ".visible .entry b()\n{\ncall.uni (retval0), %rd1, (param0), prototype_0;\nret;\n}\n") ==
+        12);
+}
+
+TEST_CASE("a warning that a kernel loses performance is that kernel's, one that names none is everybody's") {
+  const std::string serialised =
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
+      "insufficient register resources for the wgmma pipeline";
+  const auto of_one = kernel_builds(kTwoKernels + serialised + " in the function 'a'\n", "");
+  CHECK(of_one.at("a").warning.starts_with("ptxas info    : (C7510)"));
+  CHECK(of_one.at("b").warning == "");
+  const auto of_all = kernel_builds(kTwoKernels + serialised + "\n", "");
+  CHECK(of_all.at("a").warning == of_all.at("b").warning);
+  CHECK(of_all.at("b").warning != "");
+}
+
+TEST_CASE("a log without resource lines has no kernels") {
+  CHECK(kernel_builds("nothing of interest\n\n used registers", "").empty());
+  CHECK(kernel_builds("", "").empty());
 }
 
 TEST_CASE("the stored log is the same for every compilation") {
@@ -61,16 +90,10 @@ TEST_CASE("the first error after warnings is found, in the formats of the front 
 }
 
 TEST_CASE("ptxas messages that wgmma was serialised or setmaxnreg ignored are performance warnings") {
-  const auto serialised = performance_warning(
-      "ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n"
-      "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due "
-      "to "
-      "insufficient register resources for the wgmma pipeline in the function 'w'\n");
-  REQUIRE(serialised);
-  CHECK(serialised->find("(C7511)") != std::string::npos);
+  const auto warning = [](const std::string& line) { return kernel_builds(kTwoKernels + line, "").at("a").warning; };
+  CHECK(warning("ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n") == "");
   CHECK(
-      performance_warning("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to "
-                          "determine register count at entry.\n"));
-  CHECK_FALSE(performance_warning(kTwoKernels));
-  CHECK_FALSE(performance_warning("ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n"));
+      warning("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register "
+              "count at entry.\n") != "");
+  CHECK(kernel_builds(kTwoKernels, "").at("a").warning == "");
 }

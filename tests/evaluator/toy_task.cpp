@@ -1,5 +1,6 @@
 #include "toy_task.h"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,6 +92,20 @@ std::vector<Evaluation> evaluate_all(Evaluator& evaluator, const std::vector<Can
     evaluations.at(result.ticket) = std::move(result.evaluation);
   }
   return evaluations;
+}
+
+std::string why(const Evaluation& evaluation) {
+  std::string text = evaluation.reason;
+  if (!evaluation.mismatch) return text;
+  for_each_field(*evaluation.mismatch, [&]<class Value>(const char* name, const Value& value) {
+    if constexpr (std::is_enum_v<Value>)
+      text += fmt::format(" {}={}", name, enumerator_name(value));
+    else if constexpr (requires { value.has_value(); })
+      text += value ? fmt::format(" {}={}", name, *value) : "";
+    else
+      text += fmt::format(" {}={}", name, value);
+  });
+  return text;
 }
 
 Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate) {

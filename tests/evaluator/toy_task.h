@@ -27,6 +27,9 @@ Candidate toy_candidate(const PipelineOptions& options, const std::string& sourc
 std::vector<Evaluation> evaluate_all(Evaluator& evaluator, const std::vector<Candidate>& candidates);
 Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate);
 
+/// The reason of a failure and, of a wrong answer, each fact as "name=value ".
+std::string why(const Evaluation& evaluation);
+
 /// What a pipeline says, from any of its threads.
 class Notices {
  public:

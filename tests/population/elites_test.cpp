@@ -165,7 +165,9 @@ TEST_CASE("an elite's row has the latency, the error, the registers and the geno
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
   Evaluation evaluation = valid(10, "a");
-  evaluation.builds.push_back({"D=128", "sm_90a", 200, 0, 0, 0, "cubin b", "", 1});
+  evaluation.builds.push_back({"D=128", "sm_90a", "cubin b", 1});
+  evaluation.builds.back().kernels = {{"launched", {.registers = 200, .launched = true}},
+                                      {"not launched", {.registers = 255, .spill_bytes = 99}}};
   evaluation.timings[0].modelled = true;
   store.archive(run)->record(proposal(0), candidate(proposal(0), "a"), evaluation);
   const EliteRow elite = store.elites().at(0);
@@ -319,7 +321,7 @@ TEST_CASE("a challenger displaces an elite only if the comparison favours it, an
   std::vector<CandidateId> asked;
   const auto archive = store.archive(run, [&](const Candidate&, CandidateId incumbent) {
     asked.push_back(incumbent);
-    return done({replaces, replaces ? "FASTER" : "SAME"});
+    return done({incumbent, replaces ? Standing::faster : Standing::same, 0.98});
   });
   const auto record = [&](std::uint64_t ticket, double latency_us) {
     const Proposal next = proposal(ticket);
@@ -336,13 +338,14 @@ TEST_CASE("a challenger displaces an elite only if the comparison favours it, an
   CHECK(asked == std::vector<CandidateId>{store.candidate_of(run, 0).value()});
   CHECK(store.elites().front().latency_us == 28);
   CHECK(store.candidate(same)->evaluation.verdict == Verdict::valid);
-  CHECK(store.candidate(same)->evaluation.sass_summary.ends_with("SAME\n"));
+  CHECK(store.candidate(same)->evaluation.comparison.value().standing == Standing::same);
+  CHECK(store.candidate(same)->evaluation.comparison->elite == asked.front());
 
   replaces = true;
   const CandidateId faster = record(5, 9);
   CHECK(asked.size() == 2);
   CHECK(store.elites().front().candidate == faster);
-  CHECK(store.candidate(faster)->evaluation.sass_summary.ends_with("FASTER\n"));
+  CHECK(store.candidate(faster)->evaluation.comparison.value().standing == Standing::faster);
   CHECK(store.check().empty());
 }
 
@@ -372,18 +375,18 @@ TEST_CASE("results behind a comparison wait for it, in order, and settling waits
   CHECK(stored() == std::vector<std::uint64_t>{0, 1, 2});
   REQUIRE(comparisons.size() == 1);  // The second one's elite depends on the first one's comparison.
 
-  comparisons[0].set_value({true, "FASTER"});
+  comparisons[0].set_value({1, Standing::faster});
   record(60);
   CHECK(stored() == std::vector<std::uint64_t>{0, 1, 2, first, slower});
   REQUIRE(comparisons.size() == 2);
 
-  comparisons[1].set_value({false, "SAME"});
+  comparisons[1].set_value({1, Standing::same});
   archive->settle();
   CHECK(stored().size() == ticket);
   const std::vector<EliteRow> elites = store.elites();
   REQUIRE(elites.size() == 3);
   CHECK(elites.front().candidate == store.candidate_of(run, first));
-  CHECK(store.candidate(*store.candidate_of(run, second))->evaluation.sass_summary.ends_with("SAME\n"));
+  CHECK(store.candidate(*store.candidate_of(run, second))->evaluation.comparison.value().standing == Standing::same);
   CHECK(store.check().empty());
 }
 

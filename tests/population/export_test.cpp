@@ -216,8 +216,8 @@ TEST_CASE("a file without provenance, or with a damaged one, is refused in one l
   CHECK_THAT(read_error(""), ContainsSubstring("no evo provenance"));
   CHECK_THAT(read_error(text.substr(0, text.size() - 10)),
              Equals("best.cu: its evo provenance is cut off: export it again"));
-  CHECK_THAT(read_error(replaced(text, "\n \"format\": 3", "\n \"format\": 4")),
-             Equals("best.cu was exported by a newer evo (format 4, this evo knows 3): update evo"));
+  CHECK_THAT(read_error(replaced(text, "\n \"format\": 4", "\n \"format\": 5")),
+             Equals("best.cu was exported by a newer evo (format 5, this evo knows 4): update evo"));
   CHECK_THAT(read_error(replaced(text, "\n \"run\": 3", "\n \"run\": \"x\"")), StartsWith("best.cu: run: "));
   CHECK_THAT(read_error(replaced(text, "\n \"salt\": \"", "\n \"salt\": \"g")), StartsWith("best.cu: salt: "));
   CHECK_THAT(read_error(replaced(text, "\n \"objective\":", "\n \"objectiv\":")), ContainsSubstring("objectiv"));
@@ -333,7 +333,7 @@ TEST_CASE("the launcher has the name that is asked for, and it can be read back"
 
 TEST_CASE("a file of an older evo, which does not name its launcher, is read") {
   const std::string text =
-      replaced(export_cuda(toy_request()), "\n \"format\": 3,\n \"launcher\": \"evo_toy\",", "\n \"format\": 1,");
+      replaced(export_cuda(toy_request()), "\n \"format\": 4,\n \"launcher\": \"evo_toy\",", "\n \"format\": 1,");
   const Exported exported = read_export(text, "best.cu");
   CHECK(exported.launcher == "evo_toy");
   CHECK(exported.programs.size() == 2);

@@ -81,7 +81,9 @@ Candidate candidate(const Proposal& proposal, const std::string& source) {
 Evaluation valid(double latency_us, const std::string& cubin) {
   Evaluation evaluation;
   evaluation.verdict = Verdict::valid;
-  evaluation.builds = {{"D=64", "sm_90a", 72, 8, 1024, 16, "cubin " + cubin, "ptxas info", 12.5, "--std=c++17 -v"}};
+  evaluation.builds = {{"D=64", "sm_90a", "cubin " + cubin, 12.5, "--std=c++17 -v", "ptxas info"}};
+  evaluation.builds[0].kernels = {
+      {"k", {.registers = 72, .spill_bytes = 8, .stack_bytes = 16, .static_smem_bytes = 1024, .launched = true}}};
   evaluation.errors = {{"mission", 3, "normal", "o", 0.01, 0.02, 0.9999}};
   evaluation.timings = {{"mission",
                          false,

@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path old_database(const TempFolder& folder) {
+fs::path old_database(const TempFolder& folder, const std::string& dumped = "schema_1.sql") {
   const fs::path path = folder / "old.db";
-  const std::string dump = read_text(fs::path(EVO_TEST_DATA) / "schema_1.sql");
+  const std::string dump = read_text(fs::path(EVO_TEST_DATA) / dumped);
   REQUIRE_FALSE(dump.empty());
   SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(dump);
   return path;
@@ -50,7 +50,7 @@ TEST_CASE("a writer brings a database of an older evo up to date and loses nothi
   const CandidateRow row = store.candidate(best.candidate).value();
   CHECK(row.evaluation.latency_us == best.latency_us);
   CHECK(row.evaluation.builds.at(0).flags.empty());
-  CHECK(row.evaluation.builds.at(0).registers > 0);
+  CHECK(row.evaluation.builds.at(0).largest().registers > 0);
   CHECK(store.task_files(run.info.task_hash).contains("toy/task.json"));
   // New rows can be added.
   RunInfo info = run_info();
@@ -92,7 +92,30 @@ TEST_CASE("a database that is brought up to date has the schema of a new one") {
     rows.executeStep();
     return rows.getColumn(0).getString();
   };
-  const std::string updated = schema(old_database(folder));
-  CHECK_THAT(updated, ContainsSubstring("selftest"));
-  CHECK(updated == schema(folder / "new.db"));
+  for (const char* dumped : {"schema_1.sql", "schema_13.sql"}) {
+    INFO(dumped);
+    const std::string updated = schema(old_database(folder, dumped));
+    CHECK_THAT(updated, ContainsSubstring("selftest"));
+    CHECK(updated == schema(folder / "new.db"));
+    fs::remove(folder / "old.db");
+  }
+}
+
+TEST_CASE("what an older evo knew of all kernels together, and noted in words, is kept as such") {
+  const TempFolder folder;
+  Store store = Store::open(old_database(folder, "schema_13.sql"), Store::Mode::write);
+  CHECK(store.check().empty());
+  const Evaluation first = store.candidate(1).value().evaluation;
+  REQUIRE(first.builds.size() == 1);
+  CHECK(first.builds[0].kernel("k").registers == 128);  // Of the module: an older evo knew no more.
+  CHECK(first.builds[0].largest().registers == 128);
+  CHECK(store.elites().at(0).registers == 128);
+  CHECK_THAT(first.notes, ContainsSubstring("10 registers") && ContainsSubstring("SAME compared with elite 3"));
+  CHECK(first.residency.empty());
+  CHECK_FALSE(first.comparison);
+  const Evaluation wrong = store.candidate(2).value().evaluation;
+  CHECK(wrong.verdict == Verdict::wrong_answer);
+  CHECK_THAT(wrong.reason, ContainsSubstring("relative L2 error 0.7"));
+  CHECK_FALSE(wrong.mismatch);
+  CHECK(store.run(1).value().info.strategy == "evolve");
 }

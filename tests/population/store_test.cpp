@@ -1,7 +1,10 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "engine/base/error.h"
 #include "tests/population/fixture.h"
@@ -89,6 +92,50 @@ TEST_CASE("the error for a run that does not exist names it") {
   CHECK_THAT(error_of([&] { store.archive(12); }), ContainsSubstring("no run 12"));
 }
 
+TEST_CASE("every fact of a wrong answer is read back, with its candidate and in the list of a run's outcomes") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  Evaluation wrong = failed(Verdict::wrong_answer, "");
+  wrong.mismatch = Mismatch{.shape = "mission",
+                            .regime = "flat",
+                            .seed = std::numeric_limits<std::uint64_t>::max(),
+                            .output = "o",
+                            .miss = {.kind = LimitKind::element,
+                                     .error = std::numeric_limits<double>::quiet_NaN(),
+                                     .allowed = 1,
+                                     .elements = 7,
+                                     .first = 3,
+                                     .got = "nan",
+                                     .reference = "2",
+                                     .atol = 0.1,
+                                     .rtol = 0.01},
+                            .found = MismatchFound::after_timing,
+                            .emulation_l2 = 0.5,
+                            .looks_like = "rows 3 to 7 are wrong"};
+  const auto archive = store.archive(run);
+  archive->record(proposal(0), candidate(proposal(0), "source"), wrong);
+  archive->record(proposal(1), candidate(proposal(1), "other"), failed(Verdict::crashed, "trap"));
+  archive->settle();
+  const auto check = [&](const std::optional<Mismatch>& back) {
+    REQUIRE(back);
+    CHECK(back->shape == "mission");
+    CHECK(back->seed == wrong.mismatch->seed);
+    CHECK(back->miss.kind == LimitKind::element);
+    CHECK(std::isnan(back->miss.error));
+    CHECK(back->miss.elements == 7);
+    CHECK(back->miss.rtol == 0.01);
+    CHECK(back->found == MismatchFound::after_timing);
+    CHECK(back->emulation_l2 == 0.5);
+    CHECK_FALSE(back->emulation_row);
+    CHECK(back->looks_like == wrong.mismatch->looks_like);
+  };
+  check(store.candidate(store.candidate_of(run, 0).value())->evaluation.mismatch);
+  const std::vector<OutcomeRow> outcomes = store.outcomes(run);
+  REQUIRE(outcomes.size() == 2);
+  check(outcomes[0].mismatch);
+  CHECK_FALSE(outcomes[1].mismatch);
+}
+
 TEST_CASE("every field of a candidate is read back") {
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
@@ -99,7 +146,9 @@ TEST_CASE("every field of a candidate is read back") {
   Evaluation evaluation = valid(12.25, "2");
   evaluation.salt = std::numeric_limits<std::uint64_t>::max();
   evaluation.errors[0].seed = std::numeric_limits<std::uint64_t>::max() - 1;
-  evaluation.sass_summary = "occupancy 0.5";
+  evaluation.residency = {{"first", 72, 1024, 3}, {"second", 16, 0, 32}};
+  evaluation.comparison = EliteComparison{1, Standing::slower, 1.02, 1.01, 1.03, 15};
+  evaluation.notes = "occupancy 0.5";
   archive->record(child, candidate(child, "source 2"), evaluation);
 
   const CandidateRow row = store.candidate(store.candidate_of(run, 2).value()).value();
@@ -120,14 +169,25 @@ TEST_CASE("every field of a candidate is read back") {
   CHECK(back.verdict == Verdict::valid);
   CHECK(back.latency_us == 12.25);
   CHECK(back.worst_relative_l2 == 0.01);
-  CHECK(back.sass_summary == "occupancy 0.5");
+  REQUIRE(back.residency.size() == 2);
+  CHECK(back.residency[0].kernel == "first");
+  CHECK(back.residency[0].registers == 72);
+  CHECK(back.residency[0].smem_bytes == 1024);
+  CHECK(back.residency[1].blocks == 32);
+  REQUIRE(back.comparison);
+  CHECK(back.comparison->elite == 1);
+  CHECK(back.comparison->standing == Standing::slower);
+  CHECK(back.comparison->ratio_high == 1.03);
+  CHECK(back.comparison->rounds == 15);
+  CHECK(back.notes == "occupancy 0.5");
+  CHECK_FALSE(back.mismatch);
   CHECK(back.salt == std::numeric_limits<std::uint64_t>::max());
   REQUIRE(back.builds.size() == 1);
   CHECK(back.builds[0].specialisation == "D=64");
-  CHECK(back.builds[0].registers == 72);
-  CHECK(back.builds[0].spill_bytes == 8);
-  CHECK(back.builds[0].static_smem_bytes == 1024);
-  CHECK(back.builds[0].stack_bytes == 16);
+  CHECK(back.builds[0].kernel("k").registers == 72);
+  CHECK(back.builds[0].kernel("k").spill_bytes == 8);
+  CHECK(back.builds[0].kernel("k").static_smem_bytes == 1024);
+  CHECK(back.builds[0].kernel("k").stack_bytes == 16);
   CHECK(back.builds[0].cubin_hash == "cubin 2");
   CHECK(back.builds[0].log == "ptxas info");
   CHECK(back.builds[0].flags == "--std=c++17 -v");
@@ -462,4 +522,55 @@ TEST_CASE("rows are there when the file is opened again") {
   CHECK(store.run(run)->best_us == 10);
   CHECK(store.elites().size() == 1);
   CHECK(store.path() == folder / "evo.db");
+}
+
+TEST_CASE("all that is known of a candidate comes along when databases are merged") {
+  const TempFolder folder;
+  {
+    Store from = Store::open(folder / "from.db", Store::Mode::write);
+    const RunId run = from.begin_run(run_info());
+    const auto archive = from.archive(run);
+    archive->record(proposal(0), candidate(proposal(0), "elite"), valid(10, "elite"));
+    Evaluation all = valid(20, "all");
+    all.residency = {{"k", 72, 1024, 3}};
+    all.comparison = EliteComparison{1, Standing::slower, 2, 1.9, 2.1, 3};
+    all.mismatch = Mismatch{.shape = "mission", .output = "o"};
+    all.profiles = {{"mission", true, {{"k", {{"a.sum", 2.5}}}}}};
+    const Proposal child = proposal(1, {0});
+    archive->record(child, candidate(child, "all"), all);
+    archive->settle();
+  }
+  Store into = Store::open(folder / "into.db", Store::Mode::write);
+  RunInfo other = run_info();
+  other.salt = 77;
+  const RunId here = into.begin_run(other);
+  into.archive(here)->record(proposal(0), candidate(proposal(0), "of here"), valid(30, "of here"));
+  CHECK(into.merge(folder / "from.db").candidates == 2);
+
+  const CandidateRow row = into.candidate(3).value();
+  CHECK(row.parents == std::vector<CandidateId>{2});
+  CHECK(row.evaluation.comparison.value().elite == 2);  // By its number here.
+  CHECK(row.evaluation.comparison->ratio_high == 2.1);
+  CHECK(row.evaluation.mismatch.value().output == "o");
+  CHECK(row.evaluation.residency.at(0).blocks == 3);
+  CHECK(row.evaluation.builds.at(0).kernel("k").static_smem_bytes == 1024);
+  CHECK(row.evaluation.timings.at(0).samples_us.size() == 2);
+  CHECK(row.evaluation.profiles.size() == 1);
+
+  // A table that is added is merged, too, or this fails: each that tells of a candidate has rows here and there.
+  SQLite::Database from((folder / "from.db").string()), merged((folder / "into.db").string());
+  const auto count = [](SQLite::Database& database, const std::string& table, const std::string& where) {
+    return database.execAndGet("SELECT count(*) FROM " + table + where).getInt();
+  };
+  SQLite::Statement tables(from,
+                           "SELECT name FROM sqlite_schema WHERE type = 'table' AND EXISTS (SELECT 1 FROM "
+                           "pragma_table_info(sqlite_schema.name) AS info WHERE info.name = 'candidate')");
+  const std::set<std::string> filled_elsewhere = {"candidate_file", "exchange_candidate", "note", "sitting", "elite"};
+  while (tables.executeStep()) {
+    const std::string table = tables.getColumn(0).getString();
+    if (filled_elsewhere.contains(table)) continue;
+    INFO(table);
+    CHECK(count(from, table, "") > 0);
+    CHECK(count(from, table, "") == count(merged, table, " WHERE candidate > 1"));
+  }
 }

@@ -72,8 +72,8 @@ class FakeCompiler final : public Compiler {
     binary.cubin.resize(source.size());
     std::memcpy(binary.cubin.data(), source.data(), source.size());
     binary.build.arch = request.arch;
-    binary.build.registers = 32;
-    binary.build.spill_bytes = words.has("spills") ? 8 : 0;
+    for (const std::string& kernel : request.kernels)
+      binary.build.kernels[kernel] = {.registers = 32, .spill_bytes = words.has("spills") ? 8 : 0, .launched = true};
     binary.build.cubin_hash = words.value("cubin", source);
     return binary;
   }

@@ -1,0 +1,45 @@
+#include "engine/result/build.h"
+
+#include <algorithm>
+
+namespace evo {
+namespace {
+
+void take_largest(KernelBuild& into, const KernelBuild& other) {
+  into.registers = std::max(into.registers, other.registers);
+  into.spill_bytes = std::max(into.spill_bytes, other.spill_bytes);
+  into.stack_bytes = std::max(into.stack_bytes, other.stack_bytes);
+  into.static_smem_bytes = std::max(into.static_smem_bytes, other.static_smem_bytes);
+  into.launched = into.launched || other.launched;
+  if (into.warning.empty()) into.warning = other.warning;
+}
+
+}  // namespace
+
+const KernelBuild& Build::kernel(const std::string& called) const {
+  static const KernelBuild kUnknown;
+  auto found = kernels.find(ptx_name(called));
+  if (found == kernels.end()) found = kernels.find("");
+  return found == kernels.end() ? kUnknown : found->second;
+}
+
+const std::string& Build::called(const std::string& ptx_name) const {
+  for (const auto& [name, its_ptx_name] : kernel_names)
+    if (its_ptx_name == ptx_name) return name;
+  return ptx_name;
+}
+
+KernelBuild Build::largest() const {
+  KernelBuild largest;
+  for (const auto& [name, kernel] : kernels)
+    if (kernel.launched) take_largest(largest, kernel);
+  return largest;
+}
+
+KernelBuild largest_of(const std::vector<Build>& builds) {
+  KernelBuild largest;
+  for (const Build& build : builds) take_largest(largest, build.largest());
+  return largest;
+}
+
+}  // namespace evo

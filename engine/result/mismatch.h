@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "engine/record/record.h"
+
+namespace evo {
+
+/// The limit that an output breaks.
+enum class LimitKind {
+  not_finite,   ///< No element may be NaN or infinite.
+  exact,        ///< Every element is the reference's.
+  zero,         ///< The reference is all zeros, so the output must be.
+  relative_l2,  ///< ||got - want|| / ||want||, at most.
+  cosine,       ///< Between the two, at least.
+  max_abs,      ///< The largest |got - want| over the RMS of the reference, at most.
+  row_l2,       ///< The relative L2 error of each row, at most.
+  element,      ///< Each |got - want| over atol + rtol |want|, at most.
+};
+
+/// How an output breaks a limit.
+struct Miss {
+  LimitKind kind = LimitKind::relative_l2;
+  double error = 0;            ///< As `kind` measures it.
+  double allowed = 0;          ///< The limit.
+  std::uint64_t elements = 0;  ///< How many break it, where each is judged by itself.
+  std::uint64_t first = 0;     ///< The index of the first of them; of row_l2 the worst row.
+  std::string got = {};        ///< The value there, where one is shown.
+  std::string reference = {};  ///< The reference's.
+  double atol = 0;             ///< Of `element`.
+  double rtol = 0;
+};
+
+template <>
+inline constexpr auto kFields<Miss> = std::tuple(Field{"kind", &Miss::kind}, Field{"error", &Miss::error},
+                                                 Field{"allowed", &Miss::allowed}, Field{"elements", &Miss::elements},
+                                                 Field{"first", &Miss::first}, Field{"got", &Miss::got},
+                                                 Field{"reference", &Miss::reference}, Field{"atol", &Miss::atol},
+                                                 Field{"rtol", &Miss::rtol});
+static_assert(lists_all_fields<Miss>());
+
+/// When a wrong answer was found.
+enum class MismatchFound {
+  on_grid,        ///< On a case of the plan.
+  on_more_seeds,  ///< On a further seed, where the grid came close to the limit.
+  on_average,     ///< Over several draws together, of which each could have been chance.
+  while_timed,    ///< In an answer of a timed launch.
+  after_timing,   ///< With new inputs after timing: an earlier answer may have been reused.
+};
+
+/// A wrong answer: the case that showed it, and by how much it is wrong.
+struct Mismatch {
+  std::string shape;
+  std::string regime;
+  std::uint64_t seed = 0;
+  std::string output;
+  Miss miss;
+  MismatchFound found = MismatchFound::on_grid;
+  std::optional<double> emulation_l2 = {};   ///< What the emulation errs by on these inputs, where limits follow it.
+  std::optional<double> emulation_row = {};  ///< The same of its worst row.
+  // On average:
+  std::uint64_t draws = 0;
+  double mean_l2 = 0;
+  double mean_l2_limit = 0;
+  double mean_row = 0;  ///< Of the worst rows.
+  double mean_row_limit = 0;
+  std::string looks_like = {};  ///< The short form of its diagnosis; may be empty.
+};
+
+template <>
+inline constexpr auto kFields<Mismatch> =
+    std::tuple(Field{"shape", &Mismatch::shape}, Field{"regime", &Mismatch::regime}, Field{"seed", &Mismatch::seed},
+               Field{"output", &Mismatch::output}, Field{"", &Mismatch::miss}, Field{"found", &Mismatch::found},
+               Field{"emulation_l2", &Mismatch::emulation_l2}, Field{"emulation_row", &Mismatch::emulation_row},
+               Field{"draws", &Mismatch::draws}, Field{"mean_l2", &Mismatch::mean_l2},
+               Field{"mean_l2_limit", &Mismatch::mean_l2_limit}, Field{"mean_row", &Mismatch::mean_row},
+               Field{"mean_row_limit", &Mismatch::mean_row_limit}, Field{"looks_like", &Mismatch::looks_like});
+static_assert(lists_all_fields<Mismatch>());
+
+}  // namespace evo
