@@ -22,7 +22,7 @@
 namespace evo::embedded {
 extern const std::string_view export_main_head, export_main_types, export_main_data, export_main_numbers,
     export_main_scales, export_main_draw_by_kind, export_main_draw, export_main_compare, export_main_buffers,
-    export_main_run;
+    export_main_calls, export_main_run;
 }  // namespace evo::embedded
 
 namespace evo {
@@ -64,7 +64,8 @@ class MainWriter {
     if (any_scaled()) code += part(embedded::export_main_scales);
     if (any_drawn_by_kind()) code += part(embedded::export_main_draw_by_kind);
     code += part(embedded::export_main_draw) + part(embedded::export_main_compare);
-    return code + part(embedded::export_main_buffers) + calls() + part(embedded::export_main_run);
+    return code + part(embedded::export_main_buffers) + part(embedded::export_main_calls) + reference_call() +
+           part(embedded::export_main_run);
   }
 
  private:
@@ -72,9 +73,12 @@ class MainWriter {
   Bindings values() const {
     const Provenance& provenance = request_.provenance;
     const std::string modelled = kind_named(provenance.device.kind).modelled ? "modelled, " : "";
-    std::vector<std::string> sizes;
-    for (std::size_t i = 0; i < task_.shape_parameters.size(); ++i)
-      sizes.push_back(fmt::format("static_cast<int>(p[{}])", i));
+    std::vector<std::string> addresses, sizes, numbered_sizes;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) addresses.push_back(pointer(i));
+    for (const std::string& name : task_.shape_parameters) {
+      sizes.push_back(fmt::format("static_cast<int>({})", host_name(name)));
+      numbered_sizes.push_back(fmt::format("static_cast<int>(p[{}])", numbered_sizes.size()));
+    }
     Bindings values = main_numbers(dtypes());
     values.insert({{"rank", static_cast<std::int64_t>(task_.shape_parameters.size())},
                    {"task", task_.name},
@@ -87,7 +91,11 @@ class MainWriter {
                    {"equal", any_equal()},
                    {"inout", any_inout()},
                    {"choosing", !measured_.empty()},
-                   {"sizes_of_call", fmt::format("{}", fmt::join(sizes, ", "))},
+                   {"parameters", parameters()},
+                   {"workspace", needs_workspace(kernels_)},
+                   {"addresses", fmt::format("{}", fmt::join(addresses, ", "))},
+                   {"sizes", fmt::format("{}", fmt::join(sizes, ", "))},
+                   {"numbered_sizes", fmt::format("{}", fmt::join(numbered_sizes, ", "))},
                    {"alignment", std::int64_t{kTensorAlignment}},
                    {"claimant", c_literal(modelled + provenance.device.name)},
                    {"default_shapes", default_shapes()},
@@ -162,12 +170,12 @@ class MainWriter {
     return tensor.draw.kind != DrawKind::automatic || is_integer(dtype(tensor));
   }
 
+  /// The statements that name the sizes of a call, whose first one begins a line and whose last one ends none.
   std::string parameters() const {
-    std::string code;
-    for (std::size_t i = 0; i < task_.shape_parameters.size(); ++i) {
-      code += fmt::format("  [[maybe_unused]] const long long {} = p[{}];\n", host_name(task_.shape_parameters[i]), i);
-    }
-    return code;
+    std::vector<std::string> lines;
+    for (const std::string& name : task_.shape_parameters)
+      lines.push_back(fmt::format("  [[maybe_unused]] const long long {} = p[{}];", host_name(name), lines.size()));
+    return fmt::format("{}", fmt::join(lines, "\n"));
   }
 
   std::string values_of(const Shape& shape) const {
@@ -367,15 +375,15 @@ class MainWriter {
         fmt::format("\nconst std::string parameter_names[] = {{{}}};\n", fmt::join(names, ", ")) + claims();
     code += draw_files();
     code += "\ninline std::vector<Tensor> tensors_of(const long long* p) {\n" + parameters();
-    code += "  std::vector<Tensor> tensors = {\n";
+    code += "\n  std::vector<Tensor> tensors = {\n";
     for (const TensorPlace& place : tensors_) code += tensor_row(place);
     code += "  };\n";
     if (any_tensor([](const TensorPlace& place) { return place.output; }))
       code += "  // relative_l2, cosine, max_abs, row_l2, atol, rtol, exact\n";
     for (std::size_t i = 0; i < tensors_.size(); ++i) code += tensor_details(i);
     code += "  return tensors;\n}\n\ninline double flops(const long long* p) {\n" + parameters();
-    code += fmt::format("  return static_cast<double>({});\n}}\n", cpp(task_.flops, options_));
-    code += "\ninline bool supported(const long long* p) {\n" + parameters() + "  return ";
+    code += fmt::format("\n  return static_cast<double>({});\n}}\n", cpp(task_.flops, options_));
+    code += "\ninline bool supported(const long long* p) {\n" + parameters() + "\n  return ";
     std::vector<std::string> conditions;
     for (const Specialised& specialised : specialisations_) conditions.push_back("(" + condition_of(specialised) + ")");
     std::string supported = fmt::format("{}", fmt::join(conditions, " || "));
@@ -390,35 +398,12 @@ class MainWriter {
     return fmt::format("static_cast<{}>(buffers[{}])", type, index);
   }
 
-  /// Calls of the launcher and the reference, as main_run.cuh uses them.
-  std::string calls() const {
-    std::vector<std::string> arguments;
-    for (std::size_t i = 0; i < tensors_.size(); ++i) arguments.push_back(pointer(i));
-    std::vector<std::string> sizes;
-    for (const std::string& name : task_.shape_parameters)
-      sizes.push_back(fmt::format("static_cast<int>({})", host_name(name)));
-    const bool workspace = needs_workspace(kernels_);
-    std::string code = "\ninline size_t workspace_bytes([[maybe_unused]] const long long* p) {\n";
-    if (workspace) {
-      code += parameters() + fmt::format("  return {}_workspace_bytes({});\n", launcher(), fmt::join(sizes, ", "));
-    } else {
-      code += "  return 0;\n";
-    }
-    code +=
-        "}\n\ninline cudaError_t call(const std::vector<void*>& buffers, [[maybe_unused]] void* workspace, const long "
-        "long* p, cudaStream_t stream) {\n";
-    code += parameters();
-    code += fmt::format("  return {}({}, {}, {}stream);\n}}\n", launcher(), fmt::join(arguments, ", "),
-                        fmt::join(sizes, ", "), workspace ? "workspace, " : "");
-    return code + reference_call();
-  }
-
   /// Inputs come from `buffers`; outputs, which the reference writes in dtypes of its own, go to `oracle`.
   std::string reference_call() const {
     std::string code =
         "\ninline cudaError_t reference(const Buffers& buffers, const Buffers& oracle, const long long* p) "
         "{\n" +
-        parameters();
+        parameters() + "\n";
     for (const Specialised& specialised : specialisations_) {
       Bindings known = options_;
       known.insert(specialised.values.begin(), specialised.values.end());

@@ -91,11 +91,11 @@ Bindings main_numbers(const std::set<DType>& used) {
     return fmt::format("return {:.1f}F;", dtype == DType::u8 ? 448.0 : info_of(dtype).greatest);
   };
   return {{"dtypes", fmt::format("{}", fmt::join(names, ", "))},
-          {"sizes", cases(used, size)},
-          {"integers", cases(used, integer)},
-          {"encodings", cases(used, encoding)},
-          {"decodings", cases(used, decoding)},
-          {"largest", cases(codes, largest)},
+          {"size_cases", cases(used, size)},
+          {"integer_cases", cases(used, integer)},
+          {"encode_cases", cases(used, encoding)},
+          {"decode_cases", cases(used, decoding)},
+          {"largest_cases", cases(codes, largest)},
           {"u8", used.contains(DType::u8)},
           {"e2m1", used.contains(DType::e2m1)},
           {"e8m0", used.contains(DType::e8m0)}};

@@ -1,13 +1,13 @@
 inline size_t size_of(DType dtype) {
   switch (dtype) {
-    ${sizes}
+    ${size_cases}
   }
   return 0;
 }
 
 inline bool is_integer(DType dtype) {
   switch (dtype) {
-    ${integers}
+    ${integer_cases}
   }
   return false;
 }
@@ -50,13 +50,13 @@ inline unsigned char e2m1_code(double value) {
 inline void encode(DType dtype, double value, unsigned char* to) {
   [[maybe_unused]] const float single = static_cast<float>(value);
   switch (dtype) {
-    ${encodings}
+    ${encode_cases}
   }
 }
 
 inline double decode(DType dtype, const unsigned char* from) {
   switch (dtype) {
-    ${decodings}
+    ${decode_cases}
   }
   return NAN;
 }

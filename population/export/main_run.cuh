@@ -281,7 +281,7 @@ int main(int argc, char** argv) {
     std::printf("${task}");
     for (int k = 0; k < ${rank}; ++k) std::printf(" %s=%lld", parameter_names[k].c_str(), p[k]);
 //% if choosing
-  std::printf(" kernel %d", ${launcher}_kernel(${sizes_of_call}));
+  std::printf(" kernel %d", ${launcher}_kernel(${numbered_sizes}));
 //% end
     std::printf(" on %s\n", device.name);
     if (run(p, timed) != 0) code = 1;

@@ -1,8 +1,8 @@
 // The largest real value of a code. u8 without zero points is an affine code: 0 to 255 stand for -448 to 448.
 inline float largest(DType dtype) {
   switch (dtype) {
-//% if largest != ''
-    ${largest}
+//% if largest_cases != ''
+    ${largest_cases}
 //% end
     default: return 1.0F;
   }

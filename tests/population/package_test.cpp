@@ -335,6 +335,18 @@ TEST_CASE("the Python of every shipped task's package is well formed") {
   CHECK(result.exit_code == 0);
 }
 
+TEST_CASE("Python that the program holds is well formed with its holes") {
+  SourceTree files;
+  for (const char* layer : {"evaluator", "population", "cli"}) {
+    for (auto& [path, text] : load_tree(std::string(EVO_SOURCE_DIR) + "/" + layer))
+      if (path.ends_with(".py")) files[fmt::format("{}/{}", layer, path)] = std::move(text);
+  }
+  CHECK(files.contains("population/package/torch_module.py"));
+  const CommandResult read = python(files, std::string(kReadFiles));
+  CAPTURE(read.output);
+  CHECK(read.exit_code == 0);
+}
+
 TEST_CASE("Python that is not well formed is noticed") {
   SourceTree files = torch_format().write(shipped_package("softmax"));
   files.at("setup.py") += "def broken(:\n";
