@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -15,13 +16,13 @@
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/devices.h"
 
+namespace evo::embedded {
+extern const std::string_view doctor_probe;  // doctor_probe.cu
+}
+
 namespace evo {
 namespace {
 
-constexpr const char* kProbe = R"(extern "C" __global__ void evo_probe(int* out, int factor) {
-  out[threadIdx.x] = factor * (int)threadIdx.x + 1;
-}
-)";
 constexpr std::uint32_t kProbeThreads = 64;
 constexpr std::int32_t kProbeFactor = 3;
 
@@ -93,7 +94,7 @@ Check check_device(Device& device, Compiler& compiler) {
   const DeviceInfo& info = device.info();
   Check check{info.id, false, "", "", info.kind};
   try {
-    auto compiled = compiler.compile(kProbe, info.arch, 0);
+    auto compiled = compiler.compile(embedded::doctor_probe, info.arch, 0);
     if (const Failure* failure = std::get_if<Failure>(&compiled)) {
       check.found = "the test kernel does not compile: " + failure->reason;
       check.fix = "install another NVRTC";

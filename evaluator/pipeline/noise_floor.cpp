@@ -1,5 +1,7 @@
 #include "evaluator/pipeline/noise_floor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -7,6 +9,12 @@
 #include "engine/task/mutant.h"
 #include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/pipeline/output_comparison.h"
+
+namespace evo::embedded {
+/// own_reference.py: behind the reference.py of an imported problem, its reference without the step to double
+/// precision.
+extern const std::string_view own_reference;
+}  // namespace evo::embedded
 
 namespace evo {
 namespace {
@@ -20,13 +28,6 @@ constexpr double kLeastOrdinary = 0x1p-24;
 
 /// How the reference.py of an imported problem begins what makes the problem's Model (cli/rivals/describe_problem.py).
 constexpr std::string_view kMakesModel = "\ndef new_model(kind, tensors):\n";
-/// Its reference without the step to double precision.
-constexpr std::string_view kOwnCode = R"python(
-
-def reference(**given):
-    tensors = {name: given[name] for name in [*INPUTS, *PARAMETERS]}
-    return new_model(Model, tensors)(*(tensors[name] for name in INPUTS))
-)python";
 
 bool has_own_code(const PipelineOptions& options) {
   return has_torch_reference(options.task) &&
@@ -37,7 +38,7 @@ PipelineOptions honest(PipelineOptions options, const std::optional<Calibration>
   if (calibration) {
     options.tree = edited(options.tree, calibration->emulation);
   } else if (has_own_code(options)) {
-    options.tree.find(options.task.reference)->second += kOwnCode;
+    options.tree.find(options.task.reference)->second += fmt::format("\n\n{}", embedded::own_reference);
   }
   return options;
 }

@@ -9,6 +9,10 @@
 #include "engine/base/error.h"
 #include "population/export/text.h"
 
+namespace evo::embedded {
+extern const std::string_view export_nearest;  // nearest.cuh
+}
+
 namespace evo {
 namespace {
 
@@ -58,34 +62,6 @@ std::string sizes_text(const Shape& shape, const Task& task) {
     sizes.push_back(name + " = " + expr::to_string(shape.parameters.at(name)));
   return fmt::format("{}", fmt::join(sizes, ", "));
 }
-
-// @GROUPS@
-constexpr std::string_view kNearest = R"cuda(
-// ---- Which kernel a call takes.
-
-struct MeasuredShape {
-  int kernel;
-  double log_size[@GROUPS@];
-};
-
-// The kernel of the nearest shape; of equally near ones, which rounding must not tell apart, the first.
-inline int nearest(const MeasuredShape* shapes, int count, const double* log_size) {
-  int kernel = -1;
-  double least = 0;
-  for (int i = 0; i < count; ++i) {
-    double distance = 0;
-    for (int g = 0; g < @GROUPS@; ++g) {
-      const double apart = shapes[i].log_size[g] - log_size[g];
-      distance += apart * apart;
-    }
-    if (kernel < 0 || distance < least - 1e-9) {
-      kernel = shapes[i].kernel;
-      least = distance;
-    }
-  }
-  return kernel;
-}
-)cuda";
 
 }  // namespace
 
@@ -165,7 +141,8 @@ std::string choice_code(const std::vector<Specialised>& specialisations, const s
   // array.
   if (logarithms.empty()) logarithms.emplace_back("0.0");
 
-  std::string code = filled(kNearest, {{"@GROUPS@", std::to_string(logarithms.size())}});
+  std::string code =
+      "\n" + rendered(embedded::export_nearest, {{"groups", static_cast<std::int64_t>(logarithms.size())}});
   code += "\n" + wrapped("inline int choose(", parameters, ") {");
   code += wrapped("  [[maybe_unused]] const double log_size[] = {", logarithms, "};");
   std::vector<std::string> written;

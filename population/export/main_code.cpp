@@ -12,12 +12,18 @@
 #include "engine/expression/expression_cpp.h"
 #include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"
+#include "population/export/alignment.h"
 #include "population/export/argument_code.h"
-#include "population/export/fixed_text.h"
-#include "population/export/host_code.h"
 #include "population/export/kernel_source.h"
 #include "population/export/main_numbers.h"
 #include "population/export/text.h"
+
+// main_head.cuh, main_types.cuh, ...
+namespace evo::embedded {
+extern const std::string_view export_main_head, export_main_types, export_main_data, export_main_numbers,
+    export_main_scales, export_main_draw_by_kind, export_main_draw, export_main_compare, export_main_buffers,
+    export_main_calls, export_main_run;
+}  // namespace evo::embedded
 
 namespace evo {
 namespace {
@@ -51,71 +57,51 @@ class MainWriter {
   }
 
   std::string write() const {
-    const std::vector<std::pair<std::string_view, std::string>> values = replacements();
-    const auto text = [&](std::string_view fixed) { return filled(fixed, values); };
-    std::string code = std::string(kMainHead) + references() + text(kMainTypes) + tables() + std::string(kMainData);
-    code += main_numbers(dtypes());
-    if (any_scaled()) code += main_largest(dtypes()) + text(kMainScales);
-    if (any_drawn_by_kind()) code += kMainDrawByKind;
-    code += text(kMainDraw) + std::string(kMainCompare) + std::string(kMainBuffers);
-    if (any_equal()) code += kMainEqual;
-    if (any_inout()) code += kMainInout;
-    return code + calls() + text(kMainRun);
+    const Bindings values = this->values();
+    const auto part = [&](std::string_view text) { return "\n" + rendered(text, values); };
+    std::string code = part(embedded::export_main_head) + references() + part(embedded::export_main_types) + tables();
+    code += part(embedded::export_main_data) + part(embedded::export_main_numbers);
+    if (any_scaled()) code += part(embedded::export_main_scales);
+    if (any_drawn_by_kind()) code += part(embedded::export_main_draw_by_kind);
+    code += part(embedded::export_main_draw) + part(embedded::export_main_compare);
+    return code + part(embedded::export_main_buffers) + part(embedded::export_main_calls) + reference_call() +
+           part(embedded::export_main_run);
   }
 
  private:
-  /// What the fixed texts leave open.
-  std::vector<std::pair<std::string_view, std::string>> replacements() const {
+  /// What the texts leave open.
+  Bindings values() const {
     const Provenance& provenance = request_.provenance;
     const std::string modelled = kind_named(provenance.device.kind).modelled ? "modelled, " : "";
-    const auto only = [](bool there, std::string_view text) { return there ? std::string(text) : std::string(); };
-    const bool scaled = any_scaled(), by_kind = any_drawn_by_kind(), equal = any_equal(), inout = any_inout();
-    return {
-        {"@RANK@", std::to_string(task_.shape_parameters.size())},
-        {"@TASK@", task_.name},
-        {"@LAUNCHER@", launcher()},
-        {"@MAIN@", kernels_.front().names.name_space("main")},
-        {"@DTYPES@", main_dtypes(dtypes())},
-        {"@DRAW_TYPE@", only(by_kind, kMainDrawType)},
-        {"@DRAW_FIELDS@", only(by_kind, kMainDrawFields)},
-        {"@EQUAL_FIELD@", only(equal, kMainEqualField)},
-        {"@AFFINE_U8@",
-         only(dtypes().contains(DType::u8), "  if (dtype == DType::u8) return 127.5F + ratio * (255.0F / 896.0F);\n")},
-        {"@NEXT_POWER@", only(dtypes().contains(DType::e8m0), kMainNextPower)},
-        {"@DRAWN_BY_KIND@",
-         only(by_kind,
-              "  if (tensor.draw != Draw::regime) return draw_by_kind(tensor, index + 1, elements[index]);\n")},
-        {"@QUANTISED@", only(scaled, "  if (tensor.scale >= 0) return quantise(tensors, index, values, elements);\n")},
-        {"@GOT_AT@", any_scaled_output() ? scaled_got_at() : std::string(kMainGotAt)},
-        {"@EQUAL_PARAMETER@", only(equal, "const std::vector<Bytes>& elements, ")},
-        {"@EQUAL_ARGUMENT@", only(equal, "elements, ")},
-        {"@ACCEPT_EQUAL@", only(equal,
-                                "    const size_t among = static_cast<size_t>(std::max(tensor.any_of_equal, 0));\n"
-                                "    if (tensor.any_of_equal >= 0) accept_equal(tensor, tensors[among], "
-                                "elements[among], wanted[i], got);\n")},
-        {"@ORACLE_INOUT@", only(inout, "  restore_wanted(tensors, oracle, elements);\n")},
-        {"@ALIGNMENT@", std::to_string(kTensorAlignment)},
-        {"@MISALIGNED@", std::to_string(kTensorAlignment / 2)},
-        {"@OR_INOUT@", only(inout, " || tensors[i].inout")},
-        {"@RESTORE@", only(inout, "  restore(tensors, buffers, elements);\n")},
-        {"@CALL_AGAIN@", only(inout, fmt::format("  restore(tensors, buffers, elements);\n"
-                                                 "  check(call(buffers.addresses(), workspace, p, nullptr), \"{0}\");\n"
-                                                 "  check(cudaDeviceSynchronize(), \"{0}\");\n",
-                                                 launcher()))},
-        {"@CLAIMANT@", c_literal(modelled + provenance.device.name)},
-        {"@DEFAULT_SHAPES@", default_shapes()},
-        {"@KERNEL_NUMBER@", kernel_number()},
-        {"@USAGE@", fmt::format("{}", fmt::join(task_.shape_parameters, ","))},
-        {"@SUPPORTED@", supported_text()},
-    };
-  }
-
-  std::string scaled_got_at() const {
-    const bool zeros =
-        any_tensor([&](const TensorPlace& place) { return place.output && index_of(place.tensor->zero_point) >= 0; });
-    return filled(kMainScaledGotAt, {{"@ZERO_ELEMENTS@", zeros ? std::string(kMainZeroElements) : ""},
-                                     {"@CODE_TYPE@", zeros ? "" : "const "},
-                                     {"@MINUS_ZERO@", zeros ? std::string(kMainMinusZero) : ""}});
+    std::vector<std::string> addresses, sizes, numbered_sizes;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) addresses.push_back(pointer(i));
+    for (const std::string& name : task_.shape_parameters) {
+      sizes.push_back(fmt::format("static_cast<int>({})", host_name(name)));
+      numbered_sizes.push_back(fmt::format("static_cast<int>(p[{}])", numbered_sizes.size()));
+    }
+    Bindings values = main_numbers(dtypes());
+    values.insert({{"rank", static_cast<std::int64_t>(task_.shape_parameters.size())},
+                   {"task", task_.name},
+                   {"launcher", launcher()},
+                   {"main", kernels_.front().names.name_space("main")},
+                   {"scaled", any_scaled()},
+                   {"scaled_outputs", any_scaled_output()},
+                   {"zero_points", any_zero_point_of_output()},
+                   {"drawn_by_kind", any_drawn_by_kind()},
+                   {"equal", any_equal()},
+                   {"inout", any_inout()},
+                   {"choosing", !measured_.empty()},
+                   {"parameters", parameters()},
+                   {"workspace", needs_workspace(kernels_)},
+                   {"addresses", fmt::format("{}", fmt::join(addresses, ", "))},
+                   {"sizes", fmt::format("{}", fmt::join(sizes, ", "))},
+                   {"numbered_sizes", fmt::format("{}", fmt::join(numbered_sizes, ", "))},
+                   {"alignment", std::int64_t{kTensorAlignment}},
+                   {"claimant", c_literal(modelled + provenance.device.name)},
+                   {"default_shapes", default_shapes()},
+                   {"usage", fmt::format("{}", fmt::join(task_.shape_parameters, ","))},
+                   {"supported", supported_text()}});
+    return values;
   }
 
   std::string cpp(const Expression& expression, const Bindings& known) const {
@@ -137,6 +123,10 @@ class MainWriter {
   }
   bool any_scaled_output() const {
     return any_tensor([&](const TensorPlace& place) { return place.output && index_of(place.tensor->scale) >= 0; });
+  }
+  bool any_zero_point_of_output() const {
+    return any_tensor(
+        [&](const TensorPlace& place) { return place.output && index_of(place.tensor->zero_point) >= 0; });
   }
   bool any_equal() const {
     return any_tensor([](const TensorPlace& place) { return !place.tensor->any_of_equal.empty(); });
@@ -180,12 +170,12 @@ class MainWriter {
     return tensor.draw.kind != DrawKind::automatic || is_integer(dtype(tensor));
   }
 
+  /// The statements that name the sizes of a call, whose first one begins a line and whose last one ends none.
   std::string parameters() const {
-    std::string code;
-    for (std::size_t i = 0; i < task_.shape_parameters.size(); ++i) {
-      code += fmt::format("  [[maybe_unused]] const long long {} = p[{}];\n", host_name(task_.shape_parameters[i]), i);
-    }
-    return code;
+    std::vector<std::string> lines;
+    for (const std::string& name : task_.shape_parameters)
+      lines.push_back(fmt::format("  [[maybe_unused]] const long long {} = p[{}];", host_name(name), lines.size()));
+    return fmt::format("{}", fmt::join(lines, "\n"));
   }
 
   std::string values_of(const Shape& shape) const {
@@ -202,15 +192,6 @@ class MainWriter {
     std::vector<std::string> shapes;
     for (const Measured& measured : measured_) shapes.push_back(fmt::format("{{{}}}", values_of(*measured.shape)));
     return fmt::format("{}", fmt::join(shapes, ", "));
-  }
-
-  /// The statement that names the kernel of a call.
-  std::string kernel_number() const {
-    if (measured_.empty()) return {};
-    std::vector<std::string> sizes;
-    for (std::size_t i = 0; i < task_.shape_parameters.size(); ++i)
-      sizes.push_back(fmt::format("static_cast<int>(p[{}])", i));
-    return fmt::format("  std::printf(\" kernel %d\", {}_kernel({}));\n", launcher(), fmt::join(sizes, ", "));
   }
 
   std::string supported_text() const {
@@ -296,7 +277,7 @@ class MainWriter {
 
   // --- draws
 
-  /// The names of kMainDrawType.
+  /// The enumerators of Draw in main_types.cuh.
   static std::string_view draw_name(DrawKind kind) {
     switch (kind) {
       case DrawKind::constant:
@@ -394,15 +375,15 @@ class MainWriter {
         fmt::format("\nconst std::string parameter_names[] = {{{}}};\n", fmt::join(names, ", ")) + claims();
     code += draw_files();
     code += "\ninline std::vector<Tensor> tensors_of(const long long* p) {\n" + parameters();
-    code += "  std::vector<Tensor> tensors = {\n";
+    code += "\n  std::vector<Tensor> tensors = {\n";
     for (const TensorPlace& place : tensors_) code += tensor_row(place);
     code += "  };\n";
     if (any_tensor([](const TensorPlace& place) { return place.output; }))
       code += "  // relative_l2, cosine, max_abs, row_l2, atol, rtol, exact\n";
     for (std::size_t i = 0; i < tensors_.size(); ++i) code += tensor_details(i);
     code += "  return tensors;\n}\n\ninline double flops(const long long* p) {\n" + parameters();
-    code += fmt::format("  return static_cast<double>({});\n}}\n", cpp(task_.flops, options_));
-    code += "\ninline bool supported(const long long* p) {\n" + parameters() + "  return ";
+    code += fmt::format("\n  return static_cast<double>({});\n}}\n", cpp(task_.flops, options_));
+    code += "\ninline bool supported(const long long* p) {\n" + parameters() + "\n  return ";
     std::vector<std::string> conditions;
     for (const Specialised& specialised : specialisations_) conditions.push_back("(" + condition_of(specialised) + ")");
     std::string supported = fmt::format("{}", fmt::join(conditions, " || "));
@@ -417,35 +398,12 @@ class MainWriter {
     return fmt::format("static_cast<{}>(buffers[{}])", type, index);
   }
 
-  /// Calls of the launcher and the reference, as kMainRun uses them.
-  std::string calls() const {
-    std::vector<std::string> arguments;
-    for (std::size_t i = 0; i < tensors_.size(); ++i) arguments.push_back(pointer(i));
-    std::vector<std::string> sizes;
-    for (const std::string& name : task_.shape_parameters)
-      sizes.push_back(fmt::format("static_cast<int>({})", host_name(name)));
-    const bool workspace = needs_workspace(kernels_);
-    std::string code = "\ninline size_t workspace_bytes([[maybe_unused]] const long long* p) {\n";
-    if (workspace) {
-      code += parameters() + fmt::format("  return {}_workspace_bytes({});\n", launcher(), fmt::join(sizes, ", "));
-    } else {
-      code += "  return 0;\n";
-    }
-    code +=
-        "}\n\ninline cudaError_t call(const std::vector<void*>& buffers, [[maybe_unused]] void* workspace, const long "
-        "long* p, cudaStream_t stream) {\n";
-    code += parameters();
-    code += fmt::format("  return {}({}, {}, {}stream);\n}}\n", launcher(), fmt::join(arguments, ", "),
-                        fmt::join(sizes, ", "), workspace ? "workspace, " : "");
-    return code + reference_call();
-  }
-
   /// Inputs come from `buffers`; outputs, which the reference writes in dtypes of its own, go to `oracle`.
   std::string reference_call() const {
     std::string code =
         "\ninline cudaError_t reference(const Buffers& buffers, const Buffers& oracle, const long long* p) "
         "{\n" +
-        parameters();
+        parameters() + "\n";
     for (const Specialised& specialised : specialisations_) {
       Bindings known = options_;
       known.insert(specialised.values.begin(), specialised.values.end());

@@ -58,80 +58,17 @@ Codec codec_of(DType dtype) {
   return {};
 }
 
-/// "    case DType::e4m3: return 1;\n" for each.
+/// "case DType::e4m3: return 1;" for each, on lines of their own.
 template <class Text>
 std::string cases(const std::set<DType>& used, Text text) {
-  std::string code;
-  for (const DType dtype : used) code += fmt::format("    case DType::{}: {}\n", main_dtype(dtype), text(dtype));
-  return code;
+  std::vector<std::string> lines;
+  for (const DType dtype : used) lines.push_back(fmt::format("case DType::{}: {}", main_dtype(dtype), text(dtype)));
+  return fmt::format("{}", fmt::join(lines, "\n    "));
 }
 
-constexpr std::string_view kStores = R"cuda(
-template <class T>
-void store(unsigned char* to, const T& value) {
-  std::memcpy(to, &value, sizeof value);
+bool has_largest(DType dtype) {
+  return bits_of(dtype) <= 8 && dtype != DType::boolean && dtype != DType::e8m0;
 }
-
-template <class T>
-T load(const unsigned char* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
-// Rounded to nearest even and saturated.
-template <class T>
-T whole(double value) {
-  if (!(value > static_cast<double>(std::numeric_limits<T>::lowest()))) return std::numeric_limits<T>::lowest();
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  return static_cast<T>(std::nearbyint(value));
-}
-)cuda";
-
-constexpr std::string_view kE2m1Codes = R"cuda(
-// OCP Microscaling Formats 1.0, 5.3.3: a sign and one of these. Two share a byte, the first in its low half.
-constexpr double kE2m1[] = {0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0};
-
-inline unsigned char e2m1_code(double value) {
-  int code = 0;
-  while (code < 7) {
-    const double middle = (kE2m1[code] + kE2m1[code + 1]) / 2;
-    if (std::fabs(value) < middle || (std::fabs(value) == middle && code % 2 == 0)) break;
-    ++code;
-  }
-  return static_cast<unsigned char>(std::signbit(value) ? code | 8 : code);
-}
-)cuda";
-
-// {}: what pairs of e2m1 need.
-constexpr std::string_view kElements = R"cuda(
-inline size_t bytes_for(DType dtype, long long count) {{
-{}  return static_cast<size_t>(count) * size_of(dtype);
-}}
-
-// Of elements that lie one after the other.
-inline void store_at(DType dtype, std::vector<unsigned char>& bytes, size_t i, double value) {{
-{}  encode(dtype, value, &bytes[i * size_of(dtype)]);
-}}
-inline double load_at(DType dtype, const std::vector<unsigned char>& bytes, size_t i) {{
-{}  return decode(dtype, &bytes[i * size_of(dtype)]);
-}}
-)cuda";
-
-constexpr std::string_view kE2m1Bytes = R"cuda(  if (dtype == DType::e2m1) return static_cast<size_t>((count + 1) / 2);
-)cuda";
-constexpr std::string_view kE2m1Store = R"cuda(  if (dtype == DType::e2m1) {
-    unsigned char& pair = bytes[i / 2];
-    const unsigned code = e2m1_code(value);
-    pair = static_cast<unsigned char>(i % 2 == 0 ? (pair & 0xf0U) | code : (pair & 0x0fU) | code << 4);
-    return;
-  }
-)cuda";
-constexpr std::string_view kE2m1Load = R"cuda(  if (dtype == DType::e2m1) {
-    const unsigned char code = bytes[i / 2] >> (i % 2 * 4) & 15;
-    return decode(dtype, &code);
-  }
-)cuda";
 
 }  // namespace
 
@@ -139,43 +76,29 @@ std::string main_dtype(DType dtype) {
   return dtype == DType::boolean ? "boolean" : std::string(name_of(dtype));
 }
 
-std::string main_dtypes(const std::set<DType>& used) {
+Bindings main_numbers(const std::set<DType>& used) {
   std::vector<std::string> names;
-  for (const DType dtype : used) names.push_back(main_dtype(dtype));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string main_numbers(const std::set<DType>& used) {
-  const bool pairs = used.contains(DType::e2m1);
-  std::string code = "\ninline size_t size_of(DType dtype) {\n  switch (dtype) {\n";
-  code += cases(used, [](DType dtype) { return fmt::format("return {};", bits_of(dtype) < 8 ? 1 : size_of(dtype)); });
-  code += "  }\n  return 0;\n}\n\ninline bool is_integer(DType dtype) {\n  switch (dtype) {\n";
-  code += cases(used, [](DType dtype) { return fmt::format("return {};", evo::is_integer(dtype)); });
-  code += "  }\n  return false;\n}\n";
-  code += kStores;
-  if (pairs) code += kE2m1Codes;
-  code +=
-      "\ninline void encode(DType dtype, double value, unsigned char* to) {\n"
-      "  [[maybe_unused]] const float single = static_cast<float>(value);\n  switch (dtype) {\n";
-  code += cases(used, [](DType dtype) { return fmt::format("{} break;", codec_of(dtype).encode); });
-  code += "  }\n}\n\ninline double decode(DType dtype, const unsigned char* from) {\n  switch (dtype) {\n";
-  code += cases(used, [](DType dtype) { return fmt::format("return {};", codec_of(dtype).decode); });
-  code += "  }\n  return NAN;\n}\n";
-  return code +
-         fmt::format(fmt::runtime(kElements), pairs ? kE2m1Bytes : "", pairs ? kE2m1Store : "", pairs ? kE2m1Load : "");
-}
-
-std::string main_largest(const std::set<DType>& used) {
-  std::string code =
-      "\n// The largest real value of a code. u8 without zero points is an affine code: 0 to 255 stand for -448 to "
-      "448.\n"
-      "inline float largest(DType dtype) {\n  switch (dtype) {\n";
+  std::set<DType> codes;
   for (const DType dtype : used) {
-    if (bits_of(dtype) > 8 || dtype == DType::boolean || dtype == DType::e8m0) continue;
-    code += fmt::format("    case DType::{}: return {:.1f}F;\n", main_dtype(dtype),
-                        dtype == DType::u8 ? 448.0 : info_of(dtype).greatest);
+    names.push_back(main_dtype(dtype));
+    if (has_largest(dtype)) codes.insert(dtype);
   }
-  return code + "    default: return 1.0F;\n  }\n}\n";
+  const auto size = [](DType dtype) { return fmt::format("return {};", bits_of(dtype) < 8 ? 1 : size_of(dtype)); };
+  const auto integer = [](DType dtype) { return fmt::format("return {};", is_integer(dtype)); };
+  const auto encoding = [](DType dtype) { return fmt::format("{} break;", codec_of(dtype).encode); };
+  const auto decoding = [](DType dtype) { return fmt::format("return {};", codec_of(dtype).decode); };
+  const auto largest = [](DType dtype) {
+    return fmt::format("return {:.1f}F;", dtype == DType::u8 ? 448.0 : info_of(dtype).greatest);
+  };
+  return {{"dtypes", fmt::format("{}", fmt::join(names, ", "))},
+          {"size_cases", cases(used, size)},
+          {"integer_cases", cases(used, integer)},
+          {"encode_cases", cases(used, encoding)},
+          {"decode_cases", cases(used, decoding)},
+          {"largest_cases", cases(codes, largest)},
+          {"u8", used.contains(DType::u8)},
+          {"e2m1", used.contains(DType::e2m1)},
+          {"e8m0", used.contains(DType::e8m0)}};
 }
 
 }  // namespace evo

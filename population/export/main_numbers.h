@@ -4,18 +4,14 @@
 #include <string>
 
 #include "engine/base/dtype.h"
+#include "engine/expression/value.h"
 
 /// What the program of an exported file knows of dtypes: those alone that its task uses.
 namespace evo {
 
-/// "e4m3, f32": the enumerators.
-std::string main_dtypes(const std::set<DType>& used);
-
-/// Their sizes, and the functions that read and write their elements.
-std::string main_numbers(const std::set<DType>& used);
-
-/// The function that gives the real value of their largest codes.
-std::string main_largest(const std::set<DType>& used);
+/// The values of main_types.cuh, main_numbers.cuh and main_scales.cuh: the enumerators, and for each dtype its size,
+/// how its elements are read and written, and the real value of its largest code.
+Bindings main_numbers(const std::set<DType>& used);
 
 /// The enumerator of a dtype: "boolean", "f32".
 std::string main_dtype(DType dtype);

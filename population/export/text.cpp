@@ -2,22 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/task/template.h"
+
 namespace evo {
 
-std::string filled(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& values) {
-  std::string result;
-  while (!text.empty()) {
-    const auto starts = [&](const auto& entry) { return text.starts_with(entry.first); };
-    const auto found = text.front() == '@' ? std::find_if(values.begin(), values.end(), starts) : values.end();
-    if (found == values.end()) {
-      result += text.front();
-      text.remove_prefix(1);
-    } else {
-      result += found->second;
-      text.remove_prefix(found->first.size());
-    }
-  }
-  return result;
+std::string rendered(std::string_view text, const Bindings& values) {
+  constexpr const char* kName = "exported text";
+  return render_template({{kName, std::string(text)}}, kName, values);
 }
 
 std::string wrapped(std::string_view head, const std::vector<std::string>& items, std::string_view tail) {

@@ -2,13 +2,14 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "engine/expression/value.h"
 
 namespace evo {
 
-/// `text` with every @NAME@ replaced.
-std::string filled(std::string_view text, const std::vector<std::pair<std::string_view, std::string>>& values);
+/// One of the .cuh files here, which are written as kernel templates are (docs/templates.md, "Templates").
+std::string rendered(std::string_view text, const Bindings& values);
 
 /// "head(item, item, ...)tail", broken into lines of at most 110 columns.
 std::string wrapped(std::string_view head, const std::vector<std::string>& items, std::string_view tail);

@@ -13,34 +13,19 @@
 #include "population/export/export.h"
 #include "population/export/provenance.h"
 #include "population/export/text.h"
+#include "population/package/filled.h"
 #include "population/package/torch_binding.h"
+
+// flashinfer_bench_run.py, flashinfer_bench_read_me.md.in
+namespace evo::embedded {
+extern const std::string_view flashinfer_bench_run, flashinfer_bench_read_me;
+}  // namespace evo::embedded
 
 namespace evo {
 namespace {
 
 /// The judge's folders are named after authors.
 constexpr const char* kAuthor = "evo";
-
-constexpr std::string_view kRun = R"py(@REFERENCE@
-
-
-OPTIONS = {@OPTIONS@}
-
-
-def run(@CALL@):
-    results = reference(@BY_NAME@, **OPTIONS)
-    results = results if isinstance(results, tuple) else (results,)
-    results = tuple(result.to(dtype) for result, dtype in zip(results, (@DTYPES@,)))
-    return results if len(results) > 1 else results[0]
-)py";
-
-constexpr std::string_view kFlashInferReadMe = R"md(# @NAME@ for flashinfer-bench
-A data set of one Definition, one Solution and its workloads:
-
-    TORCH_CUDA_ARCH_LIST=@ARCH@ flashinfer-bench run --local DIR
-
-Inputs are random; scales, which flashinfer-bench would draw with both signs, lie in blob/.
-)md";
 
 /// A file of safetensors with one tensor of f32: its scales, between 0.5 and 1.5. The judge draws codes about as
 /// large: with much smaller scales its limits of 0.01 would accept zeros.
@@ -87,7 +72,7 @@ class FlashInferWriter {
     std::string arch = request_.kernels.front().provenance.device.arch;
     arch = arch.substr(arch.find('_') + 1);
     arch.insert(arch.find_last_of("0123456789"), ".");
-    files["README.md"] = filled(kFlashInferReadMe, {{"@NAME@", request_.name}, {"@ARCH@", arch}});
+    files["README.md"] = filled(embedded::flashinfer_bench_read_me, {{"NAME", request_.name}, {"ARCH", arch}});
     return files;
   }
 
@@ -136,11 +121,12 @@ class FlashInferWriter {
     for (const TorchTensor* tensor : call_.outputs()) dtypes.emplace_back(tensor->dtype->python);
     std::string reference = std::string(trim(request_.torch_reference));
     if (reference.find("import torch\n") == std::string::npos) reference.insert(0, "import torch\n\n");
-    const std::string run = filled(kRun, {{"@REFERENCE@", reference},
-                                          {"@OPTIONS@", python_options(call_)},
-                                          {"@CALL@", call_arguments(call_)},
-                                          {"@BY_NAME@", arguments_by_name(call_)},
-                                          {"@DTYPES@", fmt::format("{}", fmt::join(dtypes, ", "))}});
+    const std::string run =
+        filled(embedded::flashinfer_bench_run, {{"REFERENCE", reference},
+                                                {"OPTIONS", python_options(call_)},
+                                                {"CALL", call_arguments(call_)},
+                                                {"BY_NAME", arguments_by_name(call_)},
+                                                {"DTYPES", fmt::format("{}", fmt::join(dtypes, ", "))}});
     return {{"name", request_.name},
             {"op_type", call_.task->name},
             {"axes", axes},

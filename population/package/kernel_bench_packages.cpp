@@ -8,144 +8,17 @@
 #include "population/export/export.h"
 #include "population/export/provenance.h"
 #include "population/export/text.h"
+#include "population/package/filled.h"
 #include "population/package/torch_binding.h"
-#include "population/package/torch_text.h"
+
+// kernel_bench_model.py, ...
+namespace evo::embedded {
+extern const std::string_view kernel_bench_model, kernel_bench_model_new, kernel_bench_read_me, robust_kbench_forward,
+    robust_kbench_config, robust_kbench_read_me, torch_draws;
+}  // namespace evo::embedded
 
 namespace evo {
 namespace {
-
-constexpr std::string_view kReferenceModel = R"py("""@SUMMARY@
-
-The reference of @NAME@ in torch, for KernelBench. Written by evo export --format kernelbench.
-"""
-
-import torch
-import torch.nn as nn
-
-@REFERENCE@
-
-OPTIONS = {@OPTIONS@}
-@SIZES@ = @SIZE_VALUES@
-
-
-def the_output(results):
-    return results[0] if isinstance(results, tuple) else results
-
-
-@DRAWS@
-
-
-class Model(nn.Module):
-    def forward(self, @CALL@):
-@CASTS@        return the_output(reference(@BY_NAME@, **OPTIONS)).to(@OUTPUT_DTYPE@)
-
-
-def get_inputs():
-    return [
-@INPUTS@    ]
-
-
-def get_init_inputs():
-    return []
-)py";
-
-constexpr std::string_view kNewModel =
-    R"py(# @NAME@ as a solution for KernelBench. Written by evo export --format kernelbench.
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-SOURCE = r'''@SOURCE@'''
-
-extension = load_inline(
-    name="@NAME@",
-    cpp_sources="",
-    cuda_sources=SOURCE,
-    extra_cuda_cflags=[@FLAGS@],
-)
-
-
-class ModelNew(nn.Module):
-    def forward(self, @CALL@):
-@CASTS@        return extension.forward(@CALL@)
-)py";
-
-constexpr std::string_view kKernelBenchReadMe = R"md(# @NAME@ for KernelBench
-`model.py` is the reference in torch, `model_new.py` the kernel. In a checkout of KernelBench:
-
-    python scripts/run_and_check.py ref_origin=local ref_arch_src_path=DIR/model.py \
-      kernel_src_path=DIR/model_new.py eval_mode=local gpu_arch="['Hopper']" precision=@PRECISION@
-
-KernelBench casts all inputs to one precision, and its tolerance is that precision's. Codes and small floats are exact
-in it; both models cast them back.
-)md";
-
-constexpr std::string_view kForwardFunction = R"py("""@SUMMARY@
-
-A task of robust-kbench. Written by evo export --format robust-kbench.
-"""
-
-import torch
-import torch.nn as nn
-
-@REFERENCE@
-
-OPTIONS = {@OPTIONS@}
-
-
-def the_output(results):
-    return results[0] if isinstance(results, tuple) else results
-
-
-def forward_fn(@TYPED_CALL@) -> torch.Tensor:
-    """
-    @SUMMARY@
-
-    Args:
-@ARGUMENT_DOC@
-    Returns:
-        torch.Tensor: @OUTPUT_DOC@
-    """
-    return the_output(reference(@BY_NAME@, **OPTIONS)).to(@OUTPUT_DTYPE@)
-
-
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-
-    def forward(self, @CALL@, fn=forward_fn):
-        return fn(@CALL@)
-
-
-@DRAWS@
-
-
-def get_inputs(@SIZE_DEFAULTS@):
-    return [
-@INPUTS@    ]
-
-
-input_names = [@INPUT_NAMES@]
-)py";
-
-constexpr std::string_view kForwardConfig = R"json({
-    "single_input_configs": [{@FIRST_SIZES@}],
-    "single_init_configs": [{}],
-    "single_shared_configs": [{}],
-    "multi_input_configs": [@ALL_SIZES@],
-    "multi_init_configs": [{}],
-    "multi_shared_configs": [{}]
-}
-)json";
-
-constexpr std::string_view kRobustReadMe = R"md(# @NAME@ for robust-kbench
-In a checkout of robust-kbench, with this folder's path (without a slash at its end):
-
-    TORCH_CUDA_ARCH_LIST=@ARCH@ python run_kernel.py --task_dir DIR --cuda_code_path DIR/forward.cu \
-      --op_atol @TOLERANCE@ --op_rtol @TOLERANCE@
-
-The tolerance is that of the output's dtype. The folder's name must be a name in C.
-)md";
 
 /// Writes what both judges take.
 class KernelBenchWriter {
@@ -171,14 +44,14 @@ class KernelBenchWriter {
     if (source.find("'''") != std::string::npos)
       throw usage_error("the kernel has ''' in its source, with which a text of Python ends");
     SourceTree files;
-    files["model.py"] = with({{"@SIZE_VALUES@", first_sizes()},
-                              {"@SIZES@", fmt::format("{}", fmt::join(call_.task->shape_parameters, ", "))},
-                              {"@CASTS@", casts()}},
-                             kReferenceModel);
+    files["model.py"] = with({{"SIZE_VALUES", first_sizes()},
+                              {"SIZES", fmt::format("{}", fmt::join(call_.task->shape_parameters, ", "))},
+                              {"CASTS", casts()}},
+                             embedded::kernel_bench_model);
     files["model_new.py"] =
-        with({{"@SOURCE@", source}, {"@FLAGS@", fmt::format("{}", fmt::join(flags, ", "))}, {"@CASTS@", casts()}},
-             kNewModel);
-    files["README.md"] = with({{"@PRECISION@", precision()}}, kKernelBenchReadMe);
+        with({{"SOURCE", source}, {"FLAGS", fmt::format("{}", fmt::join(flags, ", "))}, {"CASTS", casts()}},
+             embedded::kernel_bench_model_new);
+    files["README.md"] = with({{"PRECISION", precision()}}, embedded::kernel_bench_read_me);
     return files;
   }
 
@@ -189,7 +62,7 @@ class KernelBenchWriter {
     for (const TorchTensor* tensor : call_.read()) {
       typed.push_back(tensor->name + ": torch.Tensor");
       names.push_back("\"" + tensor->name + "\"");
-      doc += fmt::format("        {} (torch.Tensor): {} {}\n", tensor->name, tensor->dtype->python,
+      doc += fmt::format("{} (torch.Tensor): {} {}\n", tensor->name, tensor->dtype->python,
                          python_shape(*tensor->tensor, call_.options));
     }
     const TorchTensor& output = *call_.outputs().front();
@@ -203,32 +76,31 @@ class KernelBenchWriter {
     arch.insert(arch.find_last_of("0123456789"), ".");
     SourceTree files;
     files["func_forward.py"] =
-        with({{"@TYPED_CALL@", fmt::format("{}", fmt::join(typed, ", "))},
-              {"@ARGUMENT_DOC@", doc},
-              {"@OUTPUT_DOC@", fmt::format("{} {}", output.dtype->python, python_shape(*output.tensor, call_.options))},
-              {"@SIZE_DEFAULTS@", fmt::format("{}", fmt::join(defaults, ", "))},
-              {"@INPUT_NAMES@", fmt::format("{}", fmt::join(names, ", "))}},
-             kForwardFunction);
-    files["config_forward.json"] = filled(kForwardConfig, {{"@FIRST_SIZES@", json_sizes(*timed().front())},
-                                                           {"@ALL_SIZES@", fmt::format("{}", fmt::join(all, ", "))}});
+        with({{"TYPED_CALL", fmt::format("{}", fmt::join(typed, ", "))},
+              {"ARGUMENT_DOC", doc},
+              {"OUTPUT_DOC", fmt::format("{} {}", output.dtype->python, python_shape(*output.tensor, call_.options))},
+              {"SIZE_DEFAULTS", fmt::format("{}", fmt::join(defaults, ", "))},
+              {"INPUT_NAMES", fmt::format("{}", fmt::join(names, ", "))}},
+             embedded::robust_kbench_forward);
+    files["config_forward.json"] =
+        filled(embedded::robust_kbench_config,
+               {{"FIRST_SIZES", json_sizes(*timed().front())}, {"ALL_SIZES", fmt::format("{}", fmt::join(all, ", "))}});
     files["forward.cu"] = source();
-    files["README.md"] = with({{"@ARCH@", arch}, {"@TOLERANCE@", tolerance()}}, kRobustReadMe);
+    files["README.md"] = with({{"ARCH", arch}, {"TOLERANCE", tolerance()}}, embedded::robust_kbench_read_me);
     return files;
   }
 
  private:
-  using Replacements = std::vector<std::pair<std::string_view, std::string>>;
-
   std::string with(Replacements more, std::string_view text) const {
-    const Replacements values = {{"@NAME@", request_.name},
-                                 {"@SUMMARY@", plain_text(call_.task->summary)},
-                                 {"@REFERENCE@", std::string(trim(request_.torch_reference))},
-                                 {"@OPTIONS@", python_options(call_)},
-                                 {"@DRAWS@", filled(kTorchDraws, {{"@DEVICE@", "cpu"}})},
-                                 {"@CALL@", call_arguments(call_)},
-                                 {"@BY_NAME@", arguments_by_name(call_)},
-                                 {"@INPUTS@", drawn_inputs(call_, "        ")},
-                                 {"@OUTPUT_DTYPE@", std::string(call_.outputs().front()->dtype->python)}};
+    const Replacements values = {{"NAME", request_.name},
+                                 {"SUMMARY", plain_text(call_.task->summary)},
+                                 {"REFERENCE", std::string(trim(request_.torch_reference))},
+                                 {"OPTIONS", python_options(call_)},
+                                 {"DRAWS", filled(embedded::torch_draws, {{"DEVICE", "cpu"}})},
+                                 {"CALL", call_arguments(call_)},
+                                 {"BY_NAME", arguments_by_name(call_)},
+                                 {"INPUTS", drawn_inputs(call_)},
+                                 {"OUTPUT_DTYPE", std::string(call_.outputs().front()->dtype->python)}};
     more.insert(more.end(), values.begin(), values.end());
     return filled(text, more);
   }
@@ -263,7 +135,7 @@ class KernelBenchWriter {
   std::string casts() const {
     std::string code;
     for (const TorchTensor* tensor : call_.read())
-      code += fmt::format("        {0} = {0}.to({1})\n", tensor->name, tensor->dtype->python);
+      code += fmt::format("{0} = {0}.to({1})\n", tensor->name, tensor->dtype->python);
     return code;
   }
 

@@ -6,186 +6,19 @@
 #include <set>
 
 #include "engine/expression/expression_cpp.h"
+#include "population/export/alignment.h"
 #include "population/export/export.h"
 #include "population/export/host_code.h"
 #include "population/export/text.h"
+#include "population/package/filled.h"
+
+// torch_binding.cpp.in, ...
+namespace evo::embedded {
+extern const std::string_view torch_binding, torch_binding_checks, torch_classic, torch_function;
+}  // namespace evo::embedded
 
 namespace evo {
 namespace {
-
-// @NAME@ @CLASSIC@
-constexpr std::string_view kBindingHead =
-    R"cuda(// Binds the kernels of @NAME@ to torch. Written by evo export --format torch.
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x03090000
-#endif
-#include <Python.h>
-
-#include <cuda_runtime.h>
-#include <torch/version.h>
-
-#include <cmath>
-#include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <tuple>
-#include <vector>
-
-// torch's stable ABI: what is built with one version runs with later ones. Before torch 2.10 the classic one.
-#if !defined(EVO_CLASSIC_TORCH) && (TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 10))
-#ifndef TORCH_TARGET_VERSION
-#define TORCH_TARGET_VERSION 0x020a000000000000ULL
-#endif
-#ifndef USE_CUDA
-#define USE_CUDA
-#endif
-#include <torch/csrc/inductor/aoti_torch/c/shim.h>
-#include <torch/csrc/stable/accelerator.h>
-#include <torch/csrc/stable/library.h>
-#include <torch/csrc/stable/ops.h>
-#include <torch/csrc/stable/tensor.h>
-#include <torch/headeronly/core/ScalarType.h>
-
-using Tensor = torch::stable::Tensor;
-using ScalarType = torch::headeronly::ScalarType;
-using DeviceGuard = torch::stable::accelerator::DeviceGuard;
-
-static Tensor new_tensor(const Tensor& like, std::vector<int64_t> sizes, ScalarType dtype) { return torch::stable::new_empty(like, sizes, dtype); }
-[[maybe_unused]] static Tensor copied(const Tensor& tensor) { return torch::stable::clone(tensor); }
-static int device_number(const Tensor& tensor) { return tensor.get_device_index(); }
-static cudaStream_t cuda_stream(int device) {
-  void* stream = nullptr;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_get_current_cuda_stream(device, &stream));
-  return static_cast<cudaStream_t>(stream);
-}
-// Not STD_TORCH_CHECK: its stream of characters crashes where a compiler links libstdc++ into each library.
-[[noreturn]] static void refuse(const std::string& why) { throw std::runtime_error(why); }
-#define EVO_LIBRARY(space, m) STABLE_TORCH_LIBRARY(space, m)
-#define EVO_LIBRARY_IMPL(space, key, m) STABLE_TORCH_LIBRARY_IMPL(space, key, m)
-#define EVO_BOX(function) TORCH_BOX(&function)
-#else
-@CLASSIC@#include <torch/library.h>
-#define EVO_LIBRARY(space, m) TORCH_LIBRARY(space, m)
-#define EVO_LIBRARY_IMPL(space, key, m) TORCH_LIBRARY_IMPL(space, key, m)
-#define EVO_BOX(function) &function
-#endif
-
-)cuda";
-
-constexpr std::string_view kClassicInterface = R"cuda(#include <ATen/ATen.h>
-#include <ATen/cuda/CUDAContext.h>
-#include <c10/cuda/CUDAGuard.h>
-
-using Tensor = at::Tensor;
-using ScalarType = at::ScalarType;
-using DeviceGuard = c10::cuda::CUDAGuard;
-
-static Tensor new_tensor(const Tensor& like, std::vector<int64_t> sizes, ScalarType dtype) { return at::empty(sizes, like.options().dtype(dtype)); }
-[[maybe_unused]] static Tensor copied(const Tensor& tensor) { return tensor.clone(); }
-static int device_number(const Tensor& tensor) { return tensor.get_device(); }
-static cudaStream_t cuda_stream(int device) { return at::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)); }
-[[noreturn]] static void refuse(const std::string& why) {
-  TORCH_CHECK(false, why);
-  throw std::runtime_error(why);  // Not reached.
-}
-)cuda";
-
-// @NAME@ @DTYPES@ @ALIGNMENT@
-constexpr std::string_view kBindingChecks = R"cuda(
-namespace {
-
-std::string text_of(const std::string& text) { return text; }
-std::string text_of(int64_t number) { return std::to_string(number); }
-std::string text_of(const std::vector<int64_t>& sizes) {
-  std::string text;
-  for (const int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-std::string text_of(ScalarType dtype) {
-  switch (dtype) {
-@DTYPES@    default: return "another dtype";
-  }
-}
-
-// "@NAME@: " and the parts.
-template <class... Parts>
-std::string said(const Parts&... parts) {
-  std::string text = "@NAME@: ";
-  ((text += text_of(parts)), ...);
-  return text;
-}
-
-#define EVO_CHECK(right, ...) do { if (!(right)) refuse(said(__VA_ARGS__)); } while (false)
-
-void expect_dims(const Tensor& tensor, const char* name, int64_t dims) {
-  EVO_CHECK(tensor.dim() == dims, "expected ", name, " to have ", dims, " dimensions, but got ", int64_t{tensor.dim()});
-}
-
-// What every tensor must be, besides contiguous or of certain strides.
-void expect(const Tensor& tensor, const char* name, ScalarType dtype, const std::vector<int64_t>& sizes, const Tensor& first, const char* first_name) {
-  EVO_CHECK(tensor.is_cuda(), "expected ", name, " to be a CUDA tensor");
-  EVO_CHECK(device_number(tensor) == device_number(first), "expected all tensors to be on the same device, but ", name, " is on cuda:", int64_t{device_number(tensor)}, " and ",
-            first_name, " on cuda:", int64_t{device_number(first)});
-  EVO_CHECK(tensor.scalar_type() == dtype, "expected ", name, " to be ", dtype, ", but got ", tensor.scalar_type());
-  expect_dims(tensor, name, static_cast<int64_t>(sizes.size()));
-  std::vector<int64_t> got;
-  for (int64_t dim = 0; dim < tensor.dim(); ++dim) got.push_back(tensor.size(dim));
-  EVO_CHECK(got == sizes, "expected ", name, " of shape ", sizes, ", but got ", got);
-  EVO_CHECK(reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % @ALIGNMENT@ == 0, "expected ", name, " to begin at a multiple of @ALIGNMENT@ bytes: ", name, ".clone() does");
-}
-
-[[maybe_unused]] void expect_contiguous(const Tensor& tensor, const char* name) {
-  EVO_CHECK(tensor.is_contiguous(), "expected ", name, " to be contiguous: ", name, ".contiguous() is");
-}
-
-[[maybe_unused]] void expect_strides(const Tensor& tensor, const char* name, const std::vector<int64_t>& strides) {
-  std::vector<int64_t> got;
-  bool right = true;
-  for (int64_t dim = 0; dim < tensor.dim(); ++dim) {
-    got.push_back(tensor.stride(dim));
-    right = right && (tensor.size(dim) < 2 || got.back() == strides[static_cast<size_t>(dim)]);
-  }
-  EVO_CHECK(right, "expected ", name, " with strides ", strides, ", but got ", got);
-}
-)cuda";
-
-// @SCHEMAS@ @IMPLEMENTATIONS@
-constexpr std::string_view kBindingTail = R"cuda(
-}  // namespace
-
-// The builder names the extension, and with it the operators' namespace.
-#define EVO_EXPANDED(macro, ...) macro(__VA_ARGS__)
-#define EVO_JOINED_(a, b) a##b
-#define EVO_JOINED(a, b) EVO_JOINED_(a, b)
-#define EVO_TEXT_(text) #text
-#define EVO_TEXT(text) EVO_TEXT_(text)
-
-EVO_EXPANDED(EVO_LIBRARY, TORCH_EXTENSION_NAME, m) {
-@SCHEMAS@}
-
-EVO_EXPANDED(EVO_LIBRARY_IMPL, TORCH_EXTENSION_NAME, CUDA, m) {
-@IMPLEMENTATIONS@}
-
-// Importing the library registers the operators; the module itself is empty.
-PyMODINIT_FUNC EVO_JOINED(PyInit_, TORCH_EXTENSION_NAME)() {
-  static PyModuleDef module = {PyModuleDef_HEAD_INIT, EVO_TEXT(TORCH_EXTENSION_NAME), nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
-  return PyModule_Create(&module);
-}
-)cuda";
-
-// @CLASSIC@ @FUNCTION@
-constexpr std::string_view kFunctionHead = R"cuda(
-// ---- Binds the launcher to torch.
-#include <torch/extension.h>
-@CLASSIC@)cuda";
-
-constexpr std::string_view kFunctionTail = R"cuda(
-}  // namespace
-
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
-  m.def("@FUNCTION@", &functional);
-}
-)cuda";
 
 /// Writes what is particular to a call.
 class BindingWriter {
@@ -194,28 +27,32 @@ class BindingWriter {
 
   /// Operators of torch.
   std::string operators() const {
-    const std::string& name = binding_.request.name;
-    std::string code = filled(kBindingHead, {{"@NAME@", name}, {"@CLASSIC@", std::string(kClassicInterface)}}) + "\n";
+    std::string declarations;
     for (std::size_t i = 0; i < binding_.launchers.size(); ++i)
-      code += fmt::format("// kernels/{}.cu\n{}", binding_.launchers[i], launcher_declarations(programs_of(i)));
-    return code + functions() +
-           filled(kBindingTail, {{"@SCHEMAS@", schemas()}, {"@IMPLEMENTATIONS@", implementations()}});
+      declarations += fmt::format("// kernels/{}.cu\n{}", binding_.launchers[i], launcher_declarations(programs_of(i)));
+    return filled(embedded::torch_binding, {{"NAME", binding_.request.name},
+                                            {"CLASSIC", std::string(embedded::torch_classic)},
+                                            {"DECLARATIONS", declarations},
+                                            {"FUNCTIONS", functions()},
+                                            {"SCHEMAS", schemas()},
+                                            {"IMPLEMENTATIONS", implementations()}});
   }
 
   /// A function of pybind11 in the file of the launchers.
   std::string function(const std::string& name) const {
-    return filled(kFunctionHead, {{"@CLASSIC@", std::string(kClassicInterface)}}) + functions() +
-           filled(kFunctionTail, {{"@FUNCTION@", name}});
+    return "\n" +
+           filled(embedded::torch_function,
+                  {{"CLASSIC", std::string(embedded::torch_classic)}, {"FUNCTIONS", functions()}, {"FUNCTION", name}});
   }
 
  private:
   std::string functions() const {
     std::string dtypes;
     for (const TorchDType& dtype : torch_dtypes())
-      dtypes += fmt::format("    case ScalarType::{}: return \"{}\";\n", dtype.scalar, dtype.python);
-    std::string code = filled(
-        kBindingChecks,
-        {{"@NAME@", binding_.request.name}, {"@DTYPES@", dtypes}, {"@ALIGNMENT@", std::to_string(kTensorAlignment)}});
+      dtypes += fmt::format("case ScalarType::{}: return \"{}\";\n", dtype.scalar, dtype.python);
+    std::string code =
+        filled(embedded::torch_binding_checks,
+               {{"NAME", binding_.request.name}, {"DTYPES", dtypes}, {"ALIGNMENT", std::to_string(kTensorAlignment)}});
     if (!binding_.measured.empty()) code += choice_code(binding_.kernels, binding_.measured);
     return code + sizes() + into_outputs() + functional();
   }
@@ -419,12 +256,12 @@ class BindingWriter {
     }
     const std::vector<std::string> results(call_.outputs().size(), "Tensor");
     const std::string result = results.size() == 1 ? "Tensor" : fmt::format("({})", fmt::join(results, ", "));
-    return fmt::format("  m.def(\"{0}({1}) -> {2}\");\n  m.def(\"{0}_out({3}) -> ()\");\n", name, fmt::join(read, ", "),
+    return fmt::format("m.def(\"{0}({1}) -> {2}\");\nm.def(\"{0}_out({3}) -> ()\");\n", name, fmt::join(read, ", "),
                        result, fmt::join(written, ", "));
   }
 
   std::string implementations() const {
-    return fmt::format("  m.impl(\"{0}\", EVO_BOX(functional));\n  m.impl(\"{0}_out\", EVO_BOX(into_outputs));\n",
+    return fmt::format("m.impl(\"{0}\", EVO_BOX(functional));\nm.impl(\"{0}_out\", EVO_BOX(into_outputs));\n",
                        call_.task->name);
   }
 

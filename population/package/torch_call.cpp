@@ -150,7 +150,7 @@ std::string python_options(const TorchCall& call) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
-std::string drawn_inputs(const TorchCall& call, std::string_view indent) {
+std::string drawn_inputs(const TorchCall& call) {
   std::string code;
   for (const TorchTensor* tensor : call.read()) {
     const bool floating = is_floating(tensor->dtype->dtype);
@@ -160,10 +160,9 @@ std::string drawn_inputs(const TorchCall& call, std::string_view indent) {
         draw = is_floating(other.dtype->dtype) ? "scales_of_floats" : "scales_of_integers";
       if (other.tensor->zero_point == tensor->tensor->name) draw = "random_zero_points";
     }
-    code += fmt::format("{}{}({}, *{}),\n", indent, draw, tensor->dtype->python,
-                        python_shape(*tensor->tensor, call.options));
+    code += fmt::format("{}({}, *{}),\n", draw, tensor->dtype->python, python_shape(*tensor->tensor, call.options));
   }
-  for (const std::string& size : call.size_arguments()) code += fmt::format("{}{},\n", indent, size);
+  for (const std::string& size : call.size_arguments()) code += fmt::format("{},\n", size);
   return code;
 }
 

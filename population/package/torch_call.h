@@ -71,8 +71,8 @@ std::string arguments_by_name(const TorchCall& call);
 /// The options as items of a dictionary: "mask": "none", "scaled": True.
 std::string python_options(const TorchCall& call);
 
-/// Python that draws the arguments of a call, a line for each, by the functions of torch_text.h (kTorchDraws).
-std::string drawn_inputs(const TorchCall& call, std::string_view indent);
+/// Python that draws the arguments of a call, a line for each, by the functions of torch_draws.py.
+std::string drawn_inputs(const TorchCall& call);
 
 /// The dims as Python: "(B, H, S, D)".
 std::string python_shape(const Tensor& tensor, const Bindings& options);

@@ -12,17 +12,21 @@
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_python.h"
 #include "engine/task/limits.h"
+#include "population/export/alignment.h"
 #include "population/export/export.h"
-#include "population/export/host_code.h"
 #include "population/export/provenance.h"
 #include "population/export/text.h"
+#include "population/package/filled.h"
 #include "population/package/torch_binding.h"
-#include "population/package/torch_text.h"
+
+// torch_project.toml, torch_fallback.py, ...
+namespace evo::embedded {
+extern const std::string_view torch_project, torch_fallback, torch_no_fallback, torch_module, torch_draws, torch_tests,
+    torch_setup, torch_read_me;
+}  // namespace evo::embedded
 
 namespace evo {
 namespace {
-
-using Replacements = std::vector<std::pair<std::string_view, std::string>>;
 
 /// The shapes that there are kernels for, to test with: the timed ones, and the smallest of the others.
 std::vector<Shape> shapes_to_test(const std::vector<Specialised>& kernels) {
@@ -118,9 +122,10 @@ class TorchPackageWriter {
     if (has_reference()) files[package + "/_reference.py"] = request_.torch_reference;
     files[fmt::format("tests/test_{}.py", request_.name)] = tests();
     files["setup.py"] = setup();
-    files["pyproject.toml"] = filled(kTorchProject, {{"@NAME@", request_.name},
-                                                     {"@SUMMARY@", summary()},
-                                                     {"@VERSION@", request_.kernels.front().provenance.evo_version}});
+    files["pyproject.toml"] =
+        filled(embedded::torch_project, {{"NAME", request_.name},
+                                         {"SUMMARY", summary()},
+                                         {"VERSION", request_.kernels.front().provenance.evo_version}});
     files["build.toml"] = build_toml();
     files["README.md"] = read_me();
     return files;
@@ -171,7 +176,7 @@ class TorchPackageWriter {
     for (const TorchSize& size : call_.sizes) {
       if (size.argument || !asked.insert(size.tensor).second) continue;
       const TorchTensor& tensor = call_.tensors[size.tensor];
-      code += fmt::format("    _expect_dims({0}, \"{0}\", {1})\n", tensor.name, tensor.tensor->dims.size());
+      code += fmt::format("_expect_dims({0}, \"{0}\", {1})\n", tensor.name, tensor.tensor->dims.size());
     }
     return code;
   }
@@ -179,7 +184,7 @@ class TorchPackageWriter {
   std::string expectations() const {
     std::string code;
     for (const TorchTensor* tensor : call_.read())
-      code += fmt::format("    _expect({0}, \"{0}\", {1}, {2}, {3})\n", tensor->name, tensor->dtype->python,
+      code += fmt::format("_expect({0}, \"{0}\", {1}, {2}, {3})\n", tensor->name, tensor->dtype->python,
                           python_shape(*tensor->tensor, call_.options), call_.read().front()->name);
     return code;
   }
@@ -206,17 +211,17 @@ class TorchPackageWriter {
     std::vector<std::string> written;
     std::string code;
     for (const TorchTensor* output : outputs) written.push_back(outputs.size() == 1 ? "out" : output->name + "_out");
-    if (outputs.size() > 1) code += fmt::format("    {} = out\n", fmt::join(written, ", "));
+    if (outputs.size() > 1) code += fmt::format("{} = out\n", fmt::join(written, ", "));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i]->tensor->inout)
-        code += fmt::format("    if {0} is not {1}:\n        {0}.copy_({1})\n", written[i], outputs[i]->name);
+        code += fmt::format("if {0} is not {1}:\n    {0}.copy_({1})\n", written[i], outputs[i]->name);
     }
     std::vector<std::string> arguments;
     for (const TorchTensor& tensor : call_.tensors)
       if (!tensor.output) arguments.push_back(tensor.name);
     arguments.insert(arguments.end(), written.begin(), written.end());
     for (const std::string& size : call_.size_arguments()) arguments.push_back(size);
-    return code + fmt::format("    ops.{}_out({})\n", task_.name, fmt::join(arguments, ", "));
+    return code + fmt::format("ops.{}_out({})\n", task_.name, fmt::join(arguments, ", "));
   }
 
   Replacements common() const {
@@ -224,47 +229,48 @@ class TorchPackageWriter {
     for (const TorchTensor* tensor : call_.outputs()) dtypes.emplace_back(tensor->dtype->python);
     std::vector<std::string> shown;
     for (const std::string& size : size_names()) shown.push_back(fmt::format("{0} = {{{0}}}", size));
-    return {{"@NAME@", request_.name},
-            {"@TASK@", task_.name},
-            {"@SUMMARY@", summary()},
-            {"@CALL@", call_arguments(call_)},
-            {"@SIZES@", fmt::format("{}", fmt::join(size_names(), ", "))},
-            {"@SIZES_ASSIGNED@", tuple_items(size_names())},
-            {"@SIZES_SHOWN@", fmt::format("{}", fmt::join(shown, ", "))},
-            {"@FIRST@", call_.read().front()->name},
-            {"@BY_NAME@", arguments_by_name(call_)},
-            {"@DTYPES@", tuple_items(dtypes)},
-            {"@READ_COUNT@", std::to_string(call_.read().size())},
-            {"@ALIGNMENT@", std::to_string(kTensorAlignment)}};
+    return {{"NAME", request_.name},
+            {"TASK", task_.name},
+            {"SUMMARY", summary()},
+            {"CALL", call_arguments(call_)},
+            {"SIZES", fmt::format("{}", fmt::join(size_names(), ", "))},
+            {"SIZES_ASSIGNED", tuple_items(size_names())},
+            {"SIZES_SHOWN", fmt::format("{}", fmt::join(shown, ", "))},
+            {"FIRST", call_.read().front()->name},
+            {"BY_NAME", arguments_by_name(call_)},
+            {"DTYPES", tuple_items(dtypes)},
+            {"READ_COUNT", std::to_string(call_.read().size())},
+            {"ALIGNMENT", std::to_string(kTensorAlignment)}};
   }
 
   std::string module() const {
     const std::string support = python_support(kernels_);
     Replacements values = common();
-    const std::string outside = filled(has_reference() ? kTorchFallback : kTorchNoFallback, values);
+    const std::string outside =
+        filled(has_reference() ? embedded::torch_fallback : embedded::torch_no_fallback, values);
     std::vector<std::string> read;
     for (const TorchTensor* tensor : call_.read()) read.push_back(tensor->name);
     std::string out_doc = "a tensor for the result";
     if (call_.outputs().size() > 1)
       out_doc = fmt::format("a tuple of tensors for the results ({})", names_of(call_.outputs()));
     const std::string expressions = support + expectations() + new_outputs();
-    values.insert(values.end(), {{"@IMPORTS@", expressions.find("math.") == std::string::npos ? "" : "import math\n"},
-                                 {"@REFERENCE_IMPORT@", has_reference() ? "from ._reference import reference\n" : ""},
-                                 {"@ALL@", fmt::format("\"OPTIONS\", {}\"{}\", \"supports\"",
-                                                       has_reference() ? "\"reference\", " : "", task_.name)},
-                                 {"@OPTIONS@", python_options(call_)},
-                                 {"@SUPPORT@", support},
-                                 {"@DIMS@", dims_checks()},
-                                 {"@SIZE_VALUES@", tuple_items(size_values())},
-                                 {"@EXPECTATIONS@", expectations()},
-                                 {"@NEW_OUTPUTS@", new_outputs()},
-                                 {"@OUT_PARAMETERS@", out_parameters()},
-                                 {"@OUT_CALL@", out_call()},
-                                 {"@OUT_DOC@", out_doc},
-                                 {"@READ_TUPLE@", tuple_items(read)},
-                                 {"@DOC@", tensors_doc("    ")},
-                                 {"@OUTSIDE@", outside}});
-    return filled(kTorchModule, values);
+    values.insert(values.end(), {{"IMPORTS", expressions.find("math.") == std::string::npos ? "" : "import math"},
+                                 {"REFERENCE_IMPORT", has_reference() ? "from ._reference import reference" : ""},
+                                 {"ALL", fmt::format("\"OPTIONS\", {}\"{}\", \"supports\"",
+                                                     has_reference() ? "\"reference\", " : "", task_.name)},
+                                 {"OPTIONS", python_options(call_)},
+                                 {"SUPPORT", support},
+                                 {"DIMS", dims_checks()},
+                                 {"SIZE_VALUES", tuple_items(size_values())},
+                                 {"EXPECTATIONS", expectations()},
+                                 {"NEW_OUTPUTS", new_outputs()},
+                                 {"OUT_PARAMETERS", out_parameters()},
+                                 {"OUT_CALL", out_call()},
+                                 {"OUT_DOC", out_doc},
+                                 {"READ_TUPLE", tuple_items(read)},
+                                 {"DOC", tensors_doc("")},
+                                 {"OUTSIDE", outside}});
+    return filled(embedded::torch_module, values);
   }
 
   std::string limit_of(const TorchTensor& output) const {
@@ -306,15 +312,15 @@ class TorchPackageWriter {
     }
     const auto plain = std::ranges::count_if(call_.tensors, [](const TorchTensor& tensor) { return !tensor.output; });
     Replacements values = common();
-    values.insert(values.end(), {{"@SIZES_OF_TESTS@", fmt::format("{}", fmt::join(sizes, ", "))},
-                                 {"@OUTSIDE_SIZES@", outside ? sizes_tuple(task_, *outside) : "None"},
-                                 {"@DRAWS@", filled(kTorchDraws, {{"@DEVICE@", "cuda"}})},
-                                 {"@INPUTS@", drawn_inputs(call_, "        ")},
-                                 {"@LIMITS@", fmt::format("{}", fmt::join(limits, ", "))},
-                                 {"@OUTPUT_SCALES@", fmt::format("{}", fmt::join(scales, ", "))},
-                                 {"@PLAIN_INPUTS@", std::to_string(plain)},
-                                 {"@DISAGREEING@", disagreeing()}});
-    return filled(kTorchTests, values);
+    values.insert(values.end(), {{"SIZES_OF_TESTS", fmt::format("{}", fmt::join(sizes, ", "))},
+                                 {"OUTSIDE_SIZES", outside ? sizes_tuple(task_, *outside) : "None"},
+                                 {"DRAWS", filled(embedded::torch_draws, {{"DEVICE", "cuda"}})},
+                                 {"INPUTS", drawn_inputs(call_)},
+                                 {"LIMITS", fmt::format("{}", fmt::join(limits, ", "))},
+                                 {"OUTPUT_SCALES", fmt::format("{}", fmt::join(scales, ", "))},
+                                 {"PLAIN_INPUTS", std::to_string(plain)},
+                                 {"DISAGREEING", disagreeing()}});
+    return filled(embedded::torch_tests, values);
   }
 
   /// nvcc's flags of one kernel.
@@ -329,9 +335,9 @@ class TorchPackageWriter {
     for (std::size_t i = 0; i < launchers_.size(); ++i) {
       std::vector<std::string> flags;
       for (const std::string& flag : flags_of(i)) flags.push_back("\"" + flag + "\"");
-      kernels += fmt::format("    \"kernels/{}.cu\": [{}],\n", launchers_[i], fmt::join(flags, ", "));
+      kernels += fmt::format("\"kernels/{}.cu\": [{}],\n", launchers_[i], fmt::join(flags, ", "));
     }
-    return filled(kTorchSetup, {{"@NAME@", request_.name}, {"@KERNELS@", kernels}});
+    return filled(embedded::torch_setup, {{"NAME", request_.name}, {"KERNELS", kernels}});
   }
 
   std::string build_toml() const {
@@ -362,13 +368,13 @@ class TorchPackageWriter {
     }
     Replacements values = common();
     values.insert(values.end(),
-                  {{"@DOC@", tensors_doc("- ")},
-                   {"@KERNELS@", kernels},
-                   {"@OUTSIDE_DOC@", has_reference() ? "Other sizes are computed in torch's own\n  operations, "
-                                                       "slower (`torch-ext/" +
-                                                           request_.name + "/_reference.py`)."
-                                                     : std::string("Other sizes are refused.")}});
-    return filled(kTorchReadMe, values);
+                  {{"DOC", tensors_doc("- ")},
+                   {"KERNELS", kernels},
+                   {"OUTSIDE_DOC", has_reference() ? "Other sizes are computed in torch's own\n  operations, "
+                                                     "slower (`torch-ext/" +
+                                                         request_.name + "/_reference.py`)."
+                                                   : std::string("Other sizes are refused.")}});
+    return filled(embedded::torch_read_me, values);
   }
 
   const PackageRequest& request_;

@@ -65,141 +65,20 @@ void write_files(const fs::path& folder, const SourceTree& files) {
   }
 }
 
-/// A torch of declarations alone, in the place of its headers: what the binding uses, and no more.
-constexpr std::string_view kTorchOfBoth = R"cuda(#pragma once
-#include <cstdint>
-#include <initializer_list>
-#include <stdexcept>
-#include <tuple>
-#include <utility>
-#include <vector>
-namespace fake {
-enum class ScalarType { Byte, Char, Short, Int, Long, Half, Float, Double, Bool, BFloat16, Float8_e5m2, Float8_e4m3fn };
-struct Options {
-Options dtype(ScalarType) const { return {}; }
-};
-struct Tensor {
-std::int64_t dim() const;
-std::int64_t size(std::int64_t) const;
-std::int64_t stride(std::int64_t) const;
-bool is_contiguous() const;
-bool is_cuda() const;
-ScalarType scalar_type() const;
-int get_device() const;
-int get_device_index() const;
-const void* const_data_ptr() const;
-void* mutable_data_ptr() const;
-Options options() const;
-Tensor clone() const;
-};
-template <class... Text>
-void check(bool right, Text&&...) {
-if (!right) throw std::runtime_error("refused");
-}
-struct Library {
-void def(const char*);
-template <class Function>
-void def(const char*, Function);
-template <class Function>
-void impl(const char*, Function);
-};
-struct Guard { explicit Guard(int); };
-// Functions of torch that are found by their arguments, as at::device_of is.
-bool device_of(const Tensor&);
-Tensor empty(const Tensor&, std::vector<std::int64_t>, ScalarType);
-}  // namespace fake
-#define FAKE_LIBRARY(space, m)                  \
-static void library_##space(fake::Library& m); \
-void define_##space(fake::Library& l) {        \
-library_##space(l);                          \
-}                                              \
-void library_##space(fake::Library& m)
-#define FAKE_LIBRARY_IMPL(space, key, m)                \
-static void library_##space##_##key(fake::Library& m); \
-void implement_##space(fake::Library& l) {             \
-library_##space##_##key(l);                          \
-}                                                      \
-void library_##space##_##key(fake::Library& m)
-)cuda";
+constexpr const char* kFakeTorch = EVO_SOURCE_DIR "/tests/population/exported/torch";
 
-constexpr std::string_view kStableTorch = R"cuda(#pragma once
-#include <fake.h>
-namespace torch::headeronly {
-using fake::ScalarType;
-}
-namespace torch::stable {
-using fake::Tensor;
-Tensor new_empty(const Tensor&, std::vector<std::int64_t>, fake::ScalarType);
-Tensor clone(const Tensor&);
-}  // namespace torch::stable
-namespace torch::stable::accelerator {
-using DeviceGuard = fake::Guard;
-}
-extern "C" int aoti_torch_get_current_cuda_stream(int, void**);
-#define TORCH_ERROR_CODE_CHECK(call) fake::check((call) == 0)
-#define TORCH_BOX(function) (function)
-#define STABLE_TORCH_LIBRARY FAKE_LIBRARY
-#define STABLE_TORCH_LIBRARY_IMPL FAKE_LIBRARY_IMPL
-)cuda";
-
-constexpr std::string_view kClassicTorch = R"cuda(#pragma once
-#include <fake.h>
-#include <cuda_runtime.h>
-namespace at {
-using fake::ScalarType;
-using fake::Tensor;
-inline Tensor empty(std::vector<std::int64_t>, fake::Options) {
-return {};
-}
-}  // namespace at
-namespace at::cuda {
-cudaStream_t getCurrentCUDAStream(signed char);
-}
-namespace c10 {
-using DeviceIndex = signed char;
-}
-namespace c10::cuda {
-using CUDAGuard = fake::Guard;
-}
-#define TORCH_CHECK(...) fake::check(__VA_ARGS__)
-#define TORCH_LIBRARY FAKE_LIBRARY
-#define TORCH_LIBRARY_IMPL FAKE_LIBRARY_IMPL
-)cuda";
-
-constexpr std::string_view kPython = R"cuda(#pragma once
-struct PyObject;
-struct PyModuleDef {
-int head;
-const char* name;
-const char* doc;
-long size;
-void* methods;
-void* slots;
-void* traverse;
-void* clear;
-void* free;
-};
-#define PyModuleDef_HEAD_INIT 0
-#define PyMODINIT_FUNC extern "C" PyObject*
-extern "C" PyObject* PyModule_Create(PyModuleDef*);
-)cuda";
-
-/// The headers of a torch of version 2.`minor`.
+/// The names of the headers of a torch of version 2.`minor`, which include those of kFakeTorch.
 SourceTree fake_torch(int minor) {
   SourceTree files;
-  files["fake.h"] = kTorchOfBoth;
-  files["Python.h"] = kPython;
   files["torch/version.h"] = fmt::format("#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR {}\n", minor);
   if (minor >= 10) {
     for (const char* header :
          {"torch/csrc/inductor/aoti_torch/c/shim.h", "torch/csrc/stable/accelerator.h", "torch/csrc/stable/library.h",
           "torch/csrc/stable/ops.h", "torch/csrc/stable/tensor.h", "torch/headeronly/core/ScalarType.h"})
       files[header] = "#include <stable.h>\n";
-    files["stable.h"] = kStableTorch;
   } else {
     for (const char* header : {"ATen/ATen.h", "ATen/cuda/CUDAContext.h", "c10/cuda/CUDAGuard.h", "torch/library.h"})
       files[header] = "#include <classic.h>\n";
-    files["classic.h"] = kClassicTorch;
   }
   return files;
 }
@@ -212,8 +91,8 @@ CommandResult compiled_binding(const SourceTree& files, int minor) {
   write_files(folder.path(), fake_torch(minor));
   write_text(folder / "binding.cpp", files.at("torch-ext/torch_binding.cpp"));
   return run_command(
-      fmt::format("c++ -std=c++17 -Wall -Wextra -fsyntax-only -DTORCH_EXTENSION_NAME=_evo -I{} -isystem {} {}",
-                  folder.path().string(), cuda, (folder / "binding.cpp").string()));
+      fmt::format("c++ -std=c++17 -Wall -Wextra -fsyntax-only -DTORCH_EXTENSION_NAME=_evo -I{} -I{} -isystem {} {}",
+                  folder.path().string(), kFakeTorch, cuda, (folder / "binding.cpp").string()));
 }
 
 /// Runs Python on the files of a package.
@@ -335,6 +214,18 @@ TEST_CASE("the Python of every shipped task's package is well formed") {
   CHECK(result.exit_code == 0);
 }
 
+TEST_CASE("Python that the program holds is well formed with its holes") {
+  SourceTree files;
+  for (const char* layer : {"evaluator", "population", "cli"}) {
+    for (auto& [path, text] : load_tree(std::string(EVO_SOURCE_DIR) + "/" + layer))
+      if (path.ends_with(".py")) files[fmt::format("{}/{}", layer, path)] = std::move(text);
+  }
+  CHECK(files.contains("population/package/torch_module.py"));
+  const CommandResult read = python(files, std::string(kReadFiles));
+  CAPTURE(read.output);
+  CHECK(read.exit_code == 0);
+}
+
 TEST_CASE("Python that is not well formed is noticed") {
   SourceTree files = torch_format().write(shipped_package("softmax"));
   files.at("setup.py") += "def broken(:\n";
@@ -439,9 +330,9 @@ assert "Args:" in ast.get_docstring(functions["forward_fn"])
   write_text(folder / "torch/extension.h",
              "#define PYBIND11_MODULE(name, m) void module_of(fake::Library& m)\n#include <fake.h>\n");
   write_text(folder / "forward.cu", files.at("forward.cu"));
-  const CommandResult compiled =
-      run_command(fmt::format("{} -std=c++17 -arch=sm_90a -DTORCH_EXTENSION_NAME=evo -I{} -c {} -o {}", nvcc,
-                              folder.path().string(), (folder / "forward.cu").string(), (folder / "o").string()));
+  const CommandResult compiled = run_command(
+      fmt::format("{} -std=c++17 -arch=sm_90a -DTORCH_EXTENSION_NAME=evo -I{} -I{} -c {} -o {}", nvcc,
+                  folder.path().string(), kFakeTorch, (folder / "forward.cu").string(), (folder / "o").string()));
   CHECK(compiled.output == "");
   CHECK(compiled.exit_code == 0);
 }

@@ -1,4 +1,6 @@
 // Kernels of the shipped families take tensors at any multiple of 16 bytes, as exported launchers promise.
+#include "population/export/alignment.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <memory>
@@ -9,7 +11,6 @@
 #include "evaluator/device/pristine_inputs.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/vgpu/virtual_device.h"
-#include "population/export/host_code.h"
 #include "tests/templates/shipped.h"
 
 using namespace evo;
