@@ -199,4 +199,10 @@ Expression JsonPlace::expression() const {
   }
 }
 
+void require_known(const JsonPlace& place, std::string_view what, const std::string& name,
+                   const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    place.fail(fmt::format("unknown {} '{}'{}", what, name, suggestion(name, names)));
+}
+
 }  // namespace evo

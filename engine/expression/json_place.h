@@ -64,4 +64,8 @@ class JsonPlace {
   std::shared_ptr<const Here> here_;
 };
 
+/// Fails at `place` unless `name`, which is that of a `what`, is one of these.
+void require_known(const JsonPlace& place, std::string_view what, const std::string& name,
+                   const std::vector<std::string>& names);
+
 }  // namespace evo
