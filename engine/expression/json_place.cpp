@@ -147,6 +147,10 @@ bool JsonPlace::is_object() const {
   return here_->value->is_object();
 }
 
+std::vector<JsonPlace> JsonPlace::one_or_more() const {
+  return is_list() ? items() : std::vector<JsonPlace>{*this};
+}
+
 bool JsonPlace::is_list() const {
   return here_->value->is_array();
 }

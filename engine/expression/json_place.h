@@ -33,6 +33,8 @@ class JsonPlace {
   /// The object's members, each of which must be an integer, a boolean or a string.
   Bindings values() const;
   std::vector<JsonPlace> items() const;
+  /// The items of a list; of anything else, itself.
+  std::vector<JsonPlace> one_or_more() const;
   bool is_object() const;
   bool is_list() const;
 

@@ -71,7 +71,7 @@ Limits read_tighter_limits(const JsonPlace& place, const Limits& task) {
 
 std::vector<OutputLimits> read_output_limits(const JsonPlace& place, const NameScope& options) {
   std::vector<OutputLimits> list;
-  for (const JsonPlace& one : place.is_list() ? place.items() : std::vector<JsonPlace>{place}) {
+  for (const JsonPlace& one : place.one_or_more()) {
     one.allow_only({"when", "relative_l2", "cosine", "max_abs", "row_l2", "atol", "rtol", "exact"});
     list.push_back({options.read(one, "when", true), given_limits({}, one, kExactHint)});
   }
