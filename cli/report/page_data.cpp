@@ -149,24 +149,21 @@ Json curves_json(const PageSubject& subject, bool over_time) {
 
 /// What is left after each step on the way to a valid candidate, and which verdicts end there.
 Json funnel_json(const std::vector<OutcomeRow>& outcomes) {
-  const std::vector<std::pair<std::string, std::vector<Verdict>>> steps = {
-      {"a new program", {Verdict::duplicate}},
-      {"legal", {Verdict::illegal}},
-      {"compiles and fits", {Verdict::compile_failed, Verdict::over_resources, Verdict::unsupported}},
-      {"runs to its end", {Verdict::launch_failed, Verdict::crashed, Verdict::timed_out}},
-      {"right and repeatable", {Verdict::wrong_answer, Verdict::unrepeatable}},
-      {"timed and believed", {Verdict::impossible_time, Verdict::harness_failed}}};
+  static const std::vector<std::pair<VerdictStage, const char*>> kSteps = {
+      {VerdictStage::duplicate, "a new program"},    {VerdictStage::illegal, "legal"},
+      {VerdictStage::built, "compiles and fits"},    {VerdictStage::ran, "runs to its end"},
+      {VerdictStage::wrong, "right and repeatable"}, {VerdictStage::timed, "timed and believed"}};
   std::map<Verdict, std::uint64_t> counts;
   for (const OutcomeRow& one : outcomes) ++counts[one.verdict];
   std::uint64_t left = outcomes.size();
   Json list = Json::array();
   list.push_back({{"step", "proposed"}, {"left", left}, {"lost", Json::object()}});
-  for (const auto& [step, verdicts] : steps) {
+  for (const auto& [stage, step] : kSteps) {
     Json lost = Json::object();
-    for (const Verdict verdict : verdicts) {
-      if (counts[verdict] == 0) continue;
-      lost[std::string(name_of(verdict))] = counts[verdict];
-      left -= counts[verdict];
+    for (const auto& [verdict, count] : counts) {
+      if (info_of(verdict).stage != stage) continue;
+      lost[std::string(name_of(verdict))] = count;
+      left -= count;
     }
     list.push_back({{"step", step}, {"left", left}, {"lost", lost}});
   }
@@ -199,7 +196,8 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   json["limits"] = limits_json(subject);
   json["verdicts"] = Json::array();
   for (const VerdictInfo& verdict : verdicts())
-    json["verdicts"].push_back({{"name", verdict.name}, {"meaning", verdict.meaning}});
+    json["verdicts"].push_back(
+        {{"name", verdict.name}, {"stage", name_of(verdict.stage)}, {"meaning", verdict.meaning}});
   json["best"] = best_json(store, subject);
   json["rivals"] = rivals_json(subject, rivals);
   json["runs"] = Json::array();
