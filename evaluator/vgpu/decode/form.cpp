@@ -387,8 +387,4 @@ void Form::emit(Execute execute, OpClass op_class, int count) {
   }
 }
 
-void Form::emit_nothing() {
-  left_ = 0;
-}
-
 }  // namespace evo::vgpu
