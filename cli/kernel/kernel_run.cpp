@@ -245,6 +245,23 @@ std::string checked_arch(const std::string& arch) {
   throw usage_error(fmt::format("--arch {}: write an architecture as sm_90 or sm_90a", arch));
 }
 
+LaunchResult run_launch(vgpu::VirtualGpu& gpu, const Module& module, const std::string& kernel,
+                        const LaunchRequest& wanted, BufferPool& buffers) {
+  LaunchResult result;
+  result.launch.kernel = kernel;
+  result.kernel = readable_kernel_name(kernel);
+  result.launch.grid = wanted.grid;
+  result.launch.block = wanted.block;
+  result.launch.cluster = wanted.cluster;
+  result.launch.dynamic_smem_bytes = wanted.smem_bytes;
+  std::vector<std::vector<std::byte>> arguments;
+  for (const ArgumentSpec& argument : wanted.arguments) arguments.push_back(bind(buffers, argument, result.arguments));
+  result.failure = gpu.run_kernel(module, result.launch, arguments, result.run);
+  if (result.failure && result.failure->verdict == Verdict::timed_out)
+    result.failure->reason += "; --max-instructions sets the limit of a warp";
+  return result;
+}
+
 }  // namespace
 
 bool succeeded(const KernelResults& run) {
@@ -290,22 +307,8 @@ KernelResults run_kernels(const KernelRequest& request) {
     const vgpu::DeclaredVariable& variable = variable_named(variables, symbol.name, request.file);
     buffers.attach(std::move(symbol), variable);
   }
-  for (const LaunchRequest& wanted : request.launches) {
-    LaunchResult& result = run.launches.emplace_back();
-    result.launch.kernel = chosen[run.launches.size() - 1];
-    result.kernel = readable_kernel_name(result.launch.kernel);
-    result.launch.grid = wanted.grid;
-    result.launch.block = wanted.block;
-    result.launch.cluster = wanted.cluster;
-    result.launch.dynamic_smem_bytes = wanted.smem_bytes;
-    std::vector<std::vector<std::byte>> arguments;
-    for (const ArgumentSpec& argument : wanted.arguments)
-      arguments.push_back(bind(buffers, argument, result.arguments));
-    result.failure = gpu->run_kernel(*module, result.launch, arguments, result.run);
-    if (result.failure && result.failure->verdict == Verdict::timed_out)
-      result.failure->reason += "; --max-instructions sets the limit of a warp";
-    if (result.failure) break;
-  }
+  for (std::size_t i = 0; i < chosen.size() && succeeded(run); ++i)
+    run.launches.push_back(run_launch(*gpu, *module, chosen[i], request.launches[i], buffers));
   run.findings = gpu->findings();
   run.buffers = buffers.download();
   for (const auto& [name, path] : outputs) {

@@ -90,27 +90,6 @@ std::size_t presearch_of(const RunRequest& request, const RunInfo& info, const D
   return info.evaluation_limit > 0 ? std::min<std::size_t>(usual, 2 * info.evaluation_limit) : usual;
 }
 
-/// A resumed run takes its settings from the database: arguments that would change them are refused.
-void refuse_other_arguments(const RunRequest& request) {
-  const auto refuse = [](const char* option, bool given) {
-    if (given)
-      throw usage_error(fmt::format("{} cannot be combined with --resume: a resumed run keeps its own", option));
-  };
-  refuse("--task", !request.task.empty());
-  refuse("--device", !request.device.empty());
-  refuse("--in-flight", !request.in_flight.empty());
-  refuse("--answers", !request.answers.empty());
-  refuse("--shapes", !request.shapes.empty());
-  refuse("--seed", !request.seed.empty());
-  refuse("--strategy", !request.strategy.empty());
-  refuse("--option", !request.options.empty());
-  refuse("--objective", !request.objective.empty());
-  refuse("--family", !request.family.empty());
-  refuse("--seed-from", !request.seed_from.empty());
-  refuse("--screen", !request.screen.empty());
-  refuse("--presearch", !request.presearch.empty());
-}
-
 /// The GPU of a run. GPUs are numbered anew at each start of the machine: it is found by its UUID.
 DeviceInfo same_device(const RunRow& row) {
   const DeviceRecord& record = row.info.device;
@@ -306,7 +285,8 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
 }
 
 PreparedRun prepare_resumed(const RunRequest& request) {
-  refuse_other_arguments(request);
+  for (const std::string& option : request.settings)
+    throw usage_error(fmt::format("{} cannot be combined with --resume: a resumed run keeps its own", option));
   const RunId id = parse_id("run", request.resume);
   const Store store = Store::open(request.database, Store::Mode::read);
   const RunRow row = find_run(store, id);

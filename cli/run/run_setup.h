@@ -6,58 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/llm/llm_options.h"
-#include "cli/subject/lookup.h"
-#include "engine/short_form/short_form.h"
+#include "cli/run/run_options.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
 #include "evaluator/pipeline/helping_host.h"
 #include "population/store/store.h"
 
 namespace evo::cli {
-
-/// All proposals of a screening round are held in memory.
-inline constexpr std::uint64_t kMostScreened = 1024;
-inline constexpr std::uint64_t kMostInFlight = 4096;
-inline constexpr std::uint64_t kMostPresearched = 1'000'000;
-
-/// The options of `evo run` as typed; empty where an option was not given.
-struct RunRequest {
-  std::string task;
-  std::optional<ShortForm> form;  ///< Of `evo tune`, in the place of a task.
-  std::string device;
-  std::string devices;
-  std::vector<std::string> workers;  ///< Prefixes of hosts; "slurm": those of the allocation.
-  std::string hosts;                 ///< A file of them.
-  std::string slurm;                 ///< Options of salloc.
-  std::string in_flight;
-  std::string answers;
-  std::vector<std::string> shapes;
-  std::string evaluations;
-  std::string time;
-  std::string until;
-  std::string seed;
-  std::string strategy;
-  std::vector<std::string> options;
-  std::string objective;
-  std::string resume;
-  std::string database = kDefaultDatabase;
-  std::string templates;
-  std::string family;
-  std::vector<std::string> seed_from;
-  std::string screen;
-  std::string presearch;
-  std::string proposer;
-  std::string proposer_share = "25";
-  std::string proposer_deadline = "10s";
-  LlmTexts llm;
-  std::string llm_share = "25";
-  std::string profile;
-  std::optional<std::string> watch;  ///< The port; empty: a free one.
-  bool quiet = false;
-  bool progress = false;
-  bool json = false;
-};
 
 /// Those that are wanted of each host, as find_devices takes them.
 std::string device_list(const RunRequest& request);

@@ -64,6 +64,9 @@ nlohmann::ordered_json exchanges_json(const ExchangeSums& sums);
 /// line; empty: it was not asked.
 std::string exchanges_text(const ExchangeSums& sums);
 
+/// What `evo run --json` prints at its end.
+std::string run_document(const RunSummary& summary);
+
 /// What `evo run` prints at its end. `database`: as the user named it, for the commands that are suggested next.
 std::string run_text(const RunSummary& summary, const std::string& database, const Terminal& terminal);
 

@@ -17,12 +17,6 @@
 namespace evo::cli {
 namespace {
 
-std::vector<std::string> names_of(const std::vector<Shape>& shapes) {
-  std::vector<std::string> names;
-  for (const Shape& shape : shapes) names.push_back(shape.name);
-  return names;
-}
-
 double seconds_of(std::string_view unit) {
   if (unit == "ms") return 1e-3;
   if (unit == "s") return 1;

@@ -147,6 +147,10 @@ bool JsonPlace::is_object() const {
   return here_->value->is_object();
 }
 
+std::vector<JsonPlace> JsonPlace::one_or_more() const {
+  return is_list() ? items() : std::vector<JsonPlace>{*this};
+}
+
 bool JsonPlace::is_list() const {
   return here_->value->is_array();
 }
@@ -197,6 +201,12 @@ Expression JsonPlace::expression() const {
   } catch (const Error& error) {
     fail(error.what());
   }
+}
+
+void require_known(const JsonPlace& place, std::string_view what, const std::string& name,
+                   const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    place.fail(fmt::format("unknown {} '{}'{}", what, name, suggestion(name, names)));
 }
 
 }  // namespace evo

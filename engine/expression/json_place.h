@@ -33,6 +33,8 @@ class JsonPlace {
   /// The object's members, each of which must be an integer, a boolean or a string.
   Bindings values() const;
   std::vector<JsonPlace> items() const;
+  /// The items of a list; of anything else, itself.
+  std::vector<JsonPlace> one_or_more() const;
   bool is_object() const;
   bool is_list() const;
 
@@ -63,5 +65,9 @@ class JsonPlace {
 
   std::shared_ptr<const Here> here_;
 };
+
+/// Fails at `place` unless `name`, which is that of a `what`, is one of these.
+void require_known(const JsonPlace& place, std::string_view what, const std::string& name,
+                   const std::vector<std::string>& names);
 
 }  // namespace evo

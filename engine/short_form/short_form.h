@@ -9,12 +9,17 @@
 
 namespace evo {
 
+/// Places in files that were made, and the author's of each: "conv/task.json: inputs[0]", "conv.json: arguments[1]".
+using AuthorsPlaces = std::vector<std::pair<std::string, std::string>>;
+
+/// The message with the author's place in the stead of the longest other that it begins with.
+std::string with_author(const std::string& message, const AuthorsPlaces& places);
+
 /// A task written in ten lines (docs/templates.md, "Ten lines"), as the folder that it stands for.
 struct ShortForm {
   std::string task;
   SourceTree files;  ///< TASK/task.json, TASK/reference.cu, TASK/tuned/..., and the author's files in TASK/source/.
-  /// Where the parts of the folder come from: "conv/task.json: inputs[0]", "conv.json: arguments[1]".
-  std::vector<std::pair<std::string, std::string>> origins;
+  AuthorsPlaces origins;  ///< Where the parts of the folder come from.
 
   /// The message with the author's place in the stead of the folder's at its beginning, and with the author's names of
   /// files.

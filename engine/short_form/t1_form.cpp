@@ -199,8 +199,7 @@ class Translator {
   void problem() {
     const auto place = given("ProblemSize");
     if (!place) return;
-    std::vector<JsonPlace> extents = {*place};
-    if (place->is_list()) extents = place->items();
+    const std::vector<JsonPlace> extents = place->one_or_more();
     if (extents.empty() || extents.size() > 3) place->fail("one to three extents are needed");
     for (const JsonPlace& extent : extents) problem_.push_back(std::to_string(number(extent)));
   }

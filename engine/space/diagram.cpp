@@ -104,80 +104,121 @@ std::optional<Path> Diagram::nearest(const Path& wish, const std::vector<bool>& 
   return nearest_within(wish, kept, static_cast<int>(levels_), rng);
 }
 
-// Dynamic programming in three passes. Forwards, level by level: the nodes reached with at most `budget` differences.
-// Backwards: the least number of further differences, and the number of ways to have so few. Forwards: one of these
-// ways, drawn at random.
-std::optional<Path> Diagram::nearest_within(const Path& wish, const std::vector<bool>& kept, int budget,
-                                            Rng& rng) const {
+namespace {
+
+/// The paths that differ from a wish in the fewest genes, found by dynamic programming in three passes.
+class NearestPaths {
+ public:
+  using NodeId = DiagramGraph::NodeId;
+  using Node = DiagramGraph::Node;
+
+  NearestPaths(const DiagramGraph& graph, std::size_t levels, const Path& wish, const std::vector<bool>& kept)
+      : graph_(graph), levels_(levels), wish_(wish), kept_(kept), place_(graph.nodes.size()) {}
+
+  /// Forwards, level by level: the nodes reached with at most `budget` differences. False: not one of the last level.
+  bool reach(NodeId root, int budget) {
+    reached_ = {{root, 0, kBarred}};
+    begins_ = {0};
+    for (std::size_t level = 0; level < levels_; ++level) {
+      const std::size_t end = reached_.size();
+      for (std::size_t i = begins_[level]; i < end; ++i) {
+        const Node& node = graph_.nodes[reached_[i].node];
+        for (std::size_t edge = 0; edge < node.edges; ++edge) {
+          const NodeId to = graph_.edges[node.first_edge + edge];
+          const int before = reached_[i].before + difference(node, edge, level);
+          if (to == DiagramGraph::kDead || before > budget) continue;
+          if (place_[to] == 0) {
+            reached_.push_back({to, before, kBarred});
+            place_[to] = static_cast<std::uint32_t>(reached_.size());
+          } else {
+            int& least = reached_[place_[to] - 1].before;
+            least = std::min(least, before);
+          }
+        }
+      }
+      if (reached_.size() == end) return false;
+      begins_.push_back(end);
+    }
+    return true;
+  }
+
+  /// Backwards: the least number of further differences, and the number of ways to have so few.
+  void count() {
+    reached_.back().after = 0;  // the end node is the only one of the last level
+    reached_.back().ways = 1;
+    for (std::size_t level = levels_; level-- > 0;) {
+      for (std::size_t i = begins_[level]; i < begins_[level + 1]; ++i) {
+        Reached& here = reached_[i];
+        const Node& node = graph_.nodes[here.node];
+        for (std::size_t edge = 0; edge < node.edges; ++edge) {
+          const int after = to_come(node, edge, level);
+          if (after >= kBarred || after > here.after) continue;
+          if (after < here.after) here.ways = 0;
+          here.after = after;
+          here.ways += behind(node, edge).ways;
+        }
+      }
+    }
+  }
+
+  /// Forwards: one of these ways.
+  Path draw(Rng& rng) const {
+    Path path(levels_);
+    for (std::size_t level = 0, at = 0; level < levels_; ++level) {
+      const Node& node = graph_.nodes[reached_[at].node];
+      double drawn = rng.unit() * reached_[at].ways;
+      std::size_t chosen = 0;
+      for (std::size_t edge = 0; edge < node.edges && drawn >= 0; ++edge) {
+        if (to_come(node, edge, level) != reached_[at].after) continue;
+        chosen = edge;
+        drawn -= behind(node, edge).ways;
+      }
+      path[level] = node.active ? static_cast<int>(chosen) : kInactive;
+      at = place_[graph_.edges[node.first_edge + chosen]] - 1;
+    }
+    return path;
+  }
+
+ private:
+  static constexpr int kBarred = 1 << 20;
   struct Reached {
     NodeId node;
     int before;       // differences so far
     int after;        // further differences
     double ways = 0;  // to have no more than these
   };
-  if (root_ == DiagramGraph::kDead) return std::nullopt;
-  constexpr int kBarred = 1 << 20;
-  const auto difference = [&](const Node& node, std::size_t edge, std::size_t level) {
-    const bool differs = node.active && wish[level] != kInactive && wish[level] != static_cast<int>(edge);
-    if (kept[level] && (!node.active || differs)) return kBarred;
+
+  int difference(const Node& node, std::size_t edge, std::size_t level) const {
+    const bool differs = node.active && wish_[level] != kInactive && wish_[level] != static_cast<int>(edge);
+    if (kept_[level] && (!node.active || differs)) return kBarred;
     return differs ? 1 : 0;
-  };
-  std::vector<std::uint32_t> place(graph_.nodes.size());  // in `reached`, plus one
-  std::vector<Reached> reached = {{root_, 0, kBarred}};
-  std::vector<std::size_t> begins = {0};  // of each level
-  for (std::size_t level = 0; level < levels_; ++level) {
-    const std::size_t end = reached.size();
-    for (std::size_t i = begins[level]; i < end; ++i) {
-      const Node& node = graph_.nodes[reached[i].node];
-      for (std::size_t edge = 0; edge < node.edges; ++edge) {
-        const NodeId to = graph_.edges[node.first_edge + edge];
-        const int before = reached[i].before + difference(node, edge, level);
-        if (to == DiagramGraph::kDead || before > budget) continue;
-        if (place[to] == 0) {
-          reached.push_back({to, before, kBarred});
-          place[to] = static_cast<std::uint32_t>(reached.size());
-        } else {
-          int& least = reached[place[to] - 1].before;
-          least = std::min(least, before);
-        }
-      }
-    }
-    if (reached.size() == end) return std::nullopt;
-    begins.push_back(end);
   }
-  reached.back().after = 0;  // the end node is the only one of the last level
-  reached.back().ways = 1;
-  const auto to_come = [&](const Node& node, std::size_t edge, std::size_t level) {
+  const Reached& behind(const Node& node, std::size_t edge) const {
+    return reached_[place_[graph_.edges[node.first_edge + edge]] - 1];
+  }
+  int to_come(const Node& node, std::size_t edge, std::size_t level) const {
     const NodeId to = graph_.edges[node.first_edge + edge];
-    return place[to] == 0 ? kBarred : difference(node, edge, level) + reached[place[to] - 1].after;
-  };
-  for (std::size_t level = levels_; level-- > 0;) {
-    for (std::size_t i = begins[level]; i < begins[level + 1]; ++i) {
-      Reached& here = reached[i];
-      const Node& node = graph_.nodes[here.node];
-      for (std::size_t edge = 0; edge < node.edges; ++edge) {
-        const int after = to_come(node, edge, level);
-        if (after >= kBarred || after > here.after) continue;
-        if (after < here.after) here.ways = 0;
-        here.after = after;
-        here.ways += reached[place[graph_.edges[node.first_edge + edge]] - 1].ways;
-      }
-    }
+    return place_[to] == 0 ? kBarred : difference(node, edge, level) + reached_[place_[to] - 1].after;
   }
-  Path path(levels_);
-  for (std::size_t level = 0, at = 0; level < levels_; ++level) {
-    const Node& node = graph_.nodes[reached[at].node];
-    double drawn = rng.unit() * reached[at].ways;
-    std::size_t chosen = 0;
-    for (std::size_t edge = 0; edge < node.edges && drawn >= 0; ++edge) {
-      if (to_come(node, edge, level) != reached[at].after) continue;
-      chosen = edge;
-      drawn -= reached[place[graph_.edges[node.first_edge + edge]] - 1].ways;
-    }
-    path[level] = node.active ? static_cast<int>(chosen) : kInactive;
-    at = place[graph_.edges[node.first_edge + chosen]] - 1;
-  }
-  return path;
+
+  const DiagramGraph& graph_;
+  const std::size_t levels_;
+  const Path& wish_;
+  const std::vector<bool>& kept_;
+  std::vector<std::uint32_t> place_;  // in `reached_`, plus one
+  std::vector<Reached> reached_;
+  std::vector<std::size_t> begins_;  // of each level
+};
+
+}  // namespace
+
+std::optional<Path> Diagram::nearest_within(const Path& wish, const std::vector<bool>& kept, int budget,
+                                            Rng& rng) const {
+  if (root_ == DiagramGraph::kDead) return std::nullopt;
+  NearestPaths paths(graph_, levels_, wish, kept);
+  if (!paths.reach(root_, budget)) return std::nullopt;
+  paths.count();
+  return paths.draw(rng);
 }
 
 }  // namespace evo

@@ -13,7 +13,7 @@
 namespace evo {
 namespace {
 
-Limits read_limits(const JsonPlace& place) {
+Limits read_calibrated(const JsonPlace& place) {
   place.allow_only({"relative_l2", "cosine", "row_l2", "floor_relative_l2", "floor_row_l2", "floor_cosine"});
   Limits limits;
   limits.relative_l2 = place.at("relative_l2").number();
@@ -59,7 +59,7 @@ std::optional<Calibration> load_calibration(const SourceTree& tree, const Task& 
             task.name));
   }
   for (const Regime& regime : task.regimes) {
-    calibration.limits.emplace(regime.name, read_limits(regimes->at(regime.name)));
+    calibration.limits.emplace(regime.name, read_calibrated(regimes->at(regime.name)));
     calibration.limits.find(regime.name)->second.max_abs = task.limits.max_abs;
   }
   if (regimes->members().size() != task.regimes.size()) regimes->fail("there are regimes that the task does not have");

@@ -118,13 +118,10 @@ class FamilyLoader {
   }
 
   std::vector<std::string> objective_names(const JsonPlace& list) const {
-    std::vector<std::string> known;
-    for (const Objective& objective : task_.objectives) known.push_back(objective.name);
     std::vector<std::string> names;
     for (const JsonPlace& place : list.items()) {
       names.push_back(place.text());
-      if (std::ranges::find(known, names.back()) == known.end())
-        place.fail(fmt::format("unknown objective '{}'{}", names.back(), suggestion(names.back(), known)));
+      require_known(place, "objective", names.back(), names_of(task_.objectives));
     }
     return names;
   }

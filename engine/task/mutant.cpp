@@ -17,7 +17,7 @@ namespace {
 
 std::vector<Verdict> read_verdicts(const JsonPlace& place) {
   std::vector<Verdict> verdicts;
-  for (const JsonPlace& item : place.is_list() ? place.items() : std::vector<JsonPlace>{place}) {
+  for (const JsonPlace& item : place.one_or_more()) {
     try {
       verdicts.push_back(parse_verdict(item.text()));
     } catch (const Error& error) {
@@ -110,7 +110,7 @@ class MutantLoader {
     for (const auto& [name, value] : options) all.insert_or_assign(name, value);
     const std::vector<Stage> known = load_stages(tree_, task_, all).stages;
     std::vector<std::string> names;
-    for (const JsonPlace& item : place.is_list() ? place.items() : std::vector<JsonPlace>{place}) {
+    for (const JsonPlace& item : place.one_or_more()) {
       names.push_back(item.text());
       if (std::ranges::find(known, names.back(), &Stage::name) == known.end())
         item.fail(fmt::format("the task has no stage '{}'", names.back()));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,42 +13,10 @@
 #include "engine/expression/expression.h"
 #include "engine/task/argument.h"
 #include "engine/task/draw.h"
+#include "engine/task/error_limits.h"
+#include "engine/task/regime.h"
 
 namespace evo {
-
-class JsonPlace;
-class NameScope;
-
-/// A limit as a multiple of what the task's emulation of an honest kernel (engine/task/calibration.h) errs by on the
-/// same inputs.
-struct EmulationLimit {
-  double times = 0;  ///< 0: there is none.
-  double plus = 0;
-  double of(double error) const { return times * error + plus; }
-};
-
-/// What an output may differ from the oracle by, over all elements of one case. 0: not checked.
-struct Limits {
-  double relative_l2 = 0;  ///< ||got - want|| / ||want||, at most.
-  double cosine = 0;       ///< At least.
-  double max_abs = 0;      ///< max |got - want| / rms(want), at most.
-  double row_l2 = 0;       ///< Of each row: ||got - want|| over the larger of its ||want|| and the mean row's, at most.
-  /// |got - want| <= atol + rtol |want| for every element, where one of them is positive.
-  double atol = 0;
-  double rtol = 0;
-  double element_times = 1;          ///< As many times atol + rtol |want| pass: more than 1 in a widened() limit.
-  bool exact = false;                ///< Every element equals the oracle's; the others are not looked at.
-  EmulationLimit emulated_l2 = {};   ///< In the place of relative_l2, if there is one.
-  EmulationLimit emulated_row = {};  ///< In the place of row_l2.
-
-  bool follow_emulation() const { return emulated_l2.times > 0 || emulated_row.times > 0; }
-};
-
-/// Limits of one output under some options.
-struct OutputLimits {
-  Expression when;  ///< Over options.
-  Limits limits;
-};
 
 /// An input or output of a task. Row-major, outermost dimension first.
 struct Tensor {
@@ -73,42 +43,13 @@ struct Option {
   std::vector<Value> values;  ///< The first is the default.
 };
 
+/// The largest value of a shape parameter.
+inline constexpr std::int64_t kMaxParameter = std::numeric_limits<std::int32_t>::max();
+
 /// One problem size: a value for each shape parameter.
 struct Shape {
   std::string name;
   Bindings parameters;
-};
-
-/// How the values of the inputs are drawn before quantisation.
-enum class Distribution {
-  normal,           ///< N(0, gain^2).
-  outliers,         ///< N(0, 1), and one value in 256 multiplied by gain.
-  zero_group,       ///< N(0, 1) but the first scale group is all zeros.
-  constant_rows,    ///< Every row (last dimension) holds one N(0, gain^2) value.
-  sparse,           ///< N(0, gain^2) with nine values in ten zero.
-  max_magnitude,    ///< +-gain with random signs: every code of the largest magnitude.
-  spikes,           ///< N(0, 1), and in each matrix (last two dims) one random row, every second time the last, times
-                    ///< gain.
-  first_row,        ///< N(0, 1), and in each matrix the first row times gain: an attention sink.
-  log_normal_rows,  ///< N(0, 1), each row times 2^(gain N(0, 1)).
-  common_channel,   ///< N(0, 1), and in each matrix one random column (index of the last dim) plus gain.
-  uniform,          ///< Evenly from 0 to gain: values of one sign.
-  // Of integers; floating-point inputs without a draw of their own are N(0, gain^2).
-  all_equal,  ///< One random value everywhere.
-  extremes,   ///< The least and the greatest value, at random.
-  sorted,     ///< Every row ascends.
-  ties,       ///< Four values, at random.
-};
-
-struct Regime {
-  std::string name;
-  Distribution distribution = Distribution::normal;
-  double gain = 1.0;
-  std::vector<std::string> tensors = {};     ///< Inputs it applies to; the others are N(0, 1). Empty: all.
-  std::vector<std::string> objectives = {};  ///< Those whose candidates it is drawn for. Empty: all.
-  /// Scales are 1 and codes the rounded values, as callers pass them who only cast; else the largest value gets the
-  /// largest code.
-  bool unit_scales = false;
 };
 
 /// What the candidates of a run are ranked by. That is always the latency; objectives differ in the errors they
@@ -194,6 +135,18 @@ Task load_task(const SourceTree& tree, std::string_view name);
 /// expressions see `scope`; none without the key. Throws usage_error for a tensor that cannot fill a variable: only
 /// dense inputs can.
 std::vector<ConstantSpec> read_constants(const JsonPlace& object, const Task& task, const NameScope& scope);
+
+/// A step of load_task: the scales and zero points that tensors name are there, and their dims fit at every shape and
+/// choice of options. Throws usage_error.
+void check_scales(const Task& task, const JsonPlace& root);
+
+/// The names of shapes, tensors, objectives, ...
+template <typename Named>
+std::vector<std::string> names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& each : all) names.push_back(each.name);
+  return names;
+}
 
 /// Parses "1,8,512,64" or "B=1,H=8,S=512,D=64" or a shape's name. Values must be positive.
 Shape parse_shape(const Task& task, std::string_view text);

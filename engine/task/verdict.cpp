@@ -13,19 +13,19 @@ namespace {
 
 // clang-format off
 constexpr std::array<VerdictInfo, kEnumerators<Verdict>> kVerdicts = {{
-    {Verdict::valid, true, OutcomeClass::ok, "It computes what the task asks for, and was timed."},
-    {Verdict::illegal, false, OutcomeClass::invalid, "It breaks a rule that holds for every candidate: a launch beyond the device's limits, a writable global variable, a launch that never waits for those ahead."},
-    {Verdict::duplicate, true, OutcomeClass::ok, "It has the source or the cubin of an earlier candidate of the run, whose result is copied."},
-    {Verdict::compile_failed, false, OutcomeClass::compile, "The compiler refused it."},
-    {Verdict::over_resources, false, OutcomeClass::compile, "It was compiled, but spills registers, cannot be resident, or ptxas warned that it serialises."},
-    {Verdict::unsupported, true, OutcomeClass::compile, "The device cannot execute it: an instruction that the virtual GPU does not know."},
-    {Verdict::launch_failed, true, OutcomeClass::runtime, "The driver refused the launch."},
-    {Verdict::crashed, true, OutcomeClass::runtime, "An illegal address, a trap, a finding of the sanitiser, or the worker died."},
-    {Verdict::timed_out, true, OutcomeClass::timeout, "It ran for longer than it may."},
-    {Verdict::wrong_answer, true, OutcomeClass::correctness, "An output differs from the reference by more than the limits allow."},
-    {Verdict::unrepeatable, true, OutcomeClass::correctness, "Two runs on the same input differ bitwise."},
-    {Verdict::impossible_time, true, OutcomeClass::runtime, "It was timed faster than the physical floor: a measurement error."},
-    {Verdict::harness_failed, true, OutcomeClass::runtime, "A failure of the harness, which is never held against the genome."},
+    {Verdict::valid, true, OutcomeClass::ok, VerdictStage::valid, "It computes what the task asks for, and was timed."},
+    {Verdict::illegal, false, OutcomeClass::invalid, VerdictStage::illegal, "It breaks a rule that holds for every candidate: a launch beyond the device's limits, a writable global variable, a launch that never waits for those ahead."},
+    {Verdict::duplicate, true, OutcomeClass::ok, VerdictStage::duplicate, "It has the source or the cubin of an earlier candidate of the run, whose result is copied."},
+    {Verdict::compile_failed, false, OutcomeClass::compile, VerdictStage::built, "The compiler refused it."},
+    {Verdict::over_resources, false, OutcomeClass::compile, VerdictStage::built, "It was compiled, but spills registers, cannot be resident, or ptxas warned that it serialises."},
+    {Verdict::unsupported, true, OutcomeClass::compile, VerdictStage::built, "The device cannot execute it: an instruction that the virtual GPU does not know."},
+    {Verdict::launch_failed, true, OutcomeClass::runtime, VerdictStage::ran, "The driver refused the launch."},
+    {Verdict::crashed, true, OutcomeClass::runtime, VerdictStage::ran, "An illegal address, a trap, a finding of the sanitiser, or the worker died."},
+    {Verdict::timed_out, true, OutcomeClass::timeout, VerdictStage::ran, "It ran for longer than it may."},
+    {Verdict::wrong_answer, true, OutcomeClass::correctness, VerdictStage::wrong, "An output differs from the reference by more than the limits allow."},
+    {Verdict::unrepeatable, true, OutcomeClass::correctness, VerdictStage::wrong, "Two runs on the same input differ bitwise."},
+    {Verdict::impossible_time, true, OutcomeClass::runtime, VerdictStage::timed, "It was timed faster than the physical floor: a measurement error."},
+    {Verdict::harness_failed, true, OutcomeClass::runtime, VerdictStage::timed, "A failure of the harness, which is never held against the genome."},
 }};
 // clang-format on
 
@@ -48,6 +48,12 @@ const VerdictInfo& info_of(Verdict verdict) {
 
 std::string_view name_of(Verdict verdict) {
   return enumerator_name(verdict);
+}
+
+std::string_view name_of(VerdictStage stage) {
+  static constexpr std::array<std::string_view, 7> kNames = {"duplicate", "illegal", "built", "ran",
+                                                             "wrong",     "timed",   "valid"};
+  return kNames.at(static_cast<std::size_t>(stage));
 }
 
 Verdict parse_verdict(std::string_view name) {

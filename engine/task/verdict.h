@@ -33,10 +33,22 @@ enum class OutcomeClass {
   correctness,  ///< It computed something else.
 };
 
+/// How far candidates come: the stages on the way to a valid one, in their order, each by what ends there.
+enum class VerdictStage {
+  duplicate,
+  illegal,
+  built,  ///< There is no program that the device can run.
+  ran,    ///< It failed while it ran.
+  wrong,  ///< Its answers are not right, or not repeatable.
+  timed,  ///< Its time is not believed.
+  valid,
+};
+
 struct VerdictInfo {
   Verdict verdict = Verdict::valid;
   bool built = false;  ///< There was a program that a device could be given.
   OutcomeClass outcome = OutcomeClass::ok;
+  VerdictStage stage = VerdictStage::valid;
   std::string_view meaning;  ///< One sentence, for people.
 };
 
@@ -46,6 +58,7 @@ const VerdictInfo& info_of(Verdict verdict);
 
 /// As databases, files and reports have it: the enumerator.
 std::string_view name_of(Verdict verdict);
+std::string_view name_of(VerdictStage stage);
 /// Throws usage_error for an unknown name.
 Verdict parse_verdict(std::string_view name);
 /// Whether there was a program that a device could be given.

@@ -1,75 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <tuple>
 #include <vector>
 
-#include "engine/base/dtype.h"
-#include "engine/record/record.h"
-#include "engine/task/task.h"
+#include "evaluator/device/input_recipe.h"
 
 namespace evo {
-
-/// How one input is made. Everything is resolved to numbers: a worker needs no task.
-struct InputRecipe {
-  std::string name;
-  DType dtype = DType::f32;
-  std::uint64_t elements = 0;
-  std::uint64_t row = 1;     ///< Elements of the last dimension.
-  std::uint64_t matrix = 1;  ///< Elements of the last two dimensions.
-  std::uint64_t group = 1;   ///< Elements of the first scale's group; without a scale: of the matrix.
-  Distribution distribution = Distribution::normal;
-  double gain = 1.0;
-  std::uint64_t stream = 0;  ///< Key of its random numbers.
-  /// The input that receives the scales of this one. Those and zero points are computed, not drawn.
-  std::optional<std::uint32_t> scale = std::nullopt;
-  bool is_computed = false;                                ///< Holds scales or zero points.
-  std::optional<std::uint32_t> zero_point = std::nullopt;  ///< The input that receives the zero points of this one.
-  DrawKind draw = DrawKind::automatic;
-  std::vector<Number> numbers = {};             ///< Of the draw.
-  std::string content = {};                     ///< Of the draw `file`: the file's bytes.
-  std::vector<std::uint64_t> dims = {};         ///< Outermost first.
-  std::vector<std::uint64_t> scale_dims = {};   ///< As many: groups of scales along each dim.
-  std::vector<std::uint64_t> strides = {};      ///< In elements; empty: dense.
-  std::optional<DType> widened = std::nullopt;  ///< The elements are stored as these: what a reference works on.
-  bool unit_scale = false;                      ///< Its scales are 1, whatever its values are.
-};
-
-template <>
-inline constexpr auto kFields<InputRecipe> = std::tuple(
-    Field{"name", &InputRecipe::name}, Field{"dtype", &InputRecipe::dtype}, Field{"elements", &InputRecipe::elements},
-    Field{"row", &InputRecipe::row}, Field{"matrix", &InputRecipe::matrix}, Field{"group", &InputRecipe::group},
-    Field{"distribution", &InputRecipe::distribution}, Field{"gain", &InputRecipe::gain},
-    Field{"stream", &InputRecipe::stream}, Field{"scale", &InputRecipe::scale},
-    Field{"is_computed", &InputRecipe::is_computed}, Field{"zero_point", &InputRecipe::zero_point},
-    Field{"draw", &InputRecipe::draw}, Field{"numbers", &InputRecipe::numbers}, Field{"content", &InputRecipe::content},
-    Field{"dims", &InputRecipe::dims}, Field{"scale_dims", &InputRecipe::scale_dims},
-    Field{"strides", &InputRecipe::strides}, Field{"widened", &InputRecipe::widened},
-    Field{"unit_scale", &InputRecipe::unit_scale});
-static_assert(lists_all_fields<InputRecipe>());
-
-/// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
-/// tensors have no elements.
-struct CaseRecipe {
-  std::uint64_t seed = 0;
-  std::vector<InputRecipe> inputs;
-  bool repeating = false;  ///< Long inputs of floats repeat what they begin with. That is drawn sooner.
-  bool perturbed = false;  ///< The last bit of every drawn float of 16 bits or more is random.
-};
-
-template <>
-inline constexpr auto kFields<CaseRecipe> = std::tuple(Field{"seed", &CaseRecipe::seed},
-                                                       Field{"inputs", &CaseRecipe::inputs},
-                                                       Field{"repeating", &CaseRecipe::repeating},
-                                                       Field{"perturbed", &CaseRecipe::perturbed});
-static_assert(lists_all_fields<CaseRecipe>());
-
-/// Resolves one case. Every stream depends on salt, seed, shape, regime and tensor: no two tensors share numbers.
-CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& shape, const Regime& regime,
-                       std::uint64_t seed, std::uint64_t salt);
 
 /// The bytes of every input, in the recipe's order. The same on every machine: counter-based random numbers and nothing
 /// but correctly rounded arithmetic. Values are drawn as f32 by the distribution, then stored as the dtype:
@@ -78,10 +14,5 @@ CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& s
 ///   input of unit scale, have scale 1. code = value / scale, rounded to nearest even, saturated.
 /// - without: rounded to nearest even, saturated for 8-bit types.
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe);
-
-/// The bytes of one input, with what its strides leave out.
-std::uint64_t bytes_of(const InputRecipe& input);
-/// The bytes that generate_inputs would return, all inputs together.
-std::uint64_t input_bytes(const CaseRecipe& recipe);
 
 }  // namespace evo

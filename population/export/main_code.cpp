@@ -15,6 +15,7 @@
 #include "population/export/alignment.h"
 #include "population/export/argument_code.h"
 #include "population/export/kernel_source.h"
+#include "population/export/main_draws.h"
 #include "population/export/main_numbers.h"
 #include "population/export/text.h"
 
@@ -259,7 +260,7 @@ class MainWriter {
     if (index_of(tensor.scale) >= 0) set("scale", std::to_string(index_of(tensor.scale)));
     if (index_of(tensor.zero_point) >= 0) set("zero_point", std::to_string(index_of(tensor.zero_point)));
     if (is_computed(tensor)) set("computed", "true");
-    if (is_drawn_by_kind(place)) code += drawn(tensor, index);
+    if (is_drawn_by_kind(place)) code += main_draw(task_, options_, tensor, index);
     if (!place.output) return code;
     if (tensor.inout) set("inout", "true");
     if (const DType wanted = wanted_.at(tensor.name); wanted != DType::f32)
@@ -275,95 +276,12 @@ class MainWriter {
                        limits.row_l2, limits.atol, limits.rtol, limits.exact);
   }
 
-  // --- draws
-
-  /// The enumerators of Draw in main_types.cuh.
-  static std::string_view draw_name(DrawKind kind) {
-    switch (kind) {
-      case DrawKind::constant:
-        return "constant";
-      case DrawKind::list:
-        return "list";
-      case DrawKind::iota:
-        return "iota";
-      case DrawKind::uniform:
-        return "uniform";
-      case DrawKind::normal:
-        return "normal";
-      case DrawKind::non_negative:
-        return "non_negative";
-      case DrawKind::integers:
-      case DrawKind::indices:
-        return "integers";
-      case DrawKind::permutation:
-        return "permutation";
-      case DrawKind::shuffle:
-        return "shuffle";
-      case DrawKind::offsets:
-        return "offsets";
-      case DrawKind::page_table:
-        return "page_table";
-      case DrawKind::file:
-        return "file";
-      case DrawKind::automatic:
-      case DrawKind::unset:
-      case DrawKind::bits:
-        return "bits";
-    }
-    return "bits";
-  }
-
-  std::string number_text(const Expression& number) const {
-    const std::optional<Value> known = number.evaluate_partially(options_);
-    if (known && std::holds_alternative<std::string>(*known)) {
-      const std::string name = expr::to_string(*known);
-      return name == "nan" ? "NAN" : name == "inf" ? "INFINITY" : "-INFINITY";
-    }
-    return fmt::format("static_cast<double>({})", cpp(number, options_));
-  }
-
-  std::string drawn(const Tensor& tensor, std::size_t index) const {
-    std::vector<std::string> numbers;
-    for (const Expression& number : tensor.draw.numbers) numbers.push_back(number_text(number));
-    std::string_view name = draw_name(tensor.draw.kind);
-    const DTypeInfo& info = info_of(dtype(tensor));
-    if (tensor.draw.kind == DrawKind::constant && numbers.empty()) numbers = {"0.0"};
-    if (tensor.draw.kind == DrawKind::indices) numbers = {"0.0", numbers.at(0) + " - 1"};
-    const bool automatic = tensor.draw.kind == DrawKind::automatic || tensor.draw.kind == DrawKind::non_negative;
-    const bool half = tensor.draw.kind == DrawKind::non_negative && info.least < 0;
-    if (!info.floating && automatic && (half || info.dtype == DType::boolean)) {
-      name = "integers";
-      numbers = {"0.0", fmt::format("{:.1f}", info.greatest)};
-    } else if (!info.floating && automatic) {
-      name = "bits";
-    }
-    std::string code = fmt::format("  tensors[{}].draw = Draw::{};\n", index, name);
-    if (!numbers.empty()) code += fmt::format("  tensors[{}].numbers = {{{}}};\n", index, fmt::join(numbers, ", "));
-    if (tensor.draw.kind == DrawKind::file) {
-      code += fmt::format("  tensors[{0}].file = file_{0};\n  tensors[{0}].file_bytes = sizeof file_{0};\n", index);
-    }
-    return code;
-  }
-
   /// The bytes of the files that tensors are drawn from, without the header of a .npy (NEP 1).
   std::string draw_files() const {
     std::string code;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const Draw& draw = tensors_[i].tensor->draw;
-      if (draw.kind != DrawKind::file || !is_drawn_by_kind(tensors_[i])) continue;
-      std::string_view data = task_.files.at(draw.path);
-      if (data.starts_with("\x93NUMPY") && data.size() > 12) {
-        const auto byte = [&](std::size_t at) {
-          return static_cast<std::size_t>(static_cast<unsigned char>(data[at]));
-        };
-        const std::size_t header =
-            byte(6) == 1 ? 10 + byte(8) + 256 * byte(9) : 12 + byte(8) + 256 * byte(9) + 65536 * byte(10);
-        data.remove_prefix(std::min(header, data.size()));
-      }
-      std::vector<std::string> bytes;
-      for (const char c : data) bytes.push_back(std::to_string(static_cast<unsigned char>(c)));
-      code += comment_safe(fmt::format("// {}", draw.path)) + "\n";
-      code += wrapped(fmt::format("const unsigned char file_{}[] = {{", i), bytes, "};");
+      if (draw.kind == DrawKind::file && is_drawn_by_kind(tensors_[i])) code += main_draw_file(task_, draw, i);
     }
     return code.empty() ? "" : "\n" + code;
   }

@@ -1,10 +1,10 @@
-#include "population/results/csv_format.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "population/results/formats.h"
 
 namespace evo {
 namespace {
@@ -74,8 +74,6 @@ std::vector<std::string> cells_of(const Results& results, const ResultRow& row,
   return cells;
 }
 
-}  // namespace
-
 std::string csv_text(const Results& results) {
   const std::vector<Parameter> parameters = parameters_of(results);
   std::vector<std::string> heading;
@@ -88,6 +86,15 @@ std::string csv_text(const Results& results) {
   for (const ResultRow& row : results.rows)
     text += fmt::format("{}\n", fmt::join(cells_of(results, row, parameters), ","));
   return text;
+}
+
+}  // namespace
+
+/// Comma-separated values (RFC 4180), one line for each genome: genes..., status (ok, compile, runtime, invalid),
+/// time_ms, std_ms, compile_ms, bench_ms, verdict; of several timed shapes also time_NAME_ms for each. An inactive gene
+/// has its parameter's first value. The file does not describe itself, so there is no reader.
+ResultFormat csv_format() {
+  return {"csv", "a CSV file", csv_text, nullptr, nullptr};
 }
 
 }  // namespace evo

@@ -3,27 +3,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <set>
 
 #include "engine/base/error.h"
-#include "population/results/csv_format.h"
-#include "population/results/kernel_tuner_format.h"
-#include "population/results/t4_format.h"
 
 namespace evo {
-namespace {
 
-constexpr std::array kFormats = {
-    ResultFormat{"csv", "a CSV file", csv_text, nullptr, nullptr},
-    ResultFormat{"kerneltuner", "a Kernel Tuner cache", kernel_tuner_text, kernel_tuner_description, read_kernel_tuner},
-    ResultFormat{"t4", "a T4 file", t4_text, t4_description, read_t4},
-};
+/// By name; NAME_format.cpp has NAME_format().
+#define EVO_RESULT_FORMATS(format) format(csv_format) format(kernel_tuner_format) format(t4_format)
+
+#define EVO_DECLARE_FORMAT(format) ResultFormat format();
+EVO_RESULT_FORMATS(EVO_DECLARE_FORMAT)
+#undef EVO_DECLARE_FORMAT
+
+namespace {
 
 /// A member of each format that has a reader: "a or b".
 std::string readable(std::string_view ResultFormat::*member) {
   std::vector<std::string_view> texts;
-  for (const ResultFormat& format : kFormats)
+  for (const ResultFormat& format : result_formats())
     if (format.read != nullptr) texts.push_back(format.*member);
   return fmt::format("{}", fmt::join(texts, " or "));
 }
@@ -31,6 +29,9 @@ std::string readable(std::string_view ResultFormat::*member) {
 }  // namespace
 
 std::span<const ResultFormat> result_formats() {
+#define EVO_CALL_FORMAT(format) format(),
+  static const std::vector<ResultFormat> kFormats = {EVO_RESULT_FORMATS(EVO_CALL_FORMAT)};
+#undef EVO_CALL_FORMAT
   return kFormats;
 }
 
@@ -45,7 +46,7 @@ Results read_results(std::string_view text, const std::string& file) {
                                   readable(&ResultFormat::title)));
   }
   const JsonPlace root = JsonPlace::read({{file, std::string(text)}}, file);
-  for (const ResultFormat& format : kFormats) {
+  for (const ResultFormat& format : result_formats()) {
     const std::optional<JsonPlace> place = format.read != nullptr ? format.description(root) : std::nullopt;
     if (!place) continue;
     const Description description = read_description(*place);

@@ -8,8 +8,8 @@
 
 #include "population/results/description.h"
 
-/// The formats in which results are written for other tools and read back. A new format is a row of the table in
-/// formats.cpp and a file with its writer and its reader.
+/// The formats in which results are written for other tools and read back. A new format is a file with its
+/// writer and its reader, and a name in the list of formats.cpp.
 namespace evo {
 
 struct ResultFormat {

@@ -1,5 +1,3 @@
-#include "population/results/kernel_tuner_format.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/expression/json_value.h"
 #include "population/results/description.h"
+#include "population/results/formats.h"
 
 namespace evo {
 namespace {
@@ -110,8 +109,6 @@ ResultRow read_entry(const Description& description, const JsonPlace& entry) {
   return row;
 }
 
-}  // namespace
-
 std::string kernel_tuner_text(const Results& results) {
   // Kernel Tuner appends to its caches. It expects one entry a line, and the two closing brackets on lines of their
   // own.
@@ -147,6 +144,15 @@ std::vector<ResultRow> read_kernel_tuner(const JsonPlace& root, const Descriptio
   std::vector<ResultRow> rows;
   for (const auto& [key, entry] : root.at("cache").members()) rows.push_back(read_entry(description, entry));
   return rows;
+}
+
+}  // namespace
+
+/// A Kernel Tuner cache file (its schema cache/1.1.0). Times are in milliseconds; failures are InvalidConfig,
+/// CompilationFailedConfig or RuntimeFailedConfig. Each parameter needs a value there: an inactive gene has its first
+/// value, and the entry's member "inactive" names it. The member "evo" is the description.
+ResultFormat kernel_tuner_format() {
+  return {"kerneltuner", "a Kernel Tuner cache", kernel_tuner_text, kernel_tuner_description, read_kernel_tuner};
 }
 
 }  // namespace evo

@@ -1,5 +1,3 @@
-#include "population/results/t4_format.h"
-
 #include <fmt/format.h>
 
 #include <limits>
@@ -7,6 +5,7 @@
 
 #include "engine/expression/json_value.h"
 #include "population/results/description.h"
+#include "population/results/formats.h"
 
 namespace evo {
 namespace {
@@ -103,8 +102,6 @@ ResultRow read_result(const Description& description, const JsonPlace& result) {
   return row;
 }
 
-}  // namespace
-
 std::string t4_text(const Results& results) {
   const std::vector<Parameter> parameters = parameters_of(results);
   const ordered_json metadata = {{"timeunit", "milliseconds"},
@@ -126,6 +123,15 @@ std::vector<ResultRow> read_t4(const JsonPlace& root, const Description& descrip
   std::vector<ResultRow> rows;
   for (const JsonPlace& result : root.at("results").items()) rows.push_back(read_result(description, result));
   return rows;
+}
+
+}  // namespace
+
+/// T4 results (schema 1.0.0), the format of the auto-tuning community. Times are in milliseconds. Inactive genes are
+/// absent from a configuration. The description is metadata.evo. T4 has fewer kinds of failures than evo and no errors:
+/// read back, the verdicts are the nearest ones, the errors are NaN.
+ResultFormat t4_format() {
+  return {"t4", "a T4 file", t4_text, t4_description, read_t4};
 }
 
 }  // namespace evo

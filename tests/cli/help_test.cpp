@@ -1,13 +1,19 @@
 #include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <iterator>
 
 #include "bench.h"
+#include "cli/commands/commands.h"
 
 using namespace evo::testing;
 
 namespace {
-const std::vector<std::string> kCommands = {"run",  "tune",  "check", "elites", "show",   "export", "verify", "lineage",
-                                            "diff", "tasks", "space", "runs",   "doctor", "replay", "report"};
-}
+
+#define EVO_NAME_OF(command) #command,
+const std::vector<std::string> kCommands = {EVO_COMMANDS(EVO_NAME_OF)};
+#undef EVO_NAME_OF
+
+}  // namespace
 
 TEST_CASE("evo without arguments prints the commands and the first steps") {
   const Outcome outcome = run_evo({});
@@ -43,6 +49,15 @@ TEST_CASE("every command prints its help") {
     CHECK(outcome.code == 0);
     CHECK(outcome.out.find("evo " + command) != std::string::npos);
     CHECK(run_evo({"help", command}).out == outcome.out);
+  }
+}
+
+TEST_CASE("README.md names every command") {
+  std::ifstream file(EVO_SOURCE_DIR "/README.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const std::string& command : kCommands) {
+    INFO(command);
+    CHECK(text.find("`evo " + command) != std::string::npos);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <sstream>
 
 #include "engine/task/limits.h"
 #include "engine/task/target.h"
@@ -355,4 +357,14 @@ TEST_CASE("mistakes in task.json are named with file, key and reason") {
   SourceTree tree = scale_task();
   tree.erase("scale/reference.cu");
   CHECK(complaint_of([&] { load_task(tree, "scale"); }) == file + "reference: scale/reference.cu is missing");
+}
+
+TEST_CASE("a distribution is read by its name, and the documentation has it") {
+  std::ostringstream page;
+  page << std::ifstream(EVO_SOURCE_DIR "/docs/templates.md").rdbuf();
+  for (const DistributionName& one : kDistributions) {
+    CHECK(parse_distribution(one.name) == one.distribution);
+    CHECK_THAT(page.str(), ContainsSubstring("`" + std::string(one.name) + "`"));
+  }
+  CHECK_THAT(complaint_of([] { parse_distribution("tied"); }), ContainsSubstring("did you mean 'ties'?"));
 }

@@ -8,11 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "population/results/csv_format.h"
 #include "population/results/formats.h"
 #include "population/results/import.h"
-#include "population/results/kernel_tuner_format.h"
-#include "population/results/t4_format.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/fixture.h"
 
@@ -32,6 +29,10 @@ constexpr const char* kTask = R"json({
   "floor": {"flops": "R * N", "bytes": "8 * R * N", "math": "f32"},
   "reference": {"kernel": "copy_reference", "grid": ["R", "1", "1"], "block": ["N", "1", "1"], "arguments": ["x", "y"]}
 })json";
+
+std::string text_in(std::string_view format, const Results& results) {
+  return std::ranges::find(result_formats(), format, &ResultFormat::name)->write(results);
+}
 
 std::string family_json(const std::string& genes) {
   return R"json({"summary": "s", "genes": [)json" + genes + R"json(], "constraints": [],
@@ -171,7 +172,7 @@ void check_kernel_tuner_lookup(const std::string& text, const json& file) {
 }
 
 json kernel_tuner(const Results& results) {
-  const std::string text = kernel_tuner_text(results);
+  const std::string text = text_in("kerneltuner", results);
   json file = json::parse(text);
   check_kernel_tuner_schema(file);
   check_kernel_tuner_lookup(text, file);
@@ -246,7 +247,7 @@ TEST_CASE("of several families the family is a parameter, and genes of the other
   CHECK(file["tune_params"]["family"] == json({"other", "plain"}));
   CHECK(file["tune_params"]["tile"] == json({16, 32, 64, 128}));
   CHECK(file["cache"]["plain,32,a,b,False,1,rows"]["inactive"] == json({"mode", "depth"}));
-  const std::string csv = csv_text(results);
+  const std::string csv = text_in("csv", results);
   CHECK_THAT(csv, ContainsSubstring("\nother,128,\"a,b\",false,1,columns,ok,0.005,"));
 }
 
@@ -261,14 +262,14 @@ TEST_CASE("of several shapes each has its time") {
   CHECK(entry["time of small"] == 0.004);
   CHECK(entry["time of wide"] == 0.009);
   CHECK_FALSE(entry.contains("times"));
-  const json t4 = json::parse(t4_text(results));
+  const json t4 = json::parse(text_in("t4", results));
   CHECK(t4["results"][0]["measurements"].size() == 3);
-  CHECK_THAT(csv_text(results), ContainsSubstring(",verdict,time_small_ms,time_wide_ms\n"));
+  CHECK_THAT(text_in("csv", results), ContainsSubstring(",verdict,time_small_ms,time_wide_ms\n"));
 }
 
 TEST_CASE("results become T4 results with what the schema asks for") {
   Bench bench;
-  const json file = json::parse(t4_text(mixed_results(bench)));
+  const json file = json::parse(text_in("t4", mixed_results(bench)));
   CHECK(file["schema_version"] == "1.0.0");
   CHECK(file["metadata"]["timeunit"] == "milliseconds");
   std::vector<std::string> invalidities;
@@ -289,7 +290,7 @@ TEST_CASE("results become T4 results with what the schema asks for") {
 
 TEST_CASE("results in CSV have one line for each candidate") {
   Bench bench;
-  const std::string text = csv_text(mixed_results(bench));
+  const std::string text = text_in("csv", mixed_results(bench));
   CHECK_THAT(text, ContainsSubstring("tile,async,depth,order,status,time_ms,std_ms,compile_ms,bench_ms,verdict\n"));
   CHECK_THAT(text, ContainsSubstring("\n32,true,2,rows,ok,0.0035,0.00025,12.5,0.0075,valid\n"));
   CHECK_THAT(text, ContainsSubstring("\n16,true,1,rows,runtime,,,0,0,wrong_answer\n"));
@@ -327,7 +328,7 @@ TEST_CASE("written results are imported as a run of the same objective") {
   bench.add(other(128, "a,b"), bench.timed({2, 8}));
   for (const bool as_t4 : {false, true}) {
     const Results written = bench.results();
-    const Results read = read_results(as_t4 ? t4_text(written) : kernel_tuner_text(written), "sweep.json");
+    const Results read = read_results(as_t4 ? text_in("t4", written) : text_in("kerneltuner", written), "sweep.json");
     Store imported = Store::open(":memory:", Store::Mode::write);
     const RunId run = import_results(imported, read, "evo import sweep.json");
     const RunRow row = *imported.run(run);
@@ -354,12 +355,12 @@ TEST_CASE("an error that T4 does not give is left out of a cache file, and read 
   Bench bench;
   bench.begin();
   bench.add(plain(16), bench.timed({4}));
-  Results results = read_results(t4_text(bench.results()), "sweep.t4.json");
+  Results results = read_results(text_in("t4", bench.results()), "sweep.t4.json");
   CHECK(std::isnan(results.rows.front().worst_relative_l2));
   const Results with_families = bench.results();
   results.families = with_families.families;
   results.shape_parameters = with_families.shape_parameters;
-  const std::string text = kernel_tuner_text(results);
+  const std::string text = text_in("kerneltuner", results);
   CHECK_THAT(text, !ContainsSubstring("relative_l2"));
   CHECK(std::isnan(read_results(text, "sweep.json").rows.front().worst_relative_l2));
   // Former versions wrote null.
@@ -372,7 +373,7 @@ TEST_CASE("results of a shape without all its sizes are refused in one line") {
   Bench bench;
   bench.begin();
   bench.add(plain(16), bench.timed({4}));
-  const std::string text = kernel_tuner_text(bench.results());
+  const std::string text = text_in("kerneltuner", bench.results());
   const std::string sizes = R"("shapes":{"small":{"N":64,"R":3}})";
   const auto with_sizes = [&](const std::string& other) {
     std::string changed = text;
@@ -399,11 +400,11 @@ TEST_CASE("imported results leave a task's elites current, and its files to the 
   Bench bench;
   bench.begin();
   bench.add(plain(16), bench.timed({4}));
-  Results old = read_results(kernel_tuner_text(bench.results()), "old.json");
+  Results old = read_results(text_in("kerneltuner", bench.results()), "old.json");
   const std::string hash = old.info.task_hash;
   old.info.task_hash = "of former templates";
   Store store = Store::open(":memory:", Store::Mode::write);
-  import_results(store, read_results(kernel_tuner_text(bench.results()), "new.json"), "evo import new.json");
+  import_results(store, read_results(text_in("kerneltuner", bench.results()), "new.json"), "evo import new.json");
   CHECK(store.task_files(hash).empty());
   RunInfo info = run_info(hash);
   info.task = "copy";
@@ -419,7 +420,7 @@ TEST_CASE("imported results leave a task's elites current, and its files to the 
 
 TEST_CASE("files that are no results of evo are refused in one line that says why") {
   Bench bench;
-  const std::string text = kernel_tuner_text(mixed_results(bench));
+  const std::string text = text_in("kerneltuner", mixed_results(bench));
   const auto refusal = [](const std::string& damaged) {
     const std::string error = error_of([&] { read_results(damaged, "sweep.json"); });
     CHECK(is_one_line(error));

@@ -2,6 +2,7 @@
 // The data, elements, formats and tables that every section uses. Texts of the data reach the page as text nodes only.
 
 let data, candidates, candidateCount, modelled, best, verdictNames;
+let stageOf;  // Of each verdict, by its name.
 let rowOf;  // A candidate's place in the columns, by its id.
 let placeInFamily;  // Of each candidate among those of its family: where its alleles stand in the family's columns.
 let lineageOf;  // The nodes of the tree, by their candidates.
@@ -14,6 +15,7 @@ function take(document) {
   modelled = data.timing === "modelled";
   best = data.best;
   verdictNames = data.verdicts.map(one => one.name);
+  stageOf = new Map(data.verdicts.map(one => [one.name, one.stage]));
   rowOf = new Map(candidates.id.map((id, row) => [id, row]));
   const members = data.genomes.map(() => 0);
   placeInFamily = candidates.family.map(family => members[family]++);
@@ -82,22 +84,7 @@ const compareValues = (a, b) => (typeof a === "number" && typeof b === "number" 
 
 // --- verdicts: one colour of Okabe and Ito's palette for each stage at which candidates end
 
-const stageOf = {
-  valid: "valid",
-  duplicate: "duplicate",
-  illegal: "built",
-  compile_failed: "built",
-  over_resources: "built",
-  unsupported: "built",
-  launch_failed: "ran",
-  crashed: "ran",
-  timed_out: "ran",
-  wrong_answer: "wrong",
-  unrepeatable: "wrong",
-  impossible_time: "timed",
-  harness_failed: "timed",
-};
-const stageClass = verdict => `stage-${stageOf[verdict] ?? "timed"}`;
+const stageClass = verdict => `stage-${stageOf.get(verdict)}`;
 
 /** A colour of the style sheet in the theme that is shown now. */
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

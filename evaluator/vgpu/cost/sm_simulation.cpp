@@ -1,14 +1,15 @@
 #include "evaluator/vgpu/cost/sm_simulation.h"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <queue>
 
 #include "engine/device/launch_rules.h"
 #include "evaluator/vgpu/cost/sm_demands.h"
+#include "evaluator/vgpu/cost/sm_state.h"
 
 namespace evo::vgpu {
+namespace sm {
 namespace {
 
 /// Simulated events of one launch: about a tenth of a second.
@@ -16,76 +17,6 @@ constexpr std::uint64_t kEventBudget = 1'500'000;
 /// How many clocks of work may queue in front of the shared-memory pipe, and of MUFU, before issue stalls.
 constexpr double kMemoryQueueClocks = 32;
 constexpr double kSpecialQueueClocks = 8;
-
-struct Register {
-  double ready = 0;
-  Stall cause = Stall::dependence;
-  bool widened = false;  ///< It holds 8-bit floats, converted to f16 since they were written.
-};
-
-/// Asynchronous work of a warp, committed in groups that end in order.
-struct AsyncGroups {
-  Stall cause;                        ///< What a warp that waits for them waits for.
-  double open = 0;                    ///< When the work since the last commit ends.
-  std::deque<double> committed = {};  ///< When each group that may be in flight ends.
-
-  void commit() {
-    committed.push_back(open);
-    open = 0;
-  }
-  /// When all groups but the latest `pending` ones end.
-  double end_of_all_but(std::size_t pending) const {
-    double end = 0;
-    for (std::size_t i = 0; i + pending < committed.size(); ++i) end = std::max(end, committed[i]);
-    return end;
-  }
-  void forget_all_but(std::size_t pending) {
-    while (committed.size() > pending) committed.pop_front();
-  }
-};
-
-struct Warp {
-  const std::vector<Event>* events = nullptr;
-  std::size_t at = 0;
-  int slot = 0;  ///< The block's place among the resident ones.
-  int partition = 0;
-  double next = 0;             ///< The earliest issue, after the preceding instruction.
-  double last = 0;             ///< When the preceding instruction issued.
-  Stall waited = Stall::none;  ///< Why the warp waits.
-  std::vector<Register> registers;
-  AsyncGroups copies{Stall::async_copy};
-  AsyncGroups bulk_copies{Stall::async_copy};
-  AsyncGroups products{Stall::tensor_core};
-  double product_end = 0;  ///< When the latest product ends.
-};
-
-/// A phase of an mbarrier. It is over at the time of its last contribution.
-struct PhaseState {
-  std::uint32_t missing = 0;
-  double over = 0;
-  std::vector<int> waiting;
-};
-
-struct BarrierState {
-  double last_arrival = 0;
-  std::uint32_t arrived = 0;
-  std::vector<int> waiting;
-};
-
-struct Slot {
-  int first_warp = 0;
-  int warps = 0;
-  int running = 0;
-  std::array<BarrierState, 16> barriers;
-  const RecordedBlock* block = nullptr;
-  std::vector<PhaseState> phases;
-};
-
-struct Turn {
-  double time;
-  int warp;
-  bool operator>(const Turn& other) const { return time != other.time ? time > other.time : warp > other.warp; }
-};
 
 class Simulation {
  public:
@@ -313,53 +244,11 @@ class Simulation {
       case OpClass::matrix_product:
         multiply(warp, instruction, start);
         break;
-      case OpClass::async_commit:
-      case OpClass::bulk_commit:
-      case OpClass::warpgroup_commit:
-        occupy_issue(warp, start, 1);
-        groups_of(warp, instruction.op_class)->commit();
-        break;
-      case OpClass::async_wait:
-      case OpClass::bulk_wait:
-      case OpClass::warpgroup_wait:
-        occupy_issue(warp, start, 1);
-        groups_of(warp, instruction.op_class)->forget_all_but(instruction.pending_groups);
-        break;
-      case OpClass::barrier:
-        occupy_issue(warp, start, 1);
-        if (event.expected_warps > 0 && !arrive(index, warp, event, start)) return;
-        break;
-      case OpClass::mbarrier:
-      case OpClass::mbarrier_wait:
-        occupy_issue(warp, start, 1);
-        occupy(Pipe::shared_memory, 0, start, 1);
-        write(warp, instruction, start + demands_[instruction.op_class].latency, Stall::shared_memory);
-        if (const RecordedAction* action = action_of(warp, event);
-            action != nullptr && action->kind == AsyncAction::Kind::arrive)
-          contribute(slot_of(warp), action->phase, std::max(start, warp.copies.open));
-        break;
-      case OpClass::cluster_arrive:
-        occupy_issue(warp, start, 1);
-        if (const RecordedAction* action = action_of(warp, event); action != nullptr)
-          contribute(slot_of(warp), action->phase, start);
-        break;
-      case OpClass::cluster_wait:
-        occupy_issue(warp, start, 1);
-        break;
-      case OpClass::grid_wait:
-        occupy_issue(warp, start, 1);
-        if (!result_.prologue || start < *result_.prologue) result_.prologue = start;
-        break;
-      case OpClass::bulk_copy:
-        occupy_issue(warp, start, 1);
-        if (const RecordedAction* action = action_of(warp, event); action != nullptr) {
-          const double done = copied(*action, start);
-          contribute(slot_of(warp), action->phase, done);
-          if (action->phase == 0) warp.bulk_copies.open = std::max(warp.bulk_copies.open, done);
-        }
-        break;
       case OpClass::warpgroup_product:
         multiply_asynchronously(warp, instruction, start);
+        break;
+      case OpClass::bulk_copy:
+        copy(warp, event, start);
         break;
       case OpClass::fence:
         occupy_issue(warp, start, 1);
@@ -373,6 +262,24 @@ class Simulation {
         occupy_issue(warp, start, 1);
         warp.next = start + model_.latencies.l2;
         break;
+      case OpClass::barrier:
+        occupy_issue(warp, start, 1);
+        if (event.expected_warps > 0 && !arrive(index, warp, event, start)) return;
+        break;
+      case OpClass::async_commit:
+      case OpClass::bulk_commit:
+      case OpClass::warpgroup_commit:
+      case OpClass::async_wait:
+      case OpClass::bulk_wait:
+      case OpClass::warpgroup_wait:
+      case OpClass::mbarrier:
+      case OpClass::mbarrier_wait:
+      case OpClass::cluster_arrive:
+      case OpClass::cluster_wait:
+      case OpClass::grid_wait:
+        occupy_issue(warp, start, 1);
+        synchronise(warp, event, instruction, start);
+        break;
       default:
         if (accesses_memory(instruction.op_class))
           access(warp, event, instruction, start);
@@ -380,6 +287,48 @@ class Simulation {
           compute(warp, instruction, start);
     }
     turns_.push({warp.next, index});
+  }
+
+  /// What an instruction that commits, arrives, or waited before it was issued, does to others.
+  void synchronise(Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
+    switch (instruction.op_class) {
+      case OpClass::async_commit:
+      case OpClass::bulk_commit:
+      case OpClass::warpgroup_commit:
+        groups_of(warp, instruction.op_class)->commit();
+        break;
+      case OpClass::async_wait:
+      case OpClass::bulk_wait:
+      case OpClass::warpgroup_wait:
+        groups_of(warp, instruction.op_class)->forget_all_but(instruction.pending_groups);
+        break;
+      case OpClass::mbarrier:
+      case OpClass::mbarrier_wait:
+        occupy(Pipe::shared_memory, 0, start, 1);
+        write(warp, instruction, start + demands_[instruction.op_class].latency, Stall::shared_memory);
+        if (const RecordedAction* action = action_of(warp, event);
+            action != nullptr && action->kind == AsyncAction::Kind::arrive)
+          contribute(slot_of(warp), action->phase, std::max(start, warp.copies.open));
+        break;
+      case OpClass::cluster_arrive:
+        if (const RecordedAction* action = action_of(warp, event); action != nullptr)
+          contribute(slot_of(warp), action->phase, start);
+        break;
+      case OpClass::grid_wait:
+        if (!result_.prologue || start < *result_.prologue) result_.prologue = start;
+        break;
+      default:
+        break;
+    }
+  }
+
+  void copy(Warp& warp, const Event& event, double start) {
+    occupy_issue(warp, start, 1);
+    const RecordedAction* action = action_of(warp, event);
+    if (action == nullptr) return;
+    const double done = copied(*action, start);
+    contribute(slot_of(warp), action->phase, done);
+    if (action->phase == 0) warp.bulk_copies.open = std::max(warp.bulk_copies.open, done);
   }
 
   void compute(Warp& warp, const RecordedInstruction& instruction, double start) {
@@ -520,6 +469,7 @@ class Simulation {
 };
 
 }  // namespace
+}  // namespace sm
 
 SmResult simulate_sm(const DeviceModel& model, const RecordedTrace& trace, const SmWork& work) {
   std::uint64_t kept = 0, issued = 0;
@@ -531,10 +481,10 @@ SmResult simulate_sm(const DeviceModel& model, const RecordedTrace& trace, const
   const double per_block = static_cast<double>(kept) / static_cast<double>(blocks_traced.size());
   // At least as many blocks as are resident, and all waves while they are cheap: then the tail of the last is exact.
   const auto resident = std::min<std::uint64_t>(work.blocks, static_cast<std::uint64_t>(work.resident));
-  const auto affordable = static_cast<std::uint64_t>(static_cast<double>(kEventBudget) / std::max(per_block, 1.0));
+  const auto affordable = static_cast<std::uint64_t>(static_cast<double>(sm::kEventBudget) / std::max(per_block, 1.0));
   const std::uint64_t blocks = std::clamp(affordable / resident * resident, resident, std::max(work.blocks, resident));
   const std::uint64_t simulated = std::min(work.blocks, blocks);
-  SmResult result = Simulation(model, trace, work).run(simulated);
+  SmResult result = sm::Simulation(model, trace, work).run(simulated);
   const double more = static_cast<double>(work.blocks) / static_cast<double>(simulated) *
                       (kept == 0 ? 1.0 : static_cast<double>(issued) / static_cast<double>(kept));
   result.clocks *= more;

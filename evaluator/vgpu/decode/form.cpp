@@ -150,10 +150,7 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
     case Kind::variable: {
       const auto place = builder_.place_of(operand);
       const std::uint64_t address = place.address + static_cast<std::uint64_t>(operand.offset);
-      if (!place.framed) {
-        fill_constant(builder_.constant(address, is_wide(type)), in_list);
-        return;
-      }
+      if (!place.framed) return fill_constant(builder_.constant(address, is_wide(type)), in_list);
       const std::uint32_t sum = builder_.new_register(is_wide(type) ? 2 : 1);
       Form in_frame(builder_, statement_);
       in_frame.left_ = 0;
@@ -187,10 +184,7 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
   if (declared == ptx::Type::pred) unsupported("a predicate stands where a value is expected");
   if (ptx::bits_of(declared) > 64) unsupported("128-bit registers");
   const std::uint32_t reg = builder_.register_of(operand.index);
-  if (is_wide(declared) == is_wide(type)) {
-    fill(reg, false, in_list);
-    return;
-  }
+  if (is_wide(declared) == is_wide(type)) return fill(reg, false, in_list);
   if (is_wide(type)) unsupported("a register is narrower than the instruction's type");
   const std::uint32_t low = builder_.new_register(1);
   Form narrowing(builder_, statement_);
@@ -391,10 +385,6 @@ void Form::emit(Execute execute, OpClass op_class, int count) {
     }
     extension.emit(extend, OpClass::nothing);
   }
-}
-
-void Form::emit_nothing() {
-  left_ = 0;
 }
 
 }  // namespace evo::vgpu

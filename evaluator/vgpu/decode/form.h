@@ -84,8 +84,6 @@ class Form {
 
   /// Adds the instruction. Throws when a modifier is left over.
   void emit(Execute execute, OpClass op_class, int count = 1);
-  /// Adds nothing: a hint.
-  void emit_nothing();
 
   [[noreturn]] void unsupported(const std::string& why = "") const;
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -128,12 +129,18 @@ class KernelBuilder {
   void decode_procedure(std::uint32_t number);
   void write_procedures();
 
+  // kernel_builder_variables.cpp
+  void place_shared(const std::set<const ptx::Function*>& reachable);
+  void name_shared_variables();
   void place_parameters(Frame& frame);
   void place_locals(Frame& frame, std::size_t first);
-  void name_shared_variables();
   std::uint32_t allocate(std::uint32_t& space, const ptx::Variable& variable);
+
   void decode_body();
   void close_frame(std::uint32_t end);
+
+  // kernel_builder_completion.cpp
+  std::vector<Flow> flows() const;
   void insert_reconvergence_points();
   void write_code();
   std::vector<Fate> fates() const;

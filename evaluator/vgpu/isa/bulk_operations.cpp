@@ -29,6 +29,68 @@ std::byte* bulk_bytes(Warp& warp, const Instruction& in, int lane, AccessMode mo
   return resolve_lane(warp, in, lane, mode, address, bytes);
 }
 
+/// One lane's copy, as it was issued.
+struct BulkCopy {
+  AccessMode from_mode;
+  std::uint64_t from = 0, to = 0;
+  Word bytes = 0;
+  const std::byte* source = nullptr;
+  Reduction reduction;
+
+  void write_to(std::byte* there) const {
+    if (reduction.combine != nullptr) {
+      reduction.combine(there, source, bytes / reduction.bytes);
+    } else {
+      std::memcpy(there, source, bytes);
+    }
+  }
+};
+
+/// To global memory. False when the warp has failed.
+bool add_store(Warp& warp, const Instruction& in, int lane, const BulkCopy& copy, std::byte* target) {
+  std::function<void()> perform = [=] { copy.write_to(target); };
+  std::function<void()> settle;
+  if (Observer* const observer = warp.launch->observer) {
+    const auto origin = shared_place(warp, in, lane, copy.from_mode, copy.from, copy.bytes, kBulkUnit);
+    if (!origin) return false;
+    observer->begin_bulk_read(warp, in, lane, copy.from_mode, copy.from, copy.bytes);
+    perform = [=, &warp, &in, perform = std::move(perform)] {
+      perform();
+      observer->end_bulk_read(warp, in, lane, copy.from_mode, copy.from, copy.bytes);
+      observer->bulk_stored(warp, in, lane, *origin, copy.to, copy.bytes, copy.reduction.combine != nullptr);
+    };
+    settle = [=, &warp, &in] { observer->bulk_settled(warp, in, lane, copy.to, copy.bytes); };
+  }
+  add_to_group(warp, in, lane, std::move(perform), std::move(settle));
+  note_copy(warp, {copy.bytes, true, true}, nullptr);
+  return true;
+}
+
+/// To shared memory of one or several blocks. False when the warp has failed.
+bool issue_load(Warp& warp, const Instruction& in, int lane, const BulkCopy& copy, AccessMode to_mode) {
+  const auto place = shared_place(warp, in, lane, to_mode, copy.to, copy.bytes, kBulkUnit);
+  if (!place) return false;
+  const bool from_global = copy.from_mode.where == Where::global;
+  if (Observer* const observer = warp.launch->observer) {
+    from_global ? observer->bulk_source(warp, in, lane, copy.from_mode, copy.from, copy.bytes)
+                : observer->begin_bulk_read(warp, in, lane, copy.from_mode, copy.from, copy.bytes);
+  }
+  const auto deliver = [&](Block& block) -> std::function<void()> {
+    return [=, &block, &warp, &in] {
+      copy.write_to(block.shared.data() + place->offset);
+      Observer* const observer = warp.launch->observer;
+      if (observer == nullptr) return;
+      observer->bulk_loaded({&block, place->offset}, copy.bytes);
+      if (from_global) {
+        observer->pass_state(warp, copy.from, {&block, place->offset}, copy.bytes);
+      } else {
+        observer->end_bulk_read(warp, in, lane, copy.from_mode, copy.from, copy.bytes);
+      }
+    };
+  };
+  return issue_to_blocks(warp, in, lane, *place, {copy.bytes, from_global, false}, deliver);
+}
+
 /// op: target, source, size, mbarrier, block mask, reduction.
 void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const AccessMode to_mode = AccessMode::decoded(in.aux0);
@@ -48,53 +110,9 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
     if (source == nullptr) return;
     std::byte* target = bulk_bytes(warp, in, lane, to_mode, to, bytes);
     if (target == nullptr) return;
-    const BulkTraffic traffic{bytes, from_mode.where == Where::global || grouped, grouped};
-    const auto copy = [=](std::byte* there) {
-      if (reduction.combine != nullptr) {
-        reduction.combine(there, source, bytes / reduction.bytes);
-      } else {
-        std::memcpy(there, source, bytes);
-      }
-    };
-    if (grouped) {
-      std::function<void()> perform = [=] { copy(target); };
-      std::function<void()> settle;
-      if (Observer* const observer = warp.launch->observer) {
-        const auto origin = shared_place(warp, in, lane, from_mode, from, bytes, kBulkUnit);
-        if (!origin) return;
-        observer->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
-        perform = [=, &warp, &in, perform = std::move(perform)] {
-          perform();
-          observer->end_bulk_read(warp, in, lane, from_mode, from, bytes);
-          observer->bulk_stored(warp, in, lane, *origin, to, bytes, reduction.combine != nullptr);
-        };
-        settle = [=, &warp, &in] { observer->bulk_settled(warp, in, lane, to, bytes); };
-      }
-      add_to_group(warp, in, lane, std::move(perform), std::move(settle));
-      note_copy(warp, traffic, nullptr);
-      continue;
-    }
-    const auto place = shared_place(warp, in, lane, to_mode, to, bytes, kBulkUnit);
-    if (!place) return;
-    const bool from_global = from_mode.where == Where::global;
-    if (Observer* const observer = warp.launch->observer) {
-      from_global ? observer->bulk_source(warp, in, lane, from_mode, from, bytes)
-                  : observer->begin_bulk_read(warp, in, lane, from_mode, from, bytes);
-    }
-    const auto deliver = [&](Block& block) -> std::function<void()> {
-      return [=, &block, &warp, &in] {
-        copy(block.shared.data() + place->offset);
-        Observer* const observer = warp.launch->observer;
-        if (observer == nullptr) return;
-        observer->bulk_loaded({&block, place->offset}, bytes);
-        if (from_global) {
-          observer->pass_state(warp, from, {&block, place->offset}, bytes);
-        } else {
-          observer->end_bulk_read(warp, in, lane, from_mode, from, bytes);
-        }
-      };
-    };
-    if (!issue_to_blocks(warp, in, lane, *place, traffic, deliver)) return;
+    const BulkCopy copy{from_mode, from, to, bytes, source, reduction};
+    const bool issued = grouped ? add_store(warp, in, lane, copy, target) : issue_load(warp, in, lane, copy, to_mode);
+    if (!issued) return;
   }
 }
 

@@ -83,6 +83,7 @@ void Block::start(std::array<std::uint32_t, 3> block_index) {
 
 namespace {
 
+// Long because: each register has its case, so that the compiler names one that is forgotten.
 std::uint32_t special_value(const Block& block, const Warp& warp, Special special, std::uint32_t lane) {
   const Launch& launch = *block.launch;
   const std::uint32_t thread = warp.index * 32 + lane;

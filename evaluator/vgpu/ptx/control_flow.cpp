@@ -26,6 +26,29 @@ std::vector<char> reachable_blocks(const std::vector<BasicBlock>& blocks) {
   return reached;
 }
 
+/// The nodes from which `exit` is reached, in postorder of the reversed graph, without recursion.
+std::vector<std::uint32_t> reversed_postorder(const std::vector<std::vector<std::uint32_t>>& predecessors,
+                                              std::uint32_t exit) {
+  std::vector<std::uint32_t> order;
+  std::vector<char> seen(predecessors.size(), 0);
+  std::vector<std::pair<std::uint32_t, std::size_t>> stack{{exit, 0}};
+  seen[exit] = 1;
+  while (!stack.empty()) {
+    auto& [node, at] = stack.back();
+    if (at < predecessors[node].size()) {
+      const std::uint32_t before = predecessors[node][at++];
+      if (seen[before] == 0) {
+        seen[before] = 1;
+        stack.emplace_back(before, 0);
+      }
+      continue;
+    }
+    order.push_back(node);
+    stack.pop_back();
+  }
+  return order;
+}
+
 }  // namespace
 
 std::vector<BasicBlock> basic_blocks(const std::vector<Flow>& flows) {
@@ -65,34 +88,18 @@ std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     leaves |= reachable[i] != 0 && flows[blocks[i].last].kind == Flow::Kind::leave;
   }
+  const auto leads_to_exit = [&](std::size_t block) {
+    const Flow::Kind kind = flows[blocks[block].last].kind;
+    return kind == Flow::Kind::leave || (!leaves && kind == Flow::Kind::trap);
+  };
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     for (const std::uint32_t successor : blocks[i].successors)
       predecessors[successor].push_back(static_cast<std::uint32_t>(i));
-    const Flow::Kind kind = flows[blocks[i].last].kind;
-    if (kind == Flow::Kind::leave || (!leaves && kind == Flow::Kind::trap)) {
-      predecessors[exit].push_back(static_cast<std::uint32_t>(i));
-    }
+    if (leads_to_exit(i)) predecessors[exit].push_back(static_cast<std::uint32_t>(i));
   }
-  // Postorder of the reversed graph from the virtual block, without recursion.
+  const std::vector<std::uint32_t> order = reversed_postorder(predecessors, static_cast<std::uint32_t>(exit));
   std::vector<std::int32_t> number(blocks.size() + 1, -1);
-  std::vector<std::uint32_t> order;
-  std::vector<char> seen(blocks.size() + 1, 0);
-  std::vector<std::pair<std::uint32_t, std::size_t>> stack{{static_cast<std::uint32_t>(exit), 0}};
-  seen[exit] = 1;
-  while (!stack.empty()) {
-    auto& [node, at] = stack.back();
-    if (at < predecessors[node].size()) {
-      const std::uint32_t before = predecessors[node][at++];
-      if (seen[before] == 0) {
-        seen[before] = 1;
-        stack.emplace_back(before, 0);
-      }
-      continue;
-    }
-    number[node] = static_cast<std::int32_t>(order.size());
-    order.push_back(node);
-    stack.pop_back();
-  }
+  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<std::int32_t>(i);
   std::vector<std::int32_t> dominator(blocks.size() + 1, -1);
   dominator[exit] = static_cast<std::int32_t>(exit);
   const auto common = [&](std::int32_t a, std::int32_t b) {
@@ -103,10 +110,6 @@ std::vector<std::int32_t> immediate_post_dominators(const std::vector<BasicBlock
         b = dominator[static_cast<std::size_t>(b)];
     }
     return a;
-  };
-  const auto leads_to_exit = [&](std::size_t block) {
-    const Flow::Kind kind = flows[blocks[block].last].kind;
-    return kind == Flow::Kind::leave || (!leaves && kind == Flow::Kind::trap);
   };
   for (bool changed = true; changed;) {
     changed = false;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -276,6 +277,9 @@ class Sanitiser : public Observer {
   std::optional<std::size_t> add(const Finding& finding, const std::string& place, std::uint32_t other_line);
   /// Whether these instructions have been reported in this launch: then they are counted, and no text is needed.
   bool reported(FindingKind kind, const Warp& warp, const Instruction& in, std::uint32_t other_code);
+  /// "writes 4 bytes at byte 4 of 'tile' (shared memory, 256 bytes)"
+  static std::string describe_access(std::string_view verb, const Warp& warp, AccessMode mode, std::uint32_t bytes,
+                                     std::uint64_t address);
   void report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
                    std::uint64_t address, const Conflict& conflict);
   /// A finding where an access may meet one of a launch ahead.

@@ -1,0 +1,192 @@
+#include "cli/run/run_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+#include <type_traits>
+
+#include "cli/subject/arguments.h"
+#include "engine/device/device_kind.h"
+#include "engine/search/presearch.h"
+#include "engine/search/surrogate_screening.h"
+#include "engine/strategy/strategies.h"
+
+namespace evo::cli {
+namespace {
+
+/// "200 on a GPU, 40 on the virtual GPU"
+std::string default_evaluations() {
+  std::vector<std::string> defaults;
+  for (const std::string_view name : kind_names()) {
+    defaults.push_back(fmt::format("{} on {}", kind_named(name).evaluations, kind_named(name).title));
+  }
+  return fmt::format("{}", fmt::join(defaults, ", "));
+}
+
+/// Adds options, each in a group of the command's help.
+struct RunOptions {
+  CLI::App& command;
+  RunRequest& request;
+
+  template <typename Value>
+  CLI::Option* add(const char* group, const char* name, Value& value, const std::string& type,
+                   const std::string& help) {
+    CLI::Option* option = command.add_option(name, value, help)->type_name(type)->group(group);
+    // Each value has a name of its own before it.
+    if constexpr (std::is_same_v<Value, std::vector<std::string>>) option->allow_extra_args(false);
+    return option;
+  }
+
+  /// A setting that a resumed run has from the run that it continues.
+  template <typename Value>
+  void setting(const char* group, const char* name, Value& value, const std::string& type, const std::string& help) {
+    note(add(group, name, value, type, help), name);
+  }
+  void note(CLI::Option* option, const char* name) {
+    option->each([&request = request, name](const std::string& value) {
+      if (!value.empty()) request.settings.emplace_back(name);
+    });
+  }
+
+  CLI::Option* add_flag(const char* group, const char* name, bool& value, const char* help) {
+    return command.add_flag(name, value, help)->group(group);
+  }
+  void group(const char* group, const std::vector<const char*>& names) {
+    for (const char* name : names) command.get_option(name)->group(group);
+  }
+};
+
+void add_problem(RunOptions& options) {
+  RunRequest& request = options.request;
+  options.setting("Problem", "--device", request.device, "DEVICE",
+                  "auto (the first CUDA GPU, else a virtual one), cuda:N, or vgpu[:h200|h100|a100|l4|rtx4090]");
+  options.add("Problem", "--devices", request.devices, "DEVICE,...",
+              "Several devices of one model instead: cuda:0,cuda:1, cuda:all, vgpu:h200,vgpu:h200. Each candidate is "
+              "evaluated on one that is free (docs/scale.md)");
+  options.add("Problem", "--workers", request.workers, "PREFIX",
+              "Another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 --overlap -w "
+              "node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be repeated. "
+              "--devices names the devices of each; a host without them only models or compiles (docs/scale.md)");
+  options.add("Problem", "--hosts", request.hosts, "FILE",
+              "A file with such a PREFIX in each line; a host whose line is added later joins the run");
+  options.add("Problem", "--slurm", request.slurm, "OPTIONS",
+              "Ask Slurm for an allocation with these options of salloc, as '-N2 --gpus-per-node=8 -t 2:00:00', and "
+              "run on all of its nodes; it ends with the run");
+  options.setting("Problem", "--shapes", request.shapes, "A,B",
+                  "Shapes to time, by name (mission,long) or by all their sizes (1,8,512,64); with several shapes the "
+                  "latency is the geometric mean");
+  options.setting("Problem", "--option", request.options, "NAME=VALUE",
+                  "An option of the task, as out=bf16; may be repeated");
+  options.setting("Problem", "--objective", request.objective, "NAME",
+                  "Objective of the task: how large its errors may be (evo tasks lists them; default: the first)");
+}
+
+void add_limits(RunOptions& options) {
+  RunRequest& request = options.request;
+  options.setting("Limits", "--in-flight", request.in_flight, "N",
+                  fmt::format("Candidates under way at once, at most {}. A modelled search repeats with the same "
+                              "number, on any devices (default: 4 on virtual GPUs, 2 for each GPU of a screened "
+                              "search, else as many as keep GPUs busy)",
+                              kMostInFlight));
+  options.add("Limits", "--evals", request.evaluations, "N",
+              fmt::format("Stop after N candidates (default: {})", default_evaluations()));
+  options.add("Limits", "--time", request.time, "DURATION", "Stop after this time: 90s, 10m, 1h");
+  options.add("Limits", "--until", request.until, "LATENCY", "Stop once a candidate is as fast: 20us, 1.5ms");
+}
+
+void add_strategy(RunOptions& options) {
+  RunRequest& request = options.request;
+  options.setting("Search", "--answers", request.answers, "asked|finished",
+                  "In which order the strategy is given results: asked, which repeats where latencies do, or finished, "
+                  "which does not wait for the slowest (default: finished on several GPUs, else asked)");
+  options.setting("Search", "--seed", request.seed, "S",
+                  "Seed of the search: the same seed repeats it (default: random; it is printed)");
+  options.setting("Search", "--strategy", request.strategy, fmt::format("{}", fmt::join(strategy_names(), "|")),
+                  "What proposes the genomes (default: evolve)");
+  options.setting("Search", "--seed-from", request.seed_from, "FROM",
+                  "Warm start: begin with the best genomes of other runs of this task. FROM is a database, the number "
+                  "of a run in --db, an exported .cu file, or results of evo export --format; may be repeated");
+  options.setting(
+      "Search", "--screen", request.screen, "N",
+      fmt::format(
+          "Surrogate screening: of every N proposals (at most {}), evaluate only the one that the cost model of "
+          "the virtual GPU predicts to be fastest (default: {} for evolve on a GPU that has a virtual model, else "
+          "1)",
+          kMostScreened, ScreeningOptions().among));
+  options.setting(
+      "Search", "--presearch", request.presearch, "M",
+      fmt::format("Model-only pre-search: first search M genomes (at most {}) with the cost model alone and begin "
+                  "with the best (default: {}, at most twice --evals, where proposals are screened by default; "
+                  "else 0)",
+                  kMostPresearched, Presearch().genomes));
+  add_former_name(options.command, "--rehearse", "--presearch", request.presearch);
+  options.note(options.command.get_option("--rehearse"), "--presearch");
+}
+
+void add_proposers(RunOptions& options) {
+  RunRequest& request = options.request;
+  options.add("Search", "--proposer", request.proposer, "CMD",
+              "A command that proposes genomes, alleles and kernels as JSON lines, in addition to the strategy "
+              "(docs/proposer.md)");
+  options
+      .add("Search", "--proposer-share", request.proposer_share, "P",
+           "The proposer's largest share of the evaluations, in percent")
+      ->capture_default_str();
+  options
+      .add("Search", "--proposer-deadline", request.proposer_deadline, "DURATION",
+           "How long the proposer may take for an answer")
+      ->capture_default_str();
+  add_llm_options(options.command, request.llm);
+  options.group("Language model", llm_option_names());
+  options
+      .add("Language model", "--llm-share", request.llm_share, "P",
+           "The language model's largest share of the evaluations, in percent. What it brings decides between a "
+           "fifth of that and all of it")
+      ->capture_default_str();
+}
+
+void add_output(RunOptions& options) {
+  RunRequest& request = options.request;
+  options.add("Search", "--profile", request.profile, "N",
+              "Read the hardware counters of every N-th valid candidate and of the run's elites (default: of the "
+              "elites, on a GPU; with --llm also of every fourth, or of all on a virtual one; 0: none)");
+  add_database_option(options.command, request.database);
+  options
+      .add("Output", "--watch", request.watch, "[PORT]",
+           "Serve the page of evo report, live, to browsers of this machine while the run goes on; the address is "
+           "printed (docs/watch.md; default: a free port)")
+      ->expected(0, 1);
+  CLI::Option* quiet = options.add_flag("Output", "--quiet", request.quiet, "Print no progress");
+  options
+      .add_flag("Output", "--progress", request.progress,
+                "Print lines of progress, also where standard error is no terminal, as for a log")
+      ->excludes(quiet);
+  add_json_flag(options.command, request.json);
+  options.group("Output", {"--db", "--json"});
+}
+
+}  // namespace
+
+void add_search_options(CLI::App& command, RunRequest& request) {
+  RunOptions options{command, request};
+  add_problem(options);
+  add_limits(options);
+  add_strategy(options);
+  add_proposers(options);
+  add_output(options);
+}
+
+void add_run_options(CLI::App& command, RunRequest& request) {
+  RunOptions options{command, request};
+  options.setting("Problem", "--task", request.task, "TASK", "The task (evo tasks lists them)");
+  add_search_options(command, request);
+  options.setting("Problem", "--family", request.family, "NAME", "Search only this family");
+  options.add("Limits", "--resume", request.resume, "RUN",
+              "Continue this run (evo runs lists them) with its settings; --evals or --time set new limits");
+  add_templates_option(command, request.templates);
+  options.group("Problem", {"--templates"});
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/expression/json_place.h"
+#include "engine/expression/name_scope.h"
+#include "engine/short_form/author_files.h"
+#include "engine/short_form/first_genome.h"
+#include "engine/short_form/short_form.h"
+#include "engine/short_form/tensor_notation.h"
+#include "engine/task/argument.h"
+
+namespace evo {
+
+/// JSON that is read, and that is made of it.
+struct ShortFormJson {
+  nlohmann::ordered_json& given;      ///< The short form.
+  nlohmann::ordered_json& task;       ///< Parts of task.json.
+  nlohmann::ordered_json& family;     ///< Parts of family.json.
+  nlohmann::ordered_json& constants;  ///< Likewise, by symbol.
+};
+
+/// Reads one short form; each function reads one part of it and may rely on those before it.
+class ShortFormReader {
+ public:
+  /// `json`: four objects without members. All parameters are kept by reference.
+  ShortFormReader(const std::string& file, const std::string& text, const ReadFile& read, const IsKnownHeader& known,
+                  const ShortFormJson& json);
+  ShortForm read();
+
+ private:
+  using Json = nlohmann::ordered_json;
+
+  /// A function in a file of the author's.
+  struct FunctionPlace {
+    std::string file;  ///< As the short form names it.
+    std::string function;
+  };
+
+  void origin(const std::string& made, const std::string& author);
+  void task_origin(const std::string& made, const std::string& author);
+  void family_origin(const std::string& made, const std::string& author);
+
+  /// "convolution.cu:convolution_kernel". Without a file it is `usual`.
+  FunctionPlace function_place(const char* key, const std::string& usual);
+  void author_files();
+  void shapes();
+  void options();
+  bool is_type_option(const std::string& name) const;
+
+  // short_form_reader_genes.cpp
+  void genes();
+  void add_gene(const std::string& name, const JsonPlace& place, const std::string& author);
+  void push_gene(const JsonPlace& place, const Json& gene, const std::string& author);
+  /// Kernel Tuner's: a T1 file, or {"tune_params": ..., "restrictions": ...}.
+  void genes_from_file(const JsonPlace& place);
+  void restrictions();
+  void add_constraints(const JsonPlace& place, const std::string& author);
+  void add_constraint(const Json& constraint, const std::string& author);
+  void find_first_genome();
+
+  // short_form_reader_tensors.cpp
+  void arguments();
+  /// Variables and what fills them: an input by name or as `arguments` write one, or a value.
+  void constants();
+  /// A tensor's name alone may be one that is given before.
+  void check_names(const JsonPlace& place, const ArgumentSpec& argument) const;
+  void add_tensor(const JsonPlace& place, const TensorNotation& tensor, const std::string& author);
+  /// The reference writes narrow floats as the kernel does, but the real values of a quantised output.
+  void choose_reference_type(const JsonPlace& place, const TensorNotation& tensor, DType dtype);
+  /// Where the file stands in the folder, whose files of other kinds are not read.
+  std::string take_drawn_file(const JsonPlace& place, const std::string& path);
+  /// Those of the task, and, under an output's name, its own.
+  void limits();
+
+  // short_form_reader_geometry.cpp
+  /// One to three expressions, as texts.
+  std::optional<std::vector<std::string>> extents(const char* key);
+  static std::vector<std::string> three(std::vector<std::string> extents);
+  void geometry();
+  /// Kernel Tuner's names.
+  std::vector<std::string> usual_block() const;
+  /// Kernel Tuner's way: each extent of the problem is divided by the genes of its axis.
+  std::vector<std::string> divided_grid();
+  /// A block of more threads than any GPU takes is no genome.
+  void limit_threads();
+
+  // short_form_reader_files.cpp
+  static std::string base_name(const std::string& path);
+  std::string include_line(const std::string& file) const;
+  /// What is known when a kernel is compiled: options and specialised sizes.
+  std::string known_macros() const;
+  /// A gene that the kernel's name reads, "reduce<${tile}>", is a template's parameter, which a macro would hide.
+  bool is_macro(const std::string& gene) const;
+  void kernel_file();
+  void reference();
+  /// "reduce<${tile}>" with the first genome's tile: a reference reads no genes.
+  std::string with_first_in_braces(const std::string& name) const;
+  Json reference_arguments();
+  /// Without `reference_constants`: those of the kernel's that the reference's file has.
+  Json reference_constants(const FunctionPlace& place);
+  /// The expressions of a constant with the genes of the first genome.
+  Json with_first(Json filled) const;
+  void family_json();
+  void task_json();
+
+  const std::string& file_;
+  const ReadFile& read_;
+  AuthorFiles sources_;
+  JsonPlace root_;
+  Json& json_;  // the same as root_
+  Json& task_;
+  Json& family_;
+  Json& constants_;
+  std::string folder_, family_folder_;
+  FunctionPlace kernel_, reference_;
+  std::vector<std::string> parameters_, specialised_;
+  std::map<std::string, std::vector<Value>> options_;
+  std::set<std::string> genes_, tensors_;
+  std::vector<std::string> arguments_, grid_, block_;
+  std::string shared_;
+  std::vector<OwnConstraint> constraints_;
+  bool typed_outputs_ = false;
+  NameScope scope_;  // what grids, blocks and arguments read
+  Bindings first_;   // the first legal genome
+  ShortForm form_;
+};
+
+}  // namespace evo

@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "engine/device/device_limits.h"
+#include "engine/expression/json_value.h"
+#include "engine/short_form/short_form_reader.h"
+#include "engine/task/family.h"
+#include "engine/task/t1.h"
+
+// Genes, what restricts them, and the first genome that these allow.
+namespace evo {
+namespace {
+
+/// Words of CUDA C++ that a kernel is likely to have: as macros they would change what it says.
+constexpr std::array kKeywords = {
+    "auto",      "bool",     "break",    "case",    "char",     "class",     "const",  "constexpr", "continue",
+    "default",   "do",       "double",   "else",    "enum",     "extern",    "false",  "float",     "for",
+    "goto",      "if",       "inline",   "int",     "long",     "namespace", "new",    "nullptr",   "operator",
+    "return",    "short",    "signed",   "sizeof",  "static",   "struct",    "switch", "template",  "this",
+    "true",      "typedef",  "typename", "union",   "unsigned", "using",     "void",   "volatile",  "while",
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"};
+
+/// A list, or Python's way to write one: "[2**i for i in range(6)]". Numbers ascend, as genes want them.
+nlohmann::ordered_json values_json(const JsonPlace& place) {
+  std::vector<Value> values;
+  if (!place.is_list() && !std::holds_alternative<std::string>(place.value()))
+    place.fail("expected a list of values: [32, 64]");
+  if (place.is_list()) {
+    for (const JsonPlace& item : place.items()) values.push_back(item.value());
+  } else {
+    values = place.read_as([](const std::string& text) { return t1_values(text); });
+  }
+  const bool fractions = std::ranges::any_of(values, [](const Value& v) { return std::holds_alternative<double>(v); });
+  const bool numbers =
+      std::ranges::all_of(values, [](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
+  if (numbers) std::ranges::sort(values);
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  if (values.empty()) place.fail("at least one value is needed");
+  for (const Value& value : values)
+    json.push_back(fractions ? nlohmann::ordered_json(expr::to_string(value)) : json_of(value));
+  return json;
+}
+
+}  // namespace
+
+void ShortFormReader::genes() {
+  for (const char* key : {"genes", "tune_params"}) {
+    const auto place = root_.find(key);
+    if (!place) continue;
+    if (!place->is_object()) {
+      genes_from_file(*place);
+      continue;
+    }
+    for (const auto& [name, gene] : place->members()) add_gene(name, gene, fmt::format("{}.{}", key, name));
+  }
+  if (!family_.contains("genes")) root_.fail("key 'genes' is missing: {\"block_size_x\": [32, 64, 128]}");
+}
+
+void ShortFormReader::add_gene(const std::string& name, const JsonPlace& place, const std::string& author) {
+  if (place.is_object()) {
+    Json gene = {{"name", name}};
+    for (const auto& [key, value] : place.members()) {
+      if (key != "values") gene[key] = json_of(value.value());
+    }
+    if (const auto values = place.find("values")) gene["values"] = values_json(*values);
+    return push_gene(place, gene, author);
+  }
+  push_gene(place, {{"name", name}, {"values", values_json(place)}}, author);
+}
+
+void ShortFormReader::push_gene(const JsonPlace& place, const Json& gene, const std::string& author) {
+  const std::string name = gene["name"];
+  if (genes_.contains(name)) place.fail(fmt::format("gene '{}' is given twice", name));
+  if (!is_identifier(name)) place.fail(fmt::format("'{}' cannot be a macro: it is not a name", name));
+  if (std::ranges::find(kKeywords, name) != kKeywords.end())
+    place.fail(fmt::format("'{}' cannot be a macro: it is a word of CUDA C++", name));
+  if (std::ranges::find(parameters_, name) != parameters_.end())
+    place.fail(fmt::format("the name '{}' is already that of a size", name));
+  if (expr::is_reserved(name)) place.fail(fmt::format("'{}' is a word of the expression language", name));
+  if (facts_of(DeviceLimits{}).contains(name))
+    place.fail(fmt::format("'{}' is already a fact of the device in expressions: rename the macro", name));
+  genes_.insert(name);
+  scope_.add(name);
+  family_origin(fmt::format("genes[{}]", family_["genes"].size()), author);
+  family_["genes"].push_back(gene);
+}
+
+void ShortFormReader::genes_from_file(const JsonPlace& place) {
+  const std::string file = place.text();
+  std::string text;
+  try {
+    text = read_(file);
+  } catch (const Error& error) {
+    place.fail(error.what());
+  }
+  const JsonPlace other = place.read_as([&](const std::string&) { return JsonPlace::read({{file, text}}, file); });
+  if (other.find("ConfigurationSpace")) {
+    const Family family = read_t1(text, file);
+    for (const Gene& gene : family.genes) {
+      Json values = Json::array();
+      for (const Value& value : gene.alleles) values.push_back(json_of(value));
+      push_gene(place, {{"name", gene.name}, {"values", values}}, fmt::format("genes: {}: {}", file, gene.name));
+    }
+    for (const Constraint& constraint : family.constraints)
+      add_constraint({{"that", constraint.condition.text()}}, fmt::format("genes: {}: Conditions", file));
+    return;
+  }
+  for (const auto& [name, gene] : other.at("tune_params").members())
+    add_gene(name, gene, fmt::format("genes: {}: tune_params.{}", file, name));
+  if (const auto restrictions = other.find("restrictions"))
+    add_constraints(*restrictions, "genes: " + file + ": restrictions");
+}
+
+void ShortFormReader::restrictions() {
+  for (const char* key : {"restrict", "restrictions"})
+    if (const auto place = root_.find(key)) add_constraints(*place, key);
+}
+
+void ShortFormReader::add_constraints(const JsonPlace& place, const std::string& author) {
+  if (!place.is_list()) {
+    place.expression();
+    return add_constraint({{"that", place.text()}}, author);
+  }
+  std::size_t number = 0;
+  for (const JsonPlace& item : place.items()) {
+    const std::string where = fmt::format("{}[{}]", author, number++);
+    if (item.is_object()) {
+      item.allow_only({"that", "why"});
+      Json constraint = {{"that", item.at("that").text()}};
+      if (const auto why = item.find("why")) constraint["why"] = why->text();
+      add_constraint(constraint, where);
+    } else {
+      item.expression();
+      add_constraint({{"that", item.text()}}, where);
+    }
+  }
+}
+
+void ShortFormReader::add_constraint(const Json& constraint, const std::string& author) {
+  const std::string made = fmt::format("constraints[{}]", family_["constraints"].size());
+  family_origin(made + ".that", author);
+  constraints_.push_back({author, Expression::parse(constraint["that"].get<std::string>())});
+  family_["constraints"].push_back(constraint);
+}
+
+/// In the order of the values, by those constraints that genes alone decide. It fixes what the reference needs of them.
+void ShortFormReader::find_first_genome() {
+  Bindings known = {{"threads_per_block", std::int64_t{DeviceLimits{}.threads_per_block}}};
+  for (const auto& [name, values] : options_)
+    if (!values.empty()) known[name] = values.front();
+  std::vector<ListedGene> genes;
+  for (const Json& gene : family_["genes"]) {
+    genes.push_back({gene["name"], std::nullopt});
+    if (!gene.contains("values") || !gene["values"].is_array()) continue;
+    genes.back().values.emplace();
+    for (const Json& value : gene["values"])
+      genes.back().values->push_back(value.is_boolean()  ? Value(value.get<bool>())
+                                     : value.is_string() ? Value(value.get<std::string>())
+                                                         : Value(value.get<std::int64_t>()));
+  }
+  first_ = first_genome(file_, genes, constraints_, known);
+}
+
+}  // namespace evo

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/expression/expression.h"
+
+namespace evo {
+
+class JsonPlace;
+class NameScope;
+
+/// A limit as a multiple of what the task's emulation of an honest kernel (engine/task/calibration.h) errs by on the
+/// same inputs.
+struct EmulationLimit {
+  double times = 0;  ///< 0: there is none.
+  double plus = 0;
+  double of(double error) const { return times * error + plus; }
+};
+
+/// What an output may differ from the oracle by, over all elements of one case. 0: not checked.
+struct Limits {
+  double relative_l2 = 0;  ///< ||got - want|| / ||want||, at most.
+  double cosine = 0;       ///< At least.
+  double max_abs = 0;      ///< max |got - want| / rms(want), at most.
+  double row_l2 = 0;       ///< Of each row: ||got - want|| over the larger of its ||want|| and the mean row's, at most.
+  /// |got - want| <= atol + rtol |want| for every element, where one of them is positive.
+  double atol = 0;
+  double rtol = 0;
+  double element_times = 1;          ///< As many times atol + rtol |want| pass: more than 1 in a widened() limit.
+  bool exact = false;                ///< Every element equals the oracle's; the others are not looked at.
+  EmulationLimit emulated_l2 = {};   ///< In the place of relative_l2, if there is one.
+  EmulationLimit emulated_row = {};  ///< In the place of row_l2.
+
+  bool follow_emulation() const { return emulated_l2.times > 0 || emulated_row.times > 0; }
+};
+
+/// Limits of one output under some options.
+struct OutputLimits {
+  Expression when;  ///< Over options.
+  Limits limits;
+};
+
+/// Reads the `limits` of a task.
+Limits read_limits(const JsonPlace& place);
+/// Those of an objective: the task's, or tighter.
+Limits read_tighter_limits(const JsonPlace& place, const Limits& task);
+/// Those of an output: one object, or a list of them of which the first applies whose "when" holds. `options`: the
+/// names that "when" may read.
+std::vector<OutputLimits> read_output_limits(const JsonPlace& place, const NameScope& options);
+
+}  // namespace evo
