@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -58,6 +59,18 @@ TEST_CASE("a planted long line is found, and columns are characters") {
   CHECK(long_lines_of(umlauts + "\n").empty());
   CHECK(long_lines_of(umlauts + "ä\n") == std::vector<int>{1});
   CHECK(long_lines_of("| " + longest + " |\n").empty());
+}
+
+TEST_CASE("no folder of docs/results holds more than 40 files") {
+  std::map<fs::path, int> files;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(EVO_SOURCE_DIR) / "docs/results")) {
+    if (entry.is_regular_file()) ++files[entry.path().parent_path()];
+  }
+  CHECK_FALSE(files.empty());
+  for (const auto& [folder, count] : files) {
+    INFO(folder.string());
+    CHECK(count <= 40);
+  }
 }
 
 TEST_CASE("every page of docs/results is written by evo results") {
