@@ -95,7 +95,7 @@ struct RanOn {
   std::string host;
 };
 
-/// What stands in the reason of a wrong answer before the short form of its diagnosis.
+/// What stands in the reason of a wrong answer before the summary of its diagnosis.
 inline constexpr const char* kLooksLike = "; looks like: ";
 
 struct Evaluation {

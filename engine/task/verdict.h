@@ -5,8 +5,9 @@
 
 namespace evo {
 
-/// How the evaluation of a candidate ended. Everything but `valid` is a failure, which has a reason in words.
-/// A verdict is added here and in the table of verdict.cpp; harness_failed stays the last.
+/// How the evaluation of a candidate ended. Everything but `valid` has a reason in words, and everything but `valid`
+/// and `duplicate` is a failure. A new verdict gets a row in verdict.cpp, a step of the report's funnel and a colour
+/// there (cli/report/page_data.cpp, cli/report/page/base.js). harness_failed stays the last.
 enum class Verdict {
   valid,
   illegal,
@@ -26,7 +27,7 @@ enum class Verdict {
 /// The coarser outcomes that results files of auto-tuners distinguish.
 enum class OutcomeClass {
   ok,
-  invalid,      ///< It breaks a constraint: nothing was built.
+  invalid,      ///< It breaks a constraint or a limit of the device.
   compile,      ///< There is no program that the device can run.
   runtime,      ///< It failed while it ran.
   timeout,      ///< It ran for too long.
