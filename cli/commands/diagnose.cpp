@@ -122,7 +122,7 @@ std::string attempts_text(const std::vector<Attempt>& attempts, const Terminal& 
 std::string probes_text(const std::vector<ProbedValues>& probes, const Terminal& terminal) {
   Table table({{"probe"}, {""}, {"values"}, {"looks like"}});
   for (const ProbedValues& probe : probes) {
-    const std::string look = probe.wrong ? fmt::format("{}; {}", probe.wrong->why, short_form(*probe.wrong)) : "";
+    const std::string look = probe.wrong ? fmt::format("{}; {}", probe.wrong->why, summary(*probe.wrong)) : "";
     table.add({probe.name, probe.wrong ? "wrong" : "right", probe.about, look},
               probe.wrong ? Style::bad : Style::plain);
   }

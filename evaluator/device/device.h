@@ -104,10 +104,10 @@ struct TimingRequest {
   double max_seconds = 0.5;
   double warm_up_seconds = 0.1;     ///< Of calls before the first sample (docs/decisions/0003-sustained-clocks.md).
   double relative_interval = 0.01;  ///< Stop once the 95 % interval of the median is this tight.
-  /// A call that takes longer, early in the warm-up, is timed by a few samples only: a GPU that has rested runs faster
-  /// than lasts, so it is no better than that. 0: none is.
+  /// A call that takes longer early in the warm-up gets a few samples only. A rested GPU only gets slower, so stop
+  /// early. 0: none.
   double hopeless_us = 0;
-  /// A call that still takes longer after part of the warm-up needs no more of it, for the same reason. 0: all need it.
+  /// A call that still takes longer after part of the warm-up gets no more of it, for the same reason. 0: none.
   double to_beat_us = 0;
 };
 

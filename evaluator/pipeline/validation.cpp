@@ -452,11 +452,11 @@ class Trial {
                        honest.row_l2);
   }
 
-  /// The short form of a diagnosis. Very large answers are not looked at: a search must not wait for them.
+  /// The summary of a diagnosis. Very large answers are not looked at: a search must not wait for them.
   std::string look_of(const Case& one, const ComparedOutput& output) const {
     if (output.elements > kLookedAt) return {};
     const auto wrong = wrong_answer(setup_.options.task, setup_.options.target.options, one, output);
-    const std::string look = wrong ? short_form(*wrong) : "";
+    const std::string look = wrong ? summary(*wrong) : "";
     return look.empty() ? "" : kLooksLike + look;
   }
 
