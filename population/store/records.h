@@ -21,7 +21,7 @@ namespace evo {
 /// The device of a run as the store remembers it.
 struct DeviceRecord {
   std::string id;    ///< "cuda:0", "vgpu:h200".
-  std::string kind;  ///< "cuda" or "vgpu".
+  std::string kind;  ///< Name of its DeviceKind: "cuda", "vgpu".
   std::string name;  ///< "NVIDIA H200".
   std::string arch;  ///< "sm_90a".
   std::string uuid;  ///< Empty for a virtual GPU.
