@@ -249,7 +249,7 @@ std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& s
 void warn_unless_selftested(const PreparedRun& run, const Store& store) {
   if (run.resumed) return;
   const std::string warning = selftest_warning(store, run.templates, run.task, run.device);
-  if (!warning.empty()) write_to_stderr(fmt::format("{}\n", warning));
+  if (!warning.empty()) write_to_stderr(fmt::format("warning: {}\n", warning));
 }
 
 /// "cuda:0", "cuda:0, cuda:1"
@@ -550,8 +550,8 @@ void add_search_options(CLI::App& command, RunRequest& request) {
       ->type_name("N");
   command
       .add_option("--answers", request.answers,
-                  "In which order the strategy is given results: asked, which repeats where latencies do, or finished, "
-                  "which does not wait for the slowest (default: finished on several GPUs, else asked)")
+                  "In which order the strategy gets results. asked: reproducible if latencies are. finished: does not "
+                  "wait for the slowest. (default: finished on several GPUs, else asked)")
       ->type_name("asked|finished");
   command
       .add_option("--shapes", request.shapes,
