@@ -84,7 +84,7 @@ int results(const ResultsRequest& request) {
 void add_results(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<ResultsRequest>();
   CLI::App* command = app.add_subcommand(
-      "results", "Write a page for each task and model of device: the fastest kernels, beside rivals, as Markdown");
+      "results", "Write a page for each model of device and task: the fastest kernels, beside rivals, as Markdown");
   command
       ->add_option("-o,--output", request->folder,
                    "Write the pages into a folder for each model of device, below this one")

@@ -519,27 +519,26 @@ void add_search_options(CLI::App& command, RunRequest& request) {
                   "auto (the first CUDA GPU, else a virtual one), cuda:N, or vgpu[:h200|h100|a100|l4|rtx4090]")
       ->type_name("DEVICE");
   command
-      .add_option(
-          "--devices", request.devices,
-          "Several devices of one model instead: cuda:0,cuda:1, cuda:all, vgpu:h200,vgpu:h200. Each candidate is "
-          "evaluated on one that is free (docs/scale.md)")
+      .add_option("--devices", request.devices,
+                  "Several devices of one model instead: cuda:0,cuda:1, cuda:all, vgpu:h200,vgpu:h200. A free one "
+                  "evaluates each candidate (docs/scale.md)")
       ->type_name("DEVICE,...");
   command
-      .add_option("--workers", request.workers,
-                  "Another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 --overlap -w "
-                  "node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be repeated. "
-                  "--devices names the devices of each; a host without them only models or compiles (docs/scale.md)")
+      .add_option(
+          "--workers", request.workers,
+          "Another host: a command that runs its arguments there, such as 'ssh node7' or 'srun -N1 -n1 --overlap -w "
+          "node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be repeated. --devices "
+          "names the devices of each; a host without them only models or compiles (docs/scale.md)")
       ->allow_extra_args(false)
       ->type_name("PREFIX");
   command
       .add_option("--hosts", request.hosts,
-                  "A file with such a PREFIX in each line; a host whose line is added later joins the run")
+                  "A file with such a PREFIX in each line; hosts of lines added later join the run")
       ->type_name("FILE");
   command
-      .add_option(
-          "--slurm", request.slurm,
-          "Ask Slurm for an allocation with these options of salloc, as '-N2 --gpus-per-node=8 -t 2:00:00', and "
-          "run on all of its nodes; it ends with the run")
+      .add_option("--slurm", request.slurm,
+                  "Get an allocation from Slurm with these options of salloc, such as '-N2 --gpus-per-node=8 -t "
+                  "2:00:00', and run on all of its nodes; it ends with the run")
       ->type_name("OPTIONS");
   command
       .add_option("--in-flight", request.in_flight,
@@ -564,14 +563,14 @@ void add_search_options(CLI::App& command, RunRequest& request) {
                   fmt::format("Stop after N candidates (default: {})", default_evaluations()))
       ->type_name("N");
   command.add_option("--time", request.time, "Stop after this time: 90s, 10m, 1h")->type_name("DURATION");
-  command.add_option("--until", request.until, "Stop once a candidate is as fast: 20us, 1.5ms")->type_name("LATENCY");
+  command.add_option("--until", request.until, "Stop once a candidate is this fast: 20us, 1.5ms")->type_name("LATENCY");
   command
       .add_option("--seed", request.seed,
                   "Seed of the search: the same seed repeats it (default: random; it is printed)")
       ->type_name("S");
   command.add_option("--strategy", request.strategy, "What proposes the genomes (default: evolve)")
       ->type_name(fmt::format("{}", fmt::join(strategy_names(), "|")));
-  command.add_option("--option", request.options, "An option of the task, as out=bf16; may be repeated")
+  command.add_option("--option", request.options, "An option of the task, such as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command
@@ -587,11 +586,9 @@ void add_search_options(CLI::App& command, RunRequest& request) {
   command
       .add_option(
           "--screen", request.screen,
-          fmt::format(
-              "Surrogate screening: of every N proposals (at most {}), evaluate only the one that the cost model of "
-              "the virtual GPU predicts to be fastest (default: {} for evolve on a GPU that has a virtual model, else "
-              "1)",
-              kMostScreened, ScreeningOptions().among))
+          fmt::format("Surrogate screening: evaluate only one of every N proposals (at most {}), the fastest by the "
+                      "virtual GPU's cost model (default: {} for evolve on a GPU that has a virtual model, else 1)",
+                      kMostScreened, ScreeningOptions().among))
       ->type_name("N");
   command
       .add_option(
@@ -612,33 +609,32 @@ void add_search_options(CLI::App& command, RunRequest& request) {
                   "The proposer's largest share of the evaluations, in percent")
       ->capture_default_str()
       ->type_name("P");
-  command.add_option("--proposer-deadline", request.proposer_deadline, "How long the proposer may take for an answer")
+  command.add_option("--proposer-deadline", request.proposer_deadline, "Time limit of the proposer's answer")
       ->capture_default_str()
       ->type_name("DURATION");
   add_llm_options(command, request.llm);
   command
       .add_option("--llm-share", request.llm_share,
-                  "The language model's largest share of the evaluations, in percent. What it brings decides between a "
+                  "The language model's largest share of the evaluations, in percent. Its success decides between a "
                   "fifth of that and all of it")
       ->capture_default_str()
       ->type_name("P");
   command
       .add_option("--profile", request.profile,
-                  "Read the hardware counters of every N-th valid candidate and of the run's elites (default: of the "
-                  "elites, on a GPU; with --llm also of every fourth, or of all on a virtual one; 0: none)")
+                  "Read the hardware counters of every N-th valid candidate and of the run's elites (default: only the "
+                  "elites, on a GPU; with --llm also every fourth candidate, or all on a virtual GPU; 0: none)")
       ->type_name("N");
   add_database_option(command, request.database);
   command
-      .add_option(
-          "--watch", request.watch,
-          "Serve the page of evo report, live, to browsers of this machine while the run goes on; the address is "
-          "printed (docs/watch.md; default: a free port)")
+      .add_option("--watch", request.watch,
+                  "Serve the live page of evo report to browsers of this machine while the run goes on, and print its "
+                  "address (docs/watch.md; default: a free port)")
       ->expected(0, 1)
       ->type_name("[PORT]");
   CLI::Option* quiet = command.add_flag("--quiet", request.quiet, "Print no progress");
   command
       .add_flag("--progress", request.progress,
-                "Print lines of progress, also where standard error is no terminal, as for a log")
+                "Print progress as lines, also if standard error is not a terminal: for a log")
       ->excludes(quiet);
   add_json_flag(command, request.json);
   group_options(command, "Problem",
