@@ -9,7 +9,7 @@
 
 namespace evo {
 
-/// A task written in ten lines (docs/templates.md, "Ten lines"), as the folder that it stands for.
+/// A task written in ten lines (docs/templates.md, "Ten lines"), as a task folder.
 struct ShortForm {
   std::string task;
   SourceTree files;  ///< TASK/task.json, TASK/reference.cu, TASK/tuned/..., and the author's files in TASK/source/.

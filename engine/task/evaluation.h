@@ -22,7 +22,7 @@ struct Build {
   std::string cubin_hash;
   std::string log;
   double compile_ms = 0;
-  std::string flags = {};  ///< What the compiler was given, separated by spaces; empty: unknown.
+  std::string flags = {};  ///< The compiler's flags, separated by spaces; empty: unknown.
   /// What launches may call its kernels ("scale", "ns::scale", "reduce<float, 256>"), and their names in the PTX.
   std::map<std::string, std::string> kernels = {};
   std::map<std::string, std::string> variables = {};  ///< The same of those that plans fill ("ns::weights").
@@ -113,7 +113,7 @@ struct Evaluation {
   std::uint64_t salt = 0;  ///< Mixed into the seeds; replays the run's inputs.
 };
 
-/// The latency that a strategy is given: that of a valid candidate, or of a duplicate of one; empty for failures.
+/// The latency that a strategy gets: that of a valid candidate, or of a duplicate of one; empty for failures.
 std::optional<double> latency_of(const Evaluation& evaluation);
 
 }  // namespace evo
