@@ -54,8 +54,8 @@ double smallest_cosine(double relative_l2);
 /// asked for only as far as an error within the relative limit always has it.
 Limits following(const Limits& limits, const EmulationError& error);
 
-/// `times` the error that the limits allow: relative errors grow by it, angles and what single elements may err by,
-/// too. max_abs stays, and what follows the emulation: it has grown with the emulation's error.
+/// `times` the error that the limits allow: relative errors, angles and errors of single elements grow by it. max_abs
+/// stays, and so do limits that follow the emulation: they have grown with its error.
 Limits widened(const Limits& limits, double times);
 
 /// These limits, each of those that are set raised to at least `factor` times an honest kernel's error on the same

@@ -50,7 +50,7 @@ struct Binary {
   Build build;
 };
 
-/// What went wrong when a candidate was compiled, loaded or run. A value, because bad candidates are data.
+/// A candidate's fault when it was compiled, loaded or run. A value, because bad candidates are data.
 struct Failure {
   Verdict verdict = Verdict::crashed;
   std::string reason;
@@ -74,7 +74,7 @@ struct DeviceWrite {
   std::byte value{0};
 };
 
-/// What is wanted of a device's memory, and what was found there.
+/// A request to a device's memory, and its answer.
 struct Readback {
   std::vector<DeviceRange> digested;
   std::vector<DeviceRange> copied;
