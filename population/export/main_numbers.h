@@ -5,7 +5,7 @@
 
 #include "engine/base/dtype.h"
 
-/// What the program of an exported file knows of dtypes: those alone that its task uses.
+/// Code for dtypes in the program of an exported file: only for those that its task uses.
 namespace evo {
 
 /// "e4m3, f32": the enumerators.
