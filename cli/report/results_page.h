@@ -13,7 +13,7 @@ struct ResultsPicture {
   std::string svg;
 };
 
-/// What a database holds of one task on one model of device.
+/// A page on one task and one model of device.
 struct ResultsPage {
   std::string folder;  ///< Of this model of device: "nvidia_h200".
   std::string file;    ///< "fp8_sdpa.md"

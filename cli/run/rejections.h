@@ -14,15 +14,15 @@
 
 namespace evo::cli {
 
-/// Candidates of a run that were rejected for one reason: the verdict and the words agree, but for numbers and for the
-/// case that showed it.
+/// Candidates of a run that were rejected for one reason: the verdict and the words agree, except for numbers and for
+/// the case that showed it.
 struct Rejection {
   Verdict verdict = Verdict::harness_failed;
   std::string reason;  ///< Of the first one, complete.
   std::string family;  ///< Of the first one.
   std::uint64_t candidates = 0;
   CandidateId first = 0;
-  /// What a virtual GPU says of the first one: a wrong argument, or what the sanitiser finds.
+  /// A virtual GPU's finding on the first one: a wrong argument, or one of the sanitiser.
   std::vector<std::string> findings = {};
 };
 

@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kMostPresearched = 1'000'000;
 /// The options of `evo run` as typed; empty where an option was not given.
 struct RunRequest {
   std::string task;
-  std::optional<ShortForm> form;  ///< Of `evo tune`, in the place of a task.
+  std::optional<ShortForm> form;  ///< Of `evo tune`, instead of a task.
   std::string device;
   std::string devices;
   std::vector<std::string> workers;  ///< Prefixes of hosts; "slurm": those of the allocation.
