@@ -19,6 +19,8 @@ endif()
 # zsh of Debian looks for the completions of packages in a folder of its own.
 install(FILES ${PROJECT_SOURCE_DIR}/cli/shell/completion.zsh DESTINATION share/zsh/vendor-completions RENAME _evo
         COMPONENT evo_debian EXCLUDE_FROM_ALL)
+# Debian looks for the licence of a package in this file.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/evo RENAME copyright COMPONENT evo_debian EXCLUDE_FROM_ALL)
 # Only evo's own files, not those of libraries that were fetched.
 set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};evo;evo;/" "${CMAKE_BINARY_DIR};evo;evo_debian;/")
 include(CPack)

@@ -10,8 +10,8 @@
 
 namespace evo::cli {
 
-/// What the launches of a plan pass and the kernels take otherwise: another number of arguments, another size or type.
-/// One line each: "scale/plain/family.json: launches[0].arguments[2]: int is given, scale takes float".
+/// Arguments of a plan's launches that differ from the kernels' parameters in number, size or type. One line each:
+/// "scale/plain/family.json: launches[0].arguments[2]: int is given, scale takes float".
 std::vector<std::string> wrong_arguments(const Binary& binary, const Plan& plan, const Family& family);
 /// The same of the reference's launch.
 std::vector<std::string> wrong_reference_arguments(const Binary& binary, const Plan& plan, const Task& task);

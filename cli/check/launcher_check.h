@@ -9,11 +9,11 @@
 
 namespace evo::cli {
 
-/// What calling the C++ launcher of an exported file has shown.
+/// The result of calling the C++ launcher of an exported file.
 struct LauncherCheck {
   enum class State : std::uint8_t { right, wrong, not_checked };
   State state = State::not_checked;
-  std::string why;                  ///< What is wrong, or why it was not checked; empty when it is right.
+  std::string why;                  ///< Its fault, or why it was not checked; empty when it is right.
   std::vector<std::string> shapes;  ///< Those at which it was right: "B=1,H=8,S=512,D=64".
 };
 

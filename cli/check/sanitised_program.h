@@ -39,11 +39,11 @@ class SanitisedProgram {
   SanitisedProgram(const SanitisedProgram&) = delete;
   SanitisedProgram& operator=(const SanitisedProgram&) = delete;
 
-  /// From now on a launch is given up once a warp, or all warps together, have executed more instructions: what was
-  /// found until then stays.
+  /// From now on a launch ends once a warp, or all warps together, have executed more instructions. Findings until then
+  /// stay.
   void limit_instructions(std::uint64_t of_a_warp, std::uint64_t of_a_launch);
 
-  /// Runs one case, for whose shape the program has a plan. What the device refuses, and what ends a launch, is a
+  /// Runs one case; the program must have a plan for its shape. A refusal of the device, or the end of a launch, is a
   /// Failure whose reason names the templates.
   std::variant<protocol::Ran, Failure> run(const Case& one);
 

@@ -43,7 +43,7 @@ struct FamilyCheck {
   std::string genome;
   std::vector<std::string> kernels;  ///< Of the program.
   std::vector<std::string> unused_genes;
-  std::vector<std::string> arguments;       ///< Those that the kernels take otherwise.
+  std::vector<std::string> arguments;       ///< Those that differ from the kernels' parameters.
   std::vector<std::string> zero_constants;  ///< __constant__ variables that kernels read and nothing fills.
   std::vector<ShapeCheck> shapes;
   std::vector<std::string> skipped;  ///< Shapes, each with the reason.
@@ -55,7 +55,7 @@ struct TaskCheck {
   DeviceInfo device;
   bool self_consistent = false;
   std::vector<FamilyCheck> families;
-  std::vector<std::string> reference;  ///< What is wrong with it, shape by shape.
+  std::vector<std::string> reference;  ///< Its faults, shape by shape.
   std::vector<std::string> skipped;    ///< Shapes that no family was checked on, each with the reason.
   bool fine() const;
 };

@@ -140,7 +140,7 @@ int baseline(const BaselineRequest& request) {
 void add_baseline(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<BaselineRequest>();
   CLI::App* command = app.add_subcommand(
-      "baseline", "Time a kernel in turns with rivals: torch, Triton, cuBLASLt, cuDNN or programs of yours");
+      "baseline", "Time a kernel in turns with rivals: torch, Triton, cuBLASLt, cuDNN or your own programs");
   command
       ->add_option("ID", request->id, "The candidate's number (default: the best elite of the newest run's objective)")
       ->type_name("");
@@ -153,7 +153,7 @@ void add_baseline(CLI::App& app, Invocation& invocation) {
                       "The best elite of this objective, as evo elites lists it; its first words suffice");
   command
       ->add_option("--rival", request->rivals,
-                   "A shipped rival's name, or a command that speaks its lines (docs/baseline.md); may be repeated "
+                   "A shipped rival's name, or a command with the same protocol (docs/baseline.md); may be repeated "
                    "(default: all shipped ones)")
       ->allow_extra_args(false)
       ->type_name("NAME|COMMAND");
@@ -162,12 +162,12 @@ void add_baseline(CLI::App& app, Invocation& invocation) {
                    fmt::format("Rounds; each times every program once (default: {})", kSittingRounds))
       ->type_name("N");
   command->add_option("--turn", request->turn, kTurnHelp)->type_name("TIME");
-  command->add_option("--deadline", request->deadline, "The longest that a rival may take for an answer")
+  command->add_option("--deadline", request->deadline, "Time limit of a rival's answer")
       ->capture_default_str()
       ->type_name("TIME");
   command->add_flag("--list", request->list, "List the shipped rivals");
   command->add_flag("--table", request->table,
-                    "Time nothing; print what is stored as Markdown, the newest sitting of each candidate");
+                    "Time nothing; print the newest stored sitting of each candidate, as Markdown");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return baseline(*request); }; });

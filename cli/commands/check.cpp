@@ -204,8 +204,8 @@ int check(const CheckCommandRequest& request) {
 void add_check(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<CheckCommandRequest>();
   CLI::App* command = app.add_subcommand(
-      "check", "Render, compile, run and sanitise the first genome of each family, and say what is not fine");
-  command->add_option("TASK|FILE.json", request->subject, "A task, or a short form as for evo tune")
+      "check", "Render, compile, run and sanitise the first genome of each family, and report every fault");
+  command->add_option("TASK|FILE.json", request->subject, "A task, or a short form for evo tune")
       ->required()
       ->type_name("");
   command->add_option("--device", request->device, "A virtual GPU: vgpu[:h200|h100|a100|l4|rtx4090]")
@@ -214,7 +214,7 @@ void add_check(CLI::App& app, Invocation& invocation) {
   command->add_option("--shapes", request->shapes, "Only these shapes, by name or by all their sizes")
       ->allow_extra_args(false)
       ->type_name("A,B");
-  command->add_option("--option", request->options, "An option of the task, as out=bf16; may be repeated")
+  command->add_option("--option", request->options, "An option of the task, such as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command->add_option("--family", request->family, "Only this family")->type_name("NAME");

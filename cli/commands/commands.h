@@ -9,7 +9,7 @@ class App;
 
 namespace evo::cli {
 
-/// What the user wants done.
+/// The action that the user asked for.
 struct Invocation {
   std::string command_line;     ///< As typed.
   std::function<int()> action;  ///< Set when parsing meets a command. Returns the exit code; throws evo::Error.

@@ -115,14 +115,13 @@ void add_db(CLI::App& app, Invocation& invocation) {
   CLI::App* db = app.add_subcommand("db", "Check, compact or merge databases");
   db->require_subcommand(1);
   add_json_flag(*add_part(*db, invocation, request, "check",
-                          "Check the database: prints a line for each problem and returns 1 if there is any", check),
+                          "Check the database: print a line for each problem; exit code 1 if there is one", check),
                 request->json);
   add_part(*db, invocation, request, "compact", "Return unused space to the file system", compact);
-  CLI::App* part =
-      add_part(*db, invocation, request, "merge",
-               "Copy the runs of another database into this one, which is made where there is none; their candidates "
-               "compete for the elites",
-               merge);
+  CLI::App* part = add_part(*db, invocation, request, "merge",
+                            "Copy the runs of another database into this one, which is made if necessary; their "
+                            "candidates compete for the elites",
+                            merge);
   part->add_option("OTHER", request->other, "The other database, which is not changed")->required()->type_name("");
   add_json_flag(*part, request->json);
 }

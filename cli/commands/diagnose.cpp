@@ -125,7 +125,7 @@ std::string probes_text(const std::vector<ProbedValues>& probes, const Terminal&
   Table table({{"probe"}, {""}, {"values"}, {"looks like"}});
   for (const ProbedValues& probe : probes) {
     const std::string look =
-        probe.wrong ? fmt::format("{}; {}", miss_text(probe.wrong->mismatch.miss), short_form(*probe.wrong)) : "";
+        probe.wrong ? fmt::format("{}; {}", miss_text(probe.wrong->mismatch.miss), summary(*probe.wrong)) : "";
     table.add({probe.name, probe.wrong ? "wrong" : "right", probe.about, look},
               probe.wrong ? Style::bad : Style::plain);
   }
@@ -336,11 +336,10 @@ void add_diagnose(CLI::App& app, Invocation& invocation) {
       ->add_option("--device", request->device,
                    "Run on this device (default: the candidate's own, or one of its model, else auto)")
       ->type_name("DEVICE");
-  command->add_option("--only", request->only, "Of a task: only these mutants and controls")
+  command->add_option("--only", request->only, "For a task: only these mutants and controls")
       ->delimiter(',')
       ->type_name("A,B");
-  command->add_flag("--without-probes", request->without_probes,
-                    "Look at answers alone, also where a kernel has probes");
+  command->add_flag("--without-probes", request->without_probes, "Look only at answers, even if a kernel has probes");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);

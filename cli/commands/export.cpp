@@ -270,14 +270,14 @@ void add_export(CLI::App& app, Invocation& invocation) {
   command->add_option("--objective", request->filter.objective,
                       "Export the best kernel of this objective, as evo elites lists it; its first words suffice");
   command->add_flag("--dispatch", request->dispatch,
-                    "Write the best kernel of each timed shape into one file, which selects among them at run time");
+                    "Write the best kernel of each timed shape into one file, which chooses at run time");
   command
       ->add_option("--name", request->launcher,
                    "The launcher's name, for several files in one program, or the package's (default: evo_TASK)")
       ->type_name("NAME");
   command
       ->add_option("--option", request->options,
-                   "With --dispatch: only kernels with this option of the task, as out=bf16; may be repeated")
+                   "With --dispatch: only kernels with this option of the task, such as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command

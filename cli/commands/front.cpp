@@ -103,7 +103,7 @@ int front(const FrontRequest& request) {
 void add_front(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<FrontRequest>();
   CLI::App* command = app.add_subcommand(
-      "front", "The fastest kernel at each accuracy, over all objectives, beside rivals; as a table or a picture");
+      "front", "Show the fastest kernel at each accuracy, over all objectives, beside rivals; as a table or a picture");
   command->add_option("--task", request->filter.task, "The task")->type_name("TASK")->required();
   command->add_option("--device", request->filter.device, "Only results of this device")->type_name("DEVICE");
   command->add_option("--shape", request->filter.shape, "Only runs that timed this shape, by its name in evo elites")
@@ -115,7 +115,7 @@ void add_front(CLI::App& app, Invocation& invocation) {
       ->add_option("--rivals", request->filter.rivals,
                    R"(JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})")
       ->type_name("FILE");
-  command->add_option("--svg", request->svg, "Draw latency over error to this file, too")->type_name("FILE");
+  command->add_option("--svg", request->svg, "Also draw latency over error to this file")->type_name("FILE");
   add_database_option(*command, request->database);
   add_json_flag(*command, request->json);
   command->callback([request, &invocation] { invocation.action = [request] { return front(*request); }; });

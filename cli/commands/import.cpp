@@ -68,16 +68,16 @@ int import_any(const ImportRequest& request, const std::string& command_line) {
 void add_import(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<ImportRequest>();
   CLI::App* command = app.add_subcommand(
-      "import", "Make a task of a judge's problem, or read results of evo export --format into the database");
+      "import", "Make a task from a judge's problem, or read results of evo export --format into the database");
   command
       ->add_option("FILE", request->file,
                    "A problem of KernelBench or robust-kbench (.py) or a Definition of flashinfer-bench "
-                   "(docs/import.md); or what evo export wrote: " +
+                   "(docs/import.md); or a file that evo export wrote: " +
                        readable_formats() + "; .gz is decompressed")
       ->required()
       ->type_name("");
   command->add_option("--name", request->name, "The task's name (default: the problem's)")->type_name("TASK");
-  command->add_option("-o,--output", request->output, "The folder of tasks that a problem is put into")
+  command->add_option("-o,--output", request->output, "The folder of tasks for the new one")
       ->capture_default_str()
       ->type_name("DIR");
   add_database_option(*command, request->database);

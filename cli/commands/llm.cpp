@@ -97,15 +97,15 @@ int llm(const LlmRequest& request) {
 void add_llm(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<LlmRequest>();
   CLI::App* command = app.add_subcommand(
-      "llm", "A language model as a proposer: what evo run --llm starts; with --dry-run the prompt that it would send");
-  CLI::Option* dry = command->add_flag("--dry-run", request->dry_run, "Print the prompt and ask nobody");
+      "llm", "Run a language model as a proposer, as evo run --llm does; with --dry-run print the prompt instead");
+  CLI::Option* dry = command->add_flag("--dry-run", request->dry_run, "Print the prompt; do not ask the model");
   command->add_option("--task", request->run.task, "The task (evo tasks lists them)")->type_name("TASK")->needs(dry);
   command->add_option("--device", request->run.device, "As evo run takes it")->type_name("DEVICE")->needs(dry);
   command->add_option("--shapes", request->run.shapes, "As evo run takes them")
       ->allow_extra_args(false)
       ->type_name("A,B")
       ->needs(dry);
-  command->add_option("--option", request->run.options, "An option of the task, as out=bf16; may be repeated")
+  command->add_option("--option", request->run.options, "An option of the task, such as out=bf16; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE")
       ->needs(dry);

@@ -326,7 +326,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
       ->type_name("N");
   command
       ->add_option("--skip", request->skip,
-                   "With --against: leave out the first N of the random order, which --limit N would take")
+                   "With --against: skip the first N of the random order, those that --limit N would take")
       ->capture_default_str()
       ->type_name("N");
   command->add_flag(

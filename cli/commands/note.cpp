@@ -42,7 +42,7 @@ int note(const NoteRequest& request) {
 void add_note(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<NoteRequest>();
   CLI::App* command =
-      app.add_subcommand("note", "Note what you learned of a candidate; show, report and proposers see it");
+      app.add_subcommand("note", "Note what you learned about a candidate; show, report and proposers use it");
   command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
   command->add_option("TEXT", request->text, "The note, in quotes")->required()->type_name("");
   add_database_option(*command, request->database);

@@ -188,7 +188,7 @@ void add_profile(CLI::App& app, Invocation& invocation) {
       ->type_name("");
   command
       ->add_option("--device", request->device,
-                   "Run on this device (default: the kernel's own, or one of its model, else the virtual GPU like it)")
+                   "Run on this device (default: the kernel's own, or one of its model, else its virtual GPU)")
       ->type_name("DEVICE");
   command->add_option("--shapes", request->shapes, "Shapes, as for evo run (default: those that were timed)")
       ->allow_extra_args(false)

@@ -368,7 +368,7 @@ void add_replay(CLI::App& app, Invocation& invocation) {
       ->type_name("A,B");
   command
       ->add_option("--evals", request->evaluations,
-                   "Evaluations of each run (default: at least 200, and as many as the score P covers)")
+                   "Evaluations of each run (default: as many as the score P covers, at least 200)")
       ->type_name("N");
   command->add_option("--runs", request->runs, "Runs of each strategy, with seeds S, S+1, ...")
       ->capture_default_str()
@@ -380,14 +380,14 @@ void add_replay(CLI::App& app, Invocation& invocation) {
       ->type_name("A,B");
   command
       ->add_option("--screen", request->screen,
-                   "Surrogate screening: of every N proposals, evaluate the one with the least latency in --modelled")
+                   "Surrogate screening: evaluate only one of every N proposals, the fastest in --modelled")
       ->type_name("N");
   command
       ->add_option("--presearch", request->presearch,
                    "Model-only pre-search: begin each run with the best of M genomes, searched by --modelled alone")
       ->type_name("M");
   add_former_name(*command, "--rehearse", "--presearch", request->presearch);
-  command->add_option("--ahead", request->ahead, "With --screen: use predictions N evaluations after they were begun")
+  command->add_option("--ahead", request->ahead, "With --screen: use each prediction N evaluations after its start")
       ->capture_default_str()
       ->type_name("N");
   command

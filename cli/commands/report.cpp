@@ -201,12 +201,12 @@ int report(const ReportRequest& request) {
 void add_report(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<ReportRequest>();
   CLI::App* command = app.add_subcommand(
-      "report", "What runs have shown: best so far, what each gene was worth, what failed; as text or as a page");
+      "report", "Report on runs: the best so far, the worth of each gene, failures; as text or as a page");
   CLI::Option* runs =
       command->add_option("RUN", request->choice.runs, "The runs' numbers (default: the newest)")->type_name("");
   command
       ->add_option("--task", request->choice.task,
-                   "All runs that compete with the newest of this task; as text the newest")
+                   "All runs that compete with the newest of this task; as text only the newest")
       ->type_name("TASK")
       ->excludes(runs);
   CLI::Option* output = command

@@ -39,17 +39,23 @@ void check_replaceable(const fs::path& page) {
   }
 }
 
-/// Removes the pictures that the page written before shows. A new one may show others.
+/// Removes the pictures of a page that was written before. The new page may show others.
 void remove_pictures_of(const fs::path& page) {
   constexpr std::string_view kEnd = ".svg)";
   std::ifstream file(page);
   for (std::string line; std::getline(file, line);) {
     const std::size_t begin = line.rfind("](");
     if (!line.starts_with("![") || begin == std::string::npos || !line.ends_with(kEnd)) continue;
-    const std::string picture = line.substr(begin + 2, line.size() - begin - 3);
+    const fs::path picture = line.substr(begin + 2, line.size() - begin - 3);
     std::error_code ignored;
-    if (picture.find('/') == std::string::npos) fs::remove(page.parent_path() / picture, ignored);
+    if (picture.parent_path() == kPicturesFolder) fs::remove(page.parent_path() / picture, ignored);
   }
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) throw machine_error(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
 }
 
 int results(const ResultsRequest& request) {
@@ -59,13 +65,13 @@ int results(const ResultsRequest& request) {
     write_to_stderr(fmt::format("no elites in {}: evo run finds some\n", store.path().string()));
     return kNothingValid;
   }
-  const fs::path folder = request.folder;
-  for (const ResultsPage& page : pages) check_replaceable(folder / page.file);
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) throw machine_error(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
+  const fs::path output = request.folder;
+  for (const ResultsPage& page : pages) check_replaceable(output / page.folder / page.file);
   for (const ResultsPage& page : pages) {
+    const fs::path folder = output / page.folder;
+    make_folder(folder);
     remove_pictures_of(folder / page.file);
+    if (!page.pictures.empty()) make_folder(folder / kPicturesFolder);
     for (const ResultsPicture& picture : page.pictures) write_file(folder / picture.file, picture.svg);
     write_file(folder / page.file, page.markdown);
     fmt::print("{}\n", (folder / page.file).string());
@@ -78,8 +84,10 @@ int results(const ResultsRequest& request) {
 void add_results(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<ResultsRequest>();
   CLI::App* command = app.add_subcommand(
-      "results", "Write a page for each task and model of device: the fastest kernels, beside rivals, as Markdown");
-  command->add_option("-o,--output", request->folder, "The folder of the pages and their pictures")
+      "results", "Write a page for each model of device and task: the fastest kernels, beside rivals, as Markdown");
+  command
+      ->add_option("-o,--output", request->folder,
+                   "Write the pages into a folder for each model of device, below this one")
       ->capture_default_str()
       ->type_name("DIR");
   command->add_option("--task", request->filter.task, "Only of this task")->type_name("TASK");

@@ -158,7 +158,7 @@ std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& s
 void warn_unless_selftested(const PreparedRun& run, const Store& store) {
   if (run.resumed) return;
   const std::string warning = selftest_warning(store, run.templates, run.task, run.device);
-  if (!warning.empty()) write_to_stderr(fmt::format("{}\n", warning));
+  if (!warning.empty()) write_to_stderr(fmt::format("warning: {}\n", warning));
 }
 
 /// "cuda:0", "cuda:0, cuda:1"

@@ -231,9 +231,9 @@ int selftest(const SelftestRequest& request, const CLI::App& command) {
 
 void add_selftest(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<SelftestRequest>();
-  CLI::App* command = app.add_subcommand(
-      "selftest",
-      "Evaluate planted wrong kernels of a task: each must be rejected for the right reason, correct ones accepted");
+  CLI::App* command = app.add_subcommand("selftest",
+                                         "Evaluate planted wrong kernels of a task: each must be rejected for the "
+                                         "right reason, and correct ones accepted");
   command->add_option("--task", request->task, "The task whose mutants are evaluated")->type_name("TASK");
   command->add_option("--device", request->device, "Evaluate on this device (default: auto)")->type_name("DEVICE");
   command->add_option("--only", request->only, "Only these mutants and controls")->delimiter(',')->type_name("A,B");
@@ -242,12 +242,13 @@ void add_selftest(CLI::App& app, Invocation& invocation) {
                    "Instead of the task's own, make this many mutants of its first kernels and count those that "
                    "validation rejects (the default for a task without mutants: 60)")
       ->type_name("N");
-  command->add_option("--seed", request->seed, "With --generate: which places are changed")->type_name("N");
+  command->add_option("--seed", request->seed, "With --generate: the seed of the random places that are changed")
+      ->type_name("N");
   command->add_flag(
       "--calibrate", request->calibrate,
-      "Instead of testing, measure the error of a correct low-precision kernel and store the limits that follow");
+      "Instead of testing, measure the error of a correct low-precision kernel and store limits derived from it");
   command->add_flag("--record", request->record,
-                    "Also record the pass in the templates folder, for everybody who gets the templates");
+                    "Also record the pass in the templates folder, for all users of the templates");
   add_database_option(*command, request->database);
   add_templates_option(*command, request->templates);
   add_json_flag(*command, request->json);

@@ -222,7 +222,7 @@ void add_space(CLI::App& app, Invocation& invocation) {
       ->type_name("DEVICE");
   command->add_option("--family", request->family, "Show only this family")->type_name("NAME");
   command->add_option("--shapes", request->shapes, "Shapes, as for evo run")->allow_extra_args(false)->type_name("A,B");
-  command->add_option("--option", request->options, "An option of the task, as out=bf16")
+  command->add_option("--option", request->options, "An option of the task, such as out=bf16")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   command->add_option("--objective", request->objective, "Objective of the task, as for evo run")->type_name("NAME");

@@ -91,7 +91,8 @@ int tune(const TuneRequest& request, const std::string& command_line) {
 
 void add_tune(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<TuneRequest>();
-  CLI::App* command = app.add_subcommand("tune", "Tune a kernel as it is: ten lines of JSON name genes and arguments");
+  CLI::App* command =
+      app.add_subcommand("tune", "Tune your own kernel, unchanged: ten lines of JSON name genes and arguments");
   command->add_option("FILE.json", request->file, "The kernel, its genes, its arguments")->required()->type_name("");
   command->add_option("--expand", request->folder, "Write the task folder that FILE.json stands for, and run nothing")
       ->type_name("DIR");

@@ -418,8 +418,7 @@ void add_verify(CLI::App& app, Invocation& invocation) {
   command
       ->add_option(
           "--task", request->task,
-          "The file is a solution of KernelBench, robust-kbench or flashinfer-bench: judge its answers to this "
-          "task")
+          "The file is a solution of KernelBench, robust-kbench or flashinfer-bench: judge its answers to this task")
       ->type_name("TASK");
   command->add_option("--shapes", request->shapes, "With --task: these shapes instead of the task's own")
       ->type_name("SHAPES");
@@ -428,7 +427,7 @@ void add_verify(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME=VALUE");
   command
       ->add_option("--launch", request->launches,
-                   "With --task: the file's kernels alone are judged, as candidates are, launched as C++ writes it: "
+                   "With --task: judge only the file's kernels, like candidates, with this launch in C++ syntax: "
                    "'rows<<<B, 256>>>(x, y, N)'; may be repeated (docs/import.md)")
       ->allow_extra_args(false)
       ->type_name("LAUNCH");

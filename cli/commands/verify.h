@@ -9,7 +9,7 @@
 
 namespace evo::cli {
 
-/// What checking a claim again has found.
+/// The result of checking a claim again.
 struct Verification {
   Claim claim;
   DeviceInfo device;

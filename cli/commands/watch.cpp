@@ -40,7 +40,7 @@ int watch(const WatchRequest& request) {
 void add_watch(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<WatchRequest>();
   CLI::App* command = app.add_subcommand(
-      "watch", "The page of `evo report`, live: for browsers of this machine, of a run that goes on or is over");
+      "watch", "Serve the page of `evo report` live to browsers of this machine, for a run under way or over");
   CLI::Option* runs =
       command->add_option("RUN", request->choice.runs, "The runs' numbers (default: always the newest)")->type_name("");
   command->add_option("--task", request->choice.task, "All runs that compete with the newest of this task")
@@ -49,8 +49,8 @@ void add_watch(CLI::App& app, Invocation& invocation) {
   command->add_option("--port", request->port, "The port to serve it on (default: a free one)")->type_name("PORT");
   add_database_option(*command, request->database);
   command->footer(
-      "It prints the address, which nobody can guess, and serves the page until Ctrl-C. Nothing can be changed through "
-      "it (docs/watch.md). evo run --watch does it for the run that it starts.");
+      "It prints an address that nobody can guess, and serves the page until Ctrl-C. The page changes nothing "
+      "(docs/watch.md). evo run --watch does this for the run that it starts.");
   command->callback([request, &invocation] { invocation.action = [request] { return watch(*request); }; });
 }
 

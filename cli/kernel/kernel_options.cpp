@@ -86,7 +86,7 @@ void add_kernel_options(CLI::App& command, KernelRequest& request) {
       ->type_name("sm_NN");
   command
       .add_option("--max-instructions", request.max_instructions,
-                  "Give up once a warp has executed so many (default: 100000000)")
+                  "Stop once a warp has executed this many (default: 100000000)")
       ->type_name("N");
   command
       .add_option("--nvrtc-option", request.nvrtc_options, "Hand this option to NVRTC: --use_fast_math, --std=c++20")

@@ -58,7 +58,7 @@ struct LaunchResult {
   std::optional<Failure> failure;
 };
 
-/// What the launches gave.
+/// The results of the launches.
 struct KernelResults {
   std::string file;
   DeviceInfo device;

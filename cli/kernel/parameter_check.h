@@ -17,7 +17,7 @@ struct GivenArgument {
   std::size_t bytes = 0;          ///< As it is passed.
   bool address = false;           ///< Of a buffer, or null.
   std::optional<ValueType> type;  ///< Of a scalar or vector; empty for a struct.
-  /// What the buffer holds, where that must be what the kernel's pointer points to.
+  /// The buffer's element type, if it must be that of the kernel's pointer.
   std::optional<DType> elements;
 };
 
@@ -36,9 +36,9 @@ std::vector<std::string> parameter_types(const std::string& demangled);
 /// messages; `ptx_name`: the one that holds its types if it is a C++ function.
 std::string wrong_number(const std::string& kernel, const std::string& ptx_name, std::size_t taken, std::size_t given);
 
-/// The arguments that do not fit; `parameters` and `given` are equally many. A number must have the parameter's type,
-/// but for the sign of an integer. An address fits every pointer, unless one to a floating-point type points to other
-/// ones than `elements`.
+/// The arguments that do not fit; `parameters` and `given` are equally many. A number must have the parameter's type;
+/// integers may differ in sign. An address fits every pointer, except a pointer to floats of another type than
+/// `elements`.
 std::vector<Misfit> misfits(const std::string& ptx_name, std::span<const vgpu::DeclaredParameter> parameters,
                             std::span<const GivenArgument> given);
 

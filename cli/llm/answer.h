@@ -11,7 +11,7 @@ namespace evo::cli {
 /// Proposals that are read of one answer.
 inline constexpr std::size_t kMostProposals = 8;
 
-/// What a language model has answered.
+/// A language model's answer.
 struct ModelAnswer {
   std::vector<nlohmann::ordered_json> proposals;  ///< As a proposer writes them (docs/proposer.md), not yet checked.
   std::string failure;                            ///< Why there are none; empty: it could be read.

@@ -8,12 +8,12 @@
 
 namespace evo::cli {
 
-/// What may be spent on a language model, and what was.
+/// The budget of a language model, and its use so far.
 class LlmBudget {
  public:
   explicit LlmBudget(const LlmOptions& options) : options_(options) {}
 
-  /// What was spent before this process began.
+  /// The use before this process began.
   void begin_with(std::uint64_t requests, std::uint64_t tokens, double cost);
   void spend(std::uint64_t requests, std::uint64_t prompt_tokens, std::uint64_t answer_tokens);
 

@@ -10,7 +10,7 @@
 
 namespace evo::cli {
 
-/// What a language model is asked.
+/// A question to a language model.
 struct Prompt {
   std::string system;
   std::string user;
@@ -19,7 +19,7 @@ struct Prompt {
 /// As one text, for people and for the database.
 std::string whole_text(const Prompt& prompt);
 
-/// Tokens of a text that nobody has counted: about one for every four bytes.
+/// An estimate of a text's tokens: one for every four bytes.
 std::uint64_t estimated_tokens(std::string_view text);
 
 struct ChatReply {

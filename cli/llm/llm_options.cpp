@@ -62,11 +62,10 @@ double parse_amount(std::string_view option, std::string_view text) {
 
 void add_llm_options(CLI::App& command, LlmTexts& texts) {
   command
-      .add_option(
-          "--llm", texts.model,
-          "A language model that proposes too: its name at a server with POST BASE/v1/chat/completions, such as "
-          "vLLM, llama.cpp, Ollama or a hosted one. Its key, if any, is in the environment as EVO_LLM_KEY "
-          "(docs/proposer.md)")
+      .add_option("--llm", texts.model,
+                  "A language model as a proposer: its name at a server with POST BASE/v1/chat/completions, such as "
+                  "vLLM, llama.cpp, Ollama or a hosted one. Its key, if any, is in the environment as EVO_LLM_KEY "
+                  "(docs/proposer.md)")
       ->type_name("MODEL");
   command.add_option("--llm-url", texts.url, "BASE of its server")->capture_default_str()->type_name("BASE");
   command.add_option("--llm-requests", texts.requests, "Ask it at most N times")->capture_default_str()->type_name("N");
@@ -78,7 +77,7 @@ void add_llm_options(CLI::App& command, LlmTexts& texts) {
       .add_option("--llm-prices", texts.prices,
                   "Prices of a million tokens of prompts and of answers: 0.15,0.6 (default: 0,0)")
       ->type_name("IN,OUT");
-  command.add_option("--llm-deadline", texts.deadline, "How long an answer may take; the search goes on meanwhile")
+  command.add_option("--llm-deadline", texts.deadline, "Time limit of an answer; the search goes on meanwhile")
       ->capture_default_str()
       ->type_name("DURATION");
   command.add_option("--llm-context", texts.context, "Tokens that a prompt and its answer may have together")

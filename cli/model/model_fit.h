@@ -33,7 +33,7 @@ struct Fit {
   std::size_t failed = 0;
   // Over the points that were modelled:
   double spearman = 0;      ///< Rank correlation of modelled with measured.
-  double best_share = 0;    ///< Share of the points that the model ranks ahead of the one measured fastest.
+  double best_share = 0;    ///< Share of the points that the model ranks before the one measured fastest.
   double median_ratio = 0;  ///< Modelled over measured.
   double spread = 0;        ///< Half of the points have a ratio within this factor of the median ratio.
 };

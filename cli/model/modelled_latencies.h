@@ -16,7 +16,7 @@ class ModelledLatencies {
  public:
   /// `genome`: as to_text writes it.
   void add(const std::string& genome, PredictedLatency modelled);
-  /// What is modelled of a genome; null: nothing. The family's name and inactive genes do not matter.
+  /// A genome's modelled latency; null: there is none. The family's name and inactive genes do not matter.
   const PredictedLatency* of(const Genome& genome) const;
 
  private:

@@ -22,7 +22,7 @@ std::vector<ShapeProfile> by_shape(const std::vector<Profile>& profiles);
 /// For people: a table for each launch with measured and modelled figures side by side, then what bounds it, in words.
 std::string profile_text(const ShapeProfile& profile, const Terminal& terminal);
 
-/// What bounds the longest launch at each shape, a line each: "mission, measured: bound by ...".
+/// The bottleneck of the longest launch at each shape, a line each: "mission, measured: bound by ...".
 std::string bounds_text(const std::vector<Profile>& profiles);
 
 /// An array with an object for each shape, as docs/json.md describes it.

@@ -11,13 +11,13 @@
 
 namespace evo::cli {
 
-/// What counters say of a kernel at a shape.
+/// The counters of a kernel at a shape.
 struct CountedShare {
   bool modelled = false;   ///< The counters are those of a cost model.
   double duration_us = 0;  ///< Of the kernel's launches, without the gaps between them.
   double share = 0;        ///< The floor over it.
   std::optional<double> tensor_percent = {}, memory_percent = {};  ///< How busy they were in the longest launch.
-  std::string bound = {};                                          ///< What bounds the longest launch, in words.
+  std::string bound = {};                                          ///< The bottleneck of the longest launch, in words.
 };
 
 struct KernelShare {

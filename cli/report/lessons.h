@@ -25,7 +25,7 @@ struct NotedCandidate {
   std::optional<double> latency_us;
 };
 
-/// What past runs of a task have shown, on one model of device and for one objective.
+/// The findings of past runs of a task, on one model of device and for one objective.
 struct Lessons {
   std::vector<RunId> runs;  ///< The newest first.
   std::uint64_t candidates = 0;

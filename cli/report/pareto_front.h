@@ -16,7 +16,7 @@ struct FrontFilter {
   std::vector<std::string> rivals = {};  ///< Files of JSON lines.
 };
 
-/// A kernel, or a rival's: how long it takes and how much it errs.
+/// The latency and error of a kernel or a rival.
 struct FrontPoint {
   std::string name = {};      ///< A rival's; empty for a candidate.
   CandidateId candidate = 0;  ///< 0 for a rival.

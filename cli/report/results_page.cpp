@@ -221,15 +221,16 @@ std::string fronts_section(const Store& store, const Task& task, const DeviceRec
     const bool choice = std::ranges::count(front.candidates, true, &FrontPoint::on_front) > 1 || !front.rivals.empty();
     const auto exact = [](const FrontPoint& point) { return point.error == 0; };
     if (!choice || std::ranges::all_of(front.candidates, exact)) continue;
-    std::string stem = file_stem(page.file.substr(0, page.file.size() - 3) + " " + front.shape);
-    const auto taken = [&](const ResultsPicture& one) { return one.file == stem + ".svg"; };
+    std::string stem = file_stem(task.name + " " + front.shape);
+    const auto file = [&] { return fmt::format("{}/{}.svg", kPicturesFolder, stem); };
+    const auto taken = [&](const ResultsPicture& one) { return one.file == file(); };
     if (first_options.empty()) first_options = front.options;
     if (std::ranges::any_of(page.pictures, taken))
       stem += "_" + file_stem(options_beyond(front.options, first_options));
     if (front.options != options) text += '\n' + wrapped(front.options + ":");
     options = front.options;
-    text += fmt::format("\n![latency over error, {}]({}.svg)\n", front.shape, stem);
-    page.pictures.push_back({stem + ".svg", front_svg({std::move(front)}, filter.regime)});
+    text += fmt::format("\n![latency over error, {}]({})\n", front.shape, file());
+    page.pictures.push_back({file(), front_svg({std::move(front)}, filter.regime)});
   }
   if (text.empty()) return text;
   return fmt::format("\n## Latency over error\n\nAll right kernels of all objectives; errors in the regime {}.\n{}",
@@ -258,7 +259,8 @@ std::string introduction(const std::vector<BestKernel>& kernels) {
 ResultsPage page_of(const Store& store, const std::vector<BestKernel>& kernels,
                     const std::vector<SittingReport>& sittings) {
   const EliteRow& first = kernels.front().elite;
-  ResultsPage page{.file = file_stem(first.device.name + " " + first.task) + ".md",
+  ResultsPage page{.folder = file_stem(first.device.name),
+                   .file = file_stem(first.task) + ".md",
                    .markdown = introduction(kernels),
                    .pictures = {}};
   std::map<std::string, std::vector<BestKernel>> tables;  // By key.

@@ -9,13 +9,14 @@ namespace evo::cli {
 
 /// A picture of a results page.
 struct ResultsPicture {
-  std::string file;  ///< Its name: the page is in the same folder.
+  std::string file;  ///< From the page's folder: "pictures/fp8_sdpa_mission.svg".
   std::string svg;
 };
 
-/// What a database holds of one task on one model of device.
+/// A page on one task and one model of device.
 struct ResultsPage {
-  std::string file;  ///< "nvidia_h200_fp8_sdpa.md"
+  std::string folder;  ///< Of this model of device: "nvidia_h200".
+  std::string file;    ///< "fp8_sdpa.md"
   std::string markdown;
   std::vector<ResultsPicture> pictures;
 };
@@ -23,6 +24,9 @@ struct ResultsPage {
 /// The second line of every page, by which one is known.
 inline constexpr const char* kResultsMark =
     "<!-- Written by evo results: a change by hand is lost with the next run. -->";
+
+/// The folder of a page's pictures, beside the page.
+inline constexpr const char* kPicturesFolder = "pictures";
 
 /// A page for each task and each model of device that the elites of a filter were found on, by name: for each objective
 /// the fastest kernel at each shape, its genome, its rivals, and a picture of latency over error at each shape.

@@ -49,7 +49,7 @@ struct NotedProposal {
   std::optional<double> latency_us;
 };
 
-/// What a run has shown.
+/// The findings of a run.
 struct RunReport {
   RunRow run;
   std::map<Verdict, std::uint64_t> verdicts;
@@ -60,7 +60,7 @@ struct RunReport {
   std::vector<NotedProposal> notes;
   std::vector<NoteRow> peoples_notes;  ///< The oldest first.
   ExchangeSums exchanges;              ///< With a language model.
-  std::vector<std::string> questions;  ///< What it leaves open, a sentence each.
+  std::vector<std::string> questions;  ///< Its open questions, a sentence each.
   std::string rivals;                  ///< How its best did beside rivals; empty: it was not timed with any.
 };
 

@@ -20,8 +20,7 @@ struct SittingReport {
 
 SittingReport sitting_report(const Store& store, Sitting sitting);
 
-/// The candidate's worst error on inputs like those that rivals are given: of its timed shapes and of the task's first
-/// regime.
+/// The candidate's worst error on inputs like those of the rivals: at its timed shapes, in the task's first regime.
 double error_beside_rivals(const Task& task, const CandidateRow& row, const RunRow& run);
 
 /// Of each candidate the newest sitting on each model of device, by task, device, objective and latency. An empty field

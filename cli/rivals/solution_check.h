@@ -31,7 +31,7 @@ struct SolutionCheck {
   std::vector<WrongCase> wrong;
   std::size_t set_aside = 0;  ///< Cases that are right because no kernel need err less there.
   double worst_relative_l2 = 0;
-  std::string version;  ///< Of what ran it.
+  std::string version;  ///< Of the program that ran it.
 };
 
 /// Has somebody else's solution answer to every case of the target's grid, and judges the answers as a candidate's. A

@@ -13,7 +13,7 @@
 
 namespace evo::cli {
 
-/// What one device did in a run.
+/// One device's share of a run.
 struct DeviceShare {
   RanOn place;
   std::uint64_t evaluated = 0;
@@ -31,7 +31,7 @@ struct DeviceShares {
 /// the run, idle; null: nothing is timed.
 DeviceShares device_shares(const Store& store, RunId id, const PreparedRun& run, DevicePipeline* pipeline);
 
-/// What a run on several devices says of them; empty for one.
+/// Lines about the devices of a run on several; empty for one.
 std::string shares_text(const DeviceShares& shares);
 
 }  // namespace evo::cli

@@ -18,14 +18,14 @@
 
 namespace evo::cli {
 
-/// What a proposer learns of a run beyond its task.
+/// The state of a run that a proposer is told, beyond its task.
 struct ProposerBriefing {
   std::optional<DeviceInfo> rates = {};   ///< Peak rates of the device, for the floors; empty: they are unknown.
   std::vector<std::string> lessons = {};  ///< Of earlier runs, a sentence each.
   std::function<Candidate(const Genome&)> build = {};  ///< For the sources of elites; may be empty.
 };
 
-/// What a proposer reads: the lines that docs/proposer.md describes.
+/// The lines that a proposer reads (docs/proposer.md).
 class ProposerMessages {
  public:
   /// `files`: the task's.

@@ -23,7 +23,7 @@ struct Rejection {
   std::string family;  ///< Of the first one.
   std::uint64_t candidates = 0;
   CandidateId first = 0;
-  /// What a virtual GPU says of the first one: a wrong argument, or what the sanitiser finds.
+  /// A virtual GPU's finding on the first one: a wrong argument, or one of the sanitiser.
   std::vector<std::string> findings = {};
 };
 

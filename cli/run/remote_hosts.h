@@ -9,7 +9,7 @@
 
 namespace evo::cli {
 
-/// What a run can use of a host.
+/// The devices of a host that a run can use.
 struct HostDevices {
   OtherHost host;  ///< Without a prefix: this host.
   std::vector<DeviceInfo> devices;

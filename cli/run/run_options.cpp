@@ -63,22 +63,24 @@ void add_problem(RunOptions& options) {
   options.setting("Problem", "--device", request.device, "DEVICE",
                   "auto (the first CUDA GPU, else a virtual one), cuda:N, or vgpu[:h200|h100|a100|l4|rtx4090]");
   options.add("Problem", "--devices", request.devices, "DEVICE,...",
-              "Several devices of one model instead: cuda:0,cuda:1, cuda:all, vgpu:h200,vgpu:h200. Each candidate is "
-              "evaluated on one that is free (docs/scale.md)");
-  options.add("Problem", "--workers", request.workers, "PREFIX",
-              "Another host: a command that runs its arguments there, as 'ssh node7' or 'srun -N1 -n1 --overlap -w "
-              "node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be repeated. "
-              "--devices names the devices of each; a host without them only models or compiles (docs/scale.md)");
+              "Several devices of one model instead: cuda:0,cuda:1, cuda:all, vgpu:h200,vgpu:h200. A free one "
+              "evaluates each candidate (docs/scale.md)");
+  options.add(
+      "Problem", "--workers", request.workers, "PREFIX",
+      "Another host: a command that runs its arguments there, such as 'ssh node7' or 'srun -N1 -n1 --overlap -w "
+      "node7'; `here` is this host, `slurm` are the nodes of this Slurm allocation; may be repeated. "
+      "--devices names the devices of each; a host without them only models or compiles (docs/scale.md)");
   options.add("Problem", "--hosts", request.hosts, "FILE",
-              "A file with such a PREFIX in each line; a host whose line is added later joins the run");
-  options.add("Problem", "--slurm", request.slurm, "OPTIONS",
-              "Ask Slurm for an allocation with these options of salloc, as '-N2 --gpus-per-node=8 -t 2:00:00', and "
-              "run on all of its nodes; it ends with the run");
+              "A file with such a PREFIX in each line; hosts of lines added later join the run");
+  options.add(
+      "Problem", "--slurm", request.slurm, "OPTIONS",
+      "Get an allocation from Slurm with these options of salloc, such as '-N2 --gpus-per-node=8 -t 2:00:00', and "
+      "run on all of its nodes; it ends with the run");
   options.setting("Problem", "--shapes", request.shapes, "A,B",
                   "Shapes to time, by name (mission,long) or by all their sizes (1,8,512,64); with several shapes the "
                   "latency is the geometric mean");
   options.setting("Problem", "--option", request.options, "NAME=VALUE",
-                  "An option of the task, as out=bf16; may be repeated");
+                  "An option of the task, such as out=bf16; may be repeated");
   options.setting("Problem", "--objective", request.objective, "NAME",
                   "Objective of the task: how large its errors may be (evo tasks lists them; default: the first)");
 }
@@ -93,14 +95,14 @@ void add_limits(RunOptions& options) {
   options.add("Limits", "--evals", request.evaluations, "N",
               fmt::format("Stop after N candidates (default: {})", default_evaluations()));
   options.add("Limits", "--time", request.time, "DURATION", "Stop after this time: 90s, 10m, 1h");
-  options.add("Limits", "--until", request.until, "LATENCY", "Stop once a candidate is as fast: 20us, 1.5ms");
+  options.add("Limits", "--until", request.until, "LATENCY", "Stop once a candidate is this fast: 20us, 1.5ms");
 }
 
 void add_strategy(RunOptions& options) {
   RunRequest& request = options.request;
   options.setting("Search", "--answers", request.answers, "asked|finished",
-                  "In which order the strategy is given results: asked, which repeats where latencies do, or finished, "
-                  "which does not wait for the slowest (default: finished on several GPUs, else asked)");
+                  "In which order the strategy gets results. asked: reproducible if latencies are. finished: does not "
+                  "wait for the slowest. (default: finished on several GPUs, else asked)");
   options.setting("Search", "--seed", request.seed, "S",
                   "Seed of the search: the same seed repeats it (default: random; it is printed)");
   options.setting("Search", "--strategy", request.strategy, fmt::format("{}", fmt::join(strategy_names(), "|")),
@@ -110,11 +112,10 @@ void add_strategy(RunOptions& options) {
                   "of a run in --db, an exported .cu file, or results of evo export --format; may be repeated");
   options.setting(
       "Search", "--screen", request.screen, "N",
-      fmt::format(
-          "Surrogate screening: of every N proposals (at most {}), evaluate only the one that the cost model of "
-          "the virtual GPU predicts to be fastest (default: {} for evolve on a GPU that has a virtual model, else "
-          "1)",
-          kMostScreened, ScreeningOptions().among));
+      fmt::format("Surrogate screening: evaluate only one of every N proposals (at most {}), the fastest by the "
+                  "virtual GPU's cost model (default: {} for evolve on a GPU that has a virtual model, else "
+                  "1)",
+                  kMostScreened, ScreeningOptions().among));
   options.setting(
       "Search", "--presearch", request.presearch, "M",
       fmt::format("Model-only pre-search: first search M genomes (at most {}) with the cost model alone and begin "
@@ -136,13 +137,13 @@ void add_proposers(RunOptions& options) {
       ->capture_default_str();
   options
       .add("Search", "--proposer-deadline", request.proposer_deadline, "DURATION",
-           "How long the proposer may take for an answer")
+           "Time limit of the proposer's answer")
       ->capture_default_str();
   add_llm_options(options.command, request.llm);
   options.group("Language model", llm_option_names());
   options
       .add("Language model", "--llm-share", request.llm_share, "P",
-           "The language model's largest share of the evaluations, in percent. What it brings decides between a "
+           "The language model's largest share of the evaluations, in percent. Its success decides between a "
            "fifth of that and all of it")
       ->capture_default_str();
 }
@@ -150,18 +151,18 @@ void add_proposers(RunOptions& options) {
 void add_output(RunOptions& options) {
   RunRequest& request = options.request;
   options.add("Search", "--profile", request.profile, "N",
-              "Read the hardware counters of every N-th valid candidate and of the run's elites (default: of the "
-              "elites, on a GPU; with --llm also of every fourth, or of all on a virtual one; 0: none)");
+              "Read the hardware counters of every N-th valid candidate and of the run's elites (default: only the "
+              "elites, on a GPU; with --llm also every fourth candidate, or all on a virtual GPU; 0: none)");
   add_database_option(options.command, request.database);
   options
       .add("Output", "--watch", request.watch, "[PORT]",
-           "Serve the page of evo report, live, to browsers of this machine while the run goes on; the address is "
-           "printed (docs/watch.md; default: a free port)")
+           "Serve the live page of evo report to browsers of this machine while the run goes on, and print its address "
+           "(docs/watch.md; default: a free port)")
       ->expected(0, 1);
   CLI::Option* quiet = options.add_flag("Output", "--quiet", request.quiet, "Print no progress");
   options
       .add_flag("Output", "--progress", request.progress,
-                "Print lines of progress, also where standard error is no terminal, as for a log")
+                "Print progress as lines, also if standard error is not a terminal: for a log")
       ->excludes(quiet);
   add_json_flag(options.command, request.json);
   options.group("Output", {"--db", "--json"});

@@ -18,7 +18,7 @@
 
 namespace evo::cli {
 
-/// What a warm start has brought.
+/// The result of a warm start.
 struct SeedsBrought {
   std::size_t taken = 0;  ///< Genomes of other runs with which the run began.
   std::vector<std::string> origins;

@@ -12,7 +12,7 @@
 
 namespace evo::cli {
 
-/// What the devices of a run have spent the time of its search on: seconds, added up over the devices.
+/// How the devices of a run spent the search's time: seconds, added up over the devices.
 struct RunTimes {
   std::size_t devices = 1;
   double search_s = 0;     ///< From the first proposal to the last result; not added up.
@@ -26,7 +26,7 @@ class RunClock {
  public:
   /// The pipeline must live longer.
   explicit RunClock(DevicePipeline& pipeline) : pipeline_(pipeline), begin_(pipeline.times()) {}
-  /// The same strategy and archive, measured. What they are made of must outlive them, and this clock too.
+  /// The same strategy and archive, measured. The originals and this clock must outlive them.
   std::unique_ptr<Strategy> measured(Strategy& strategy);
   std::unique_ptr<Archive> measured(Archive& archive);
   /// Up to now.
@@ -44,8 +44,8 @@ class RunClock {
   double recording_s_ = 0;
 };
 
-/// What took the largest part: "validation", "timing", "comparisons", "compiling", "modelling" or "idle"; empty for no
-/// time at all.
+/// The largest part: "validation", "timing", "comparisons", "compiling", "modelling" or "idle"; empty for no time at
+/// all.
 std::string bound_by(const RunTimes& times);
 nlohmann::ordered_json times_json(const RunTimes& times);
 /// One line, or none.

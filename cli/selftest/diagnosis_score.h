@@ -29,8 +29,8 @@ struct DiagnosisScore {
 };
 
 /// Diagnoses the mutants of a task that have a planted stage, and its controls. `only`: names; empty: all. `probes`:
-/// whether kernels that have probes use them. Left out is what the device cannot run. Throws usage_error when nothing
-/// is left.
+/// whether kernels that have probes use them. Those that the device cannot run are left out. Throws usage_error when
+/// nothing is left.
 DiagnosisScore score_diagnosis(const SourceTree& tree, const Task& task, const DeviceInfo& device,
                                const std::vector<std::string>& only, bool probes);
 

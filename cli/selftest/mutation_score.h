@@ -11,13 +11,14 @@
 
 namespace evo::cli {
 
-/// What became of one generated mutant.
+/// The result of one generated mutant.
 struct MutantOutcome {
   enum class Kind {
     killed,       ///< Validation rejected it.
     survived,     ///< It was accepted although it computes something else.
-    equivalent,   ///< At every listed shape each of its outputs errs exactly as the kernel's that it was made from.
-    as_accurate,  ///< It rounds otherwise, and errs at most a tenth more than that kernel in any case: it is right.
+    equivalent,   ///< At every listed shape each of its outputs has exactly the error of its original's.
+    as_accurate,  ///< It rounds in another order, and errs at most a tenth more than its original in any case: it is
+                  ///< right.
     stillborn,    ///< It does not compile, or compiles to the same program.
   };
   Kind kind = Kind::killed;

@@ -65,8 +65,7 @@ std::string selftest_warning(const Store& store, const SourceTree& tree, const T
   }
   if (last || ships_pass(tree, task, device.kind)) return "";
   if (load_mutants(tree, task).empty()) {
-    return fmt::format("{} has no planted mutants, so nothing shows that its wrong kernels are found (docs/trust.md)",
-                       task.name);
+    return fmt::format("no self-test; run evo selftest --task {} --generate 40", task.name);
   }
   return fmt::format("{} has not passed its self-test on {}, or has changed since: {} does it", task.name,
                      kind_named(device.kind).title, command);

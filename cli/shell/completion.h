@@ -9,7 +9,7 @@ class App;
 
 namespace evo::cli {
 
-/// What may stand in the place of the last word of an unfinished command line.
+/// Completions of the last word of an unfinished command line.
 struct Completion {
   struct Candidate {
     std::string value;

@@ -36,7 +36,7 @@ std::uint64_t parse_number(std::string_view option, std::string_view text, std::
 std::chrono::milliseconds parse_duration(std::string_view option, std::string_view text);
 
 inline constexpr const char* kTurnHelp =
-    "How long each program is timed in a round, half of it to warm up; 1s where a power limit makes clocks swing "
+    "How long each program runs in a round, half of it to warm up; use 1s if a power limit makes clocks swing "
     "(default: 0.15s to 0.2s there, a few milliseconds at full clock)";
 /// Seconds from 0.1 to 10; an empty text is 0.
 double parse_turn(std::string_view option, std::string_view text);

@@ -12,7 +12,7 @@ namespace evo::cli {
 std::string elite_heading(const EliteRow& row);
 
 /// The elites of one task, device and objective as a table: rank, id, latency with its 95 % interval where it was
-/// measured at one shape, error, registers, genome. What all elites of a family share is on a line below, once.
+/// measured at one shape, error, registers, genome. A line below has the genes that all elites of a family share.
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal);
 
 /// The 95 % interval of the latency at the only timed shape; empty for a modelled one and for a mean over shapes.

@@ -5,7 +5,7 @@
 
 namespace evo::cli {
 
-/// What the exporter needs of a stored candidate. Throws usage_error for a candidate that is not valid.
+/// The exporter's request for a stored candidate. Throws usage_error for a candidate that is not valid.
 ExportRequest export_request(const Restored& restored);
 
 }  // namespace evo::cli

@@ -16,7 +16,7 @@ namespace evo::cli {
 
 inline constexpr const char* kDefaultDatabase = "runs/evo.db";
 
-/// What a command that shows an entry of a database is asked for.
+/// The request of a command that shows an entry of a database.
 struct EntryRequest {
   std::string id;  ///< Of a candidate or a run.
   std::string database = kDefaultDatabase;

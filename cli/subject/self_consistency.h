@@ -7,7 +7,7 @@
 
 namespace evo::cli {
 
-/// What every result of such a task says.
+/// The remark on every result of such a task.
 inline constexpr const char* kSelfConsistentOnly = "self-consistent only";
 
 /// Whether a task's reference is a genome of its own (Task::self_consistent). A task that the database has no files of,

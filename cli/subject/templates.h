@@ -18,12 +18,11 @@ std::filesystem::path find_templates(const std::string& wish);
 /// read.
 SourceTree read_templates(const std::filesystem::path& folder);
 
-/// The tree and the shipped templates: a task of the same name stands in the place of a shipped one, and so does a file
-/// of include/.
+/// The tree and the shipped templates: a task or a file of include/ replaces the shipped one of the same name.
 SourceTree with_shipped(SourceTree tree);
 
-/// The templates that find_templates names, and the shipped ones: a task of the same name stands in the place of a
-/// shipped one, and so does a file of include/.
+/// The templates that find_templates names, and the shipped ones: a task or a file of include/ replaces the shipped one
+/// of the same name.
 SourceTree load_templates(const std::string& wish);
 
 /// The names of its tasks, in order, without reading them.

@@ -2,7 +2,7 @@
 
 namespace evo::cli {
 
-/// What the shell sees. Documented in `evo --help`.
+/// Exit codes, as in `evo --help`.
 enum ExitCode : int {
   kDone = 0,
   kNothingValid = 1,   ///< Done, but no candidate was valid, or a claim was not reproduced.

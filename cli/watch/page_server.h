@@ -11,7 +11,7 @@ namespace evo::cli {
 struct ServedPage {
   std::string html;
   std::string data;   ///< The document that the page draws, as JSON in one line.
-  std::string state;  ///< What viewers are told as soon as there is another page: JSON in one line.
+  std::string state;  ///< Sent to viewers as soon as there is another page: JSON in one line.
 };
 
 /// Serves one page to browsers of this machine:

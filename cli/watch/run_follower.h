@@ -17,10 +17,10 @@ namespace evo::cli {
 /// priority. The choice of runs is made anew for each page, so that those which begin later are taken in.
 class RunFollower {
  public:
-  /// Shows the first page. Throws what chosen_runs, page_data and report_page throw. What goes wrong later is told to
-  /// the viewers. All three must outlive this object.
+  /// Shows the first page. Throws like chosen_runs, page_data and report_page. Viewers are told of later errors. All
+  /// three must outlive this object.
   RunFollower(const Store& store, const RunChoice& choice, PageServer& server);
-  /// Until `stop` says true, which is asked a few times a second. Viewers then get the last page.
+  /// Runs until `stop` returns true; it is called a few times a second. Viewers then get the last page.
   void follow(const std::function<bool()>& stop);
 
  private:

@@ -11,8 +11,8 @@ namespace evo::cli {
 /// The hidden command `evo watch-run DB PORT` of the process.
 inline constexpr const char* kWatchRun = "watch-run";
 
-/// What `evo run --watch` shows, in a process of its own: whatever viewers do to it, the search goes on. It reads the
-/// database and ends with this object or with this process, however that ends.
+/// The server of `evo run --watch` in a process of its own: viewers cannot disturb the search. It reads the database
+/// and ends with this object or with this process, however that ends.
 class WatchProcess {
  public:
   /// `port`: as typed; empty: a free one. Throws what PageServer throws, and usage_error for what is no port.

@@ -20,13 +20,13 @@ struct DTypeInfo {
   std::string_view other_names;  ///< Further names that users write, between blanks.
   int bits;
   bool floating;
-  double least, greatest;  ///< Of what is finite. Those of 64-bit integers are rounded.
+  double least, greatest;  ///< Of finite numbers. Those of 64-bit integers are rounded.
 };
 
 const DTypeInfo& info_of(DType dtype);
 
 int bits_of(DType dtype);
-/// Bytes of one element. Throws std::logic_error for e2m1, of which two make a byte.
+/// Bytes of one element. Throws std::logic_error for e2m1: two of them share a byte.
 std::size_t size_of(DType dtype);
 /// Bytes of a dense array.
 std::uint64_t bytes_for(DType dtype, std::uint64_t elements);

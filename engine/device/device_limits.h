@@ -4,9 +4,8 @@
 
 namespace evo {
 
-/// What a particular device was found to have. The rules of its compute capability are in launch_rules.h. Families'
-/// expressions read these as facts: sm, smem_per_block, smem_per_sm, registers_per_sm, threads_per_block, sm_count,
-/// wgmma.
+/// The limits of one device. The rules of its compute capability are in launch_rules.h. Families' expressions read
+/// these as facts: sm, smem_per_block, smem_per_sm, registers_per_sm, threads_per_block, sm_count, wgmma.
 struct DeviceLimits {
   int sm = 0;                             ///< Compute capability times ten: 89, 90.
   std::int64_t smem_per_block_bytes = 0;  ///< Opt-in maximum.

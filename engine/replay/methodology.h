@@ -29,7 +29,7 @@ class Methodology {
 
   /// The best rank so far at each moment of one run: 0 is the optimum. `order`: rows in order of first visit.
   std::vector<std::uint32_t> ranks(std::span<const std::size_t> order) const;
-  /// P of runs whose ranks are given; `chosen` indexes into them and may repeat (bootstrap).
+  /// P of runs with these ranks; `chosen` indexes into them and may repeat (bootstrap).
   double score(const std::vector<std::vector<std::uint32_t>>& ranks, std::span<const std::size_t> chosen) const;
   double score(const std::vector<std::vector<std::uint32_t>>& ranks) const;
 

@@ -34,7 +34,7 @@ struct Build {
   std::string arch;            ///< "sm_90a".
   std::string cubin_hash;
   double compile_ms = 0;
-  std::string flags = {};  ///< What the compiler was given, separated by spaces; empty: unknown.
+  std::string flags = {};  ///< The compiler's flags, separated by spaces; empty: unknown.
   std::string log = {};
   /// By their names in PTX. Old records know of all kernels together alone; that stands under the empty name.
   std::map<std::string, KernelBuild> kernels = {};

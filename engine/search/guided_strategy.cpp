@@ -8,9 +8,8 @@
 namespace evo {
 namespace {
 
-/// As many times longer than a prediction takes, a batch of a pre-search is given: an eighth as many genomes again are
-/// then predicted as without it. More of them bring nothing that can be measured (docs/studies/search.md) and cost
-/// evaluations a minute.
+/// A batch of a pre-search gets this many times one prediction's time. It then predicts an eighth more genomes than
+/// without it. More bring nothing that can be measured (docs/studies/search.md) and cost evaluations a minute.
 constexpr std::size_t kPresearchedSlowly = 10;
 
 }  // namespace

@@ -18,7 +18,7 @@ class LatePredictions {
   using Tickets = std::vector<std::uint64_t>;  ///< Of the genomes whose predictions were late, ascending.
 
   virtual ~LatePredictions() = default;
-  /// What the choice went without when the run made it before. Nothing for a new choice.
+  /// The predictions that this choice did not wait for in the recorded run. Nothing for a new choice.
   virtual std::optional<Tickets> recall(const Choice& choice) = 0;
   /// Commits what a new choice goes without; at least one.
   virtual void record(const Choice& choice, const Tickets& late) = 0;

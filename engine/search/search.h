@@ -25,7 +25,7 @@ class Archive {
   /// The stored evaluation of a proposal of a resumed run. It is used instead of evaluating the proposal again.
   virtual std::optional<Recalled> recall(const Proposal& proposal) = 0;
   /// Commits one evaluated proposal, all or nothing, and lets it compete for the elites. May return before that is
-  /// done; results are committed in the order in which they are given.
+  /// done; results are committed in the order of the calls.
   virtual void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) = 0;
   /// Waits until every result that record() was given is committed.
   virtual void settle() {}
@@ -38,10 +38,10 @@ class NoArchive : public Archive {
   void record(const Proposal&, const Candidate&, const Evaluation&) override {}
 };
 
-/// In which order the strategy and the archive are given results.
+/// The order in which the strategy and the archive get results.
 enum class AnswerOrder : std::uint8_t {
   asked,     ///< As asked. The same answers give the same run, whichever evaluation was faster.
-  finished,  ///< As they come: nothing waits for the slowest. A resumed run is given recorded answers as they came.
+  finished,  ///< As they come, without waiting for the slowest. A resumed run replays the recorded order.
 };
 
 struct SearchLimits {

@@ -23,10 +23,10 @@ struct ScreeningOptions {
     std::size_t after = 32;     ///< Measurements without half a percent of progress.
     std::size_t genomes = 128;  ///< Predicted in each pre-search.
     std::size_t together = 32;  ///< Predicted at once.
-    std::size_t every = 1;      ///< Asks for which such a batch is given time; while everything fails, one.
+    std::size_t every = 1;      ///< A batch is spread over this many asks; while everything fails, over one.
     std::size_t kept = 4;       ///< Measured at most.
   } presearching = {};
-  /// Where it is kept which predictions were late. It must outlive the strategy. Null: each choice waits for all.
+  /// Records which predictions were late. It must outlive the strategy. Null: each choice waits for all.
   LatePredictions* late = nullptr;
 };
 

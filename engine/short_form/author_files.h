@@ -10,7 +10,7 @@ namespace evo {
 
 /// The text of a file next to the short form. Throws usage_error when it cannot be read.
 using ReadFile = std::function<std::string(const std::string& path)>;
-/// Whether a compiler finds `#include "NAME"` by itself, as it does "cuda_fp16.h".
+/// Whether a compiler finds `#include "NAME"` by itself: "cuda_fp16.h".
 using IsKnownHeader = std::function<bool(const std::string& name)>;
 
 /// The author's CUDA files, and those that they include by quotes. Paths are relative to the short form.

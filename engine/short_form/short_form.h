@@ -15,7 +15,7 @@ using AuthorsPlaces = std::vector<std::pair<std::string, std::string>>;
 /// The message with the author's place in the stead of the longest other that it begins with.
 std::string with_author(const std::string& message, const AuthorsPlaces& places);
 
-/// A task written in ten lines (docs/templates.md, "Ten lines"), as the folder that it stands for.
+/// A task written in ten lines (docs/templates.md, "Ten lines"), as a task folder.
 struct ShortForm {
   std::string task;
   SourceTree files;  ///< TASK/task.json, TASK/reference.cu, TASK/tuned/..., and the author's files in TASK/source/.

@@ -7,7 +7,7 @@
 
 namespace evo {
 
-/// An expression's text with values in the place of names. Strings in quotes stay.
+/// An expression's text with names replaced by values. Strings in quotes stay.
 std::string with_values(std::string_view text, const Bindings& values);
 
 }  // namespace evo

@@ -16,7 +16,7 @@ struct Tried {
   std::optional<double> latency_us;
 };
 
-/// What is known of one allele.
+/// The results with one allele.
 struct AlleleWorth {
   Value allele;
   std::size_t tried = 0;
@@ -24,7 +24,7 @@ struct AlleleWorth {
   std::optional<double> best_us = {};
 };
 
-/// What one gene of a family changes.
+/// The effect of one gene of a family.
 struct GeneWorth {
   std::string gene;
   std::vector<AlleleWorth> alleles = {};  ///< In the gene's order.

@@ -11,11 +11,14 @@
 
 namespace evo {
 
-/// Names: those of strategy_names(), "evolve" being the default, and "evolve:NAME=VALUE:..." with other figures
-/// (engine/strategy/evolve_tuning.h). Throws usage_error listing them. `space` must outlive the strategy.
+/// Makes a strategy by its name: one of strategy_names() ("evolve" is the default), or "evolve:NAME=VALUE:..."
+/// with other parameters (engine/strategy/evolve_tuning.h). Throws usage_error that lists the names. `space` must
+/// outlive the strategy.
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const Space& space, std::uint64_t seed);
 std::vector<std::string> strategy_names();
 
+/// Model-based search: a forest learns latencies from genes and ranks a pool of neighbours of the best and of random
+/// genomes; a stalled climb is followed by another one. No population, no crossover (engine/strategy/evolve_climb.h).
 std::unique_ptr<Strategy> make_evolve(const Space& space, std::uint64_t seed, const EvolveTuning& tuning = {});
 // Baselines, as the literature has them, but never asking twice.
 std::unique_ptr<Strategy> make_random(const Space& space, std::uint64_t seed);

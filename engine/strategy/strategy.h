@@ -19,7 +19,7 @@ struct Proposal {
   Genome genome;
   std::string op;                      ///< "random", "mutate_one", "crossover", ...: the operator.
   std::vector<std::uint64_t> parents;  ///< Tickets.
-  std::string note = {};               ///< A proposer's own words; it is kept with the candidate.
+  std::string note = {};               ///< A proposer's own words; stored with the candidate.
   std::int64_t exchange = 0;           ///< With a language model, as the archive numbers them; 0: none. It is kept too.
 };
 
@@ -28,7 +28,7 @@ struct Answer {
   std::uint64_t ticket = 0;
   std::optional<double> latency_us;
   std::size_t cases = 0;  ///< Where it failed: the validated cases that it reached. They are always in the same order.
-  std::vector<float> traits = {};  ///< What counters say of it (traits_of, engine/task/profile.h); empty: unknown.
+  std::vector<float> traits = {};  ///< Its counters as numbers (traits_of, engine/task/profile.h); empty: unknown.
 
   /// The same answer to another ticket.
   Answer to(std::uint64_t other) const { return {other, latency_us, cases, traits}; }

@@ -7,8 +7,7 @@
 #include "engine/base/number.h"
 #include "engine/expression/expression.h"
 
-/// What a kernel is given, as task.json and family.json write it; `evo vgpu --arg` takes the same with numbers in the
-/// place of expressions:
+/// A kernel's argument as in task.json and family.json; `evo vgpu --arg` takes numbers instead of expressions:
 ///   NAME                  a tensor, a workspace or a tensor map
 ///   TYPE:EXPRESSION       a scalar by value; float4:a,b,c,d a vector
 ///   {SCALAR;SCALAR...}    a struct with C's layout

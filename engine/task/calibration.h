@@ -11,7 +11,7 @@
 
 namespace evo {
 
-/// What a limit is of the error of an honest kernel, where nobody says otherwise.
+/// The default limit, as a multiple of an honest kernel's error.
 inline constexpr double kFloorFactor = 1.5;
 
 /// TASK/limits.json: how far an honest kernel of the lowest precision that the task admits is from the reference,
@@ -29,7 +29,7 @@ struct Calibration {
 /// measured with another reference or emulation than those that are there.
 std::optional<Calibration> load_calibration(const SourceTree& tree, const Task& task);
 
-/// What identifies the measured pair: hex.
+/// Identifies the measured pair, in hex.
 std::string emulation_hash(const SourceTree& tree, const Task& task, const Calibration& calibration);
 
 /// The limits of a regime: measured ones where there are, else the task's.
@@ -41,7 +41,7 @@ Limits limits_for(const std::optional<Calibration>& calibration, const Task& tas
 /// The limits that follow from the largest relative error and the smallest cosine of the emulation.
 Limits limits_from_floor(double relative_l2, double cosine, double factor);
 
-/// What an honest kernel errs by on the inputs of one case.
+/// An honest kernel's error on the inputs of one case.
 struct EmulationError {
   double relative_l2 = 0;
   double row_l2 = 0;  ///< Of the worst row.
@@ -54,12 +54,12 @@ double smallest_cosine(double relative_l2);
 /// asked for only as far as an error within the relative limit always has it.
 Limits following(const Limits& limits, const EmulationError& error);
 
-/// `times` the error that the limits allow: relative errors grow by it, angles and what single elements may err by,
-/// too. max_abs stays, and what follows the emulation: it has grown with the emulation's error.
+/// `times` the error that the limits allow: relative errors, angles and errors of single elements grow by it. max_abs
+/// stays, and so do limits that follow the emulation: they have grown with its error.
 Limits widened(const Limits& limits, double times);
 
-/// The limits that are set, none of them below `factor` times what an honest kernel errs by on the same inputs. max_abs
-/// and the limits of single elements stay.
+/// These limits, each of those that are set raised to at least `factor` times an honest kernel's error on the same
+/// inputs. max_abs and the limits of single elements stay.
 Limits admitting(const Limits& limits, const EmulationError& error, double factor);
 
 }  // namespace evo

@@ -9,15 +9,14 @@ namespace evo {
 class JsonPlace;
 class NameScope;
 
-/// A limit as a multiple of what the task's emulation of an honest kernel (engine/task/calibration.h) errs by on the
-/// same inputs.
+/// A limit as a multiple of the error of the task's emulation (engine/task/calibration.h) on the same inputs.
 struct EmulationLimit {
   double times = 0;  ///< 0: there is none.
   double plus = 0;
   double of(double error) const { return times * error + plus; }
 };
 
-/// What an output may differ from the oracle by, over all elements of one case. 0: not checked.
+/// The largest errors of an output against the oracle, over all elements of one case. 0: not checked.
 struct Limits {
   double relative_l2 = 0;  ///< ||got - want|| / ||want||, at most.
   double cosine = 0;       ///< At least.

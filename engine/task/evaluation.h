@@ -128,7 +128,7 @@ inline constexpr auto kFields<Evaluation> =
                Field{"", &Evaluation::phases}, Field{"", &Evaluation::ran_on}, Field{"salt", &Evaluation::salt});
 static_assert(lists_all_fields<Evaluation>());
 
-/// The latency that a strategy is given: that of a valid candidate, or of a duplicate of one; empty for failures.
+/// The latency that a strategy gets: that of a valid candidate, or of a duplicate of one; empty for failures.
 std::optional<double> latency_of(const Evaluation& evaluation);
 
 }  // namespace evo

@@ -18,7 +18,7 @@ struct Constraint {
   Expression condition;
   std::string why;                           ///< Shown when a genome breaks it.
   std::vector<std::string> objectives = {};  ///< It holds for these alone. Empty: for all.
-  /// Over options and shape parameters: it holds for targets of which a shape meets this.
+  /// Over options and shape parameters: it holds for targets with a shape that meets this.
   Expression shapes = Expression::constant(true);
 };
 
@@ -86,7 +86,7 @@ std::vector<Family> load_families(const SourceTree& tree, const Task& task);
 /// Whether nothing that is known (facts, options, a shape) is against the family. Throws usage_error.
 bool may_serve(const Family& family, const Bindings& known);
 
-/// What a family's expressions may read of the device, by name.
+/// The device facts that a family's expressions may read, by name.
 Bindings facts_of(const DeviceLimits& limits);
 
 }  // namespace evo

@@ -10,11 +10,12 @@
 
 namespace evo {
 
-/// One named choice of a family (docs/templates.md). All that depends on its kind stands in this file: how it is read,
-/// which alleles are neighbours, how far two are apart, how a surrogate sees them, and which files they name.
+/// One named choice of a family (docs/templates.md). This file knows what its kind decides: how family.json gives it,
+/// which alleles are neighbours, how far two are apart, how a surrogate sees them, and which files they name. T1 files
+/// and recordings have readers of their own (engine/task/t1.cpp, engine/replay/recording.cpp).
 struct Gene {
   enum class Kind {
-    number,    ///< Ordered integers.
+    number,    ///< Ordered: integers, in T1 files and recordings also reals.
     boolean,   ///< false, true.
     category,  ///< Strings without an order.
     slot,      ///< Strings: the stems of the files in the folder of the gene's name.

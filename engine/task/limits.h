@@ -4,12 +4,11 @@
 
 namespace evo {
 
-/// What an output of this dtype may differ by where the task says nothing. Integers are exact.
+/// The default limits of an output of this dtype. Integers are exact.
 Limits usual_limits(DType dtype);
 
 /// The limits of an output of a task: its own that apply under the options; else exact for integers without a scale;
-/// else `objective`, or, where the task gives none, what the dtype allows. Rows get a limit from relative_l2 where
-/// none is given.
+/// else `objective`; else the dtype's default. Without a limit of rows, one follows from relative_l2.
 Limits limits_of_output(const Task& task, const Tensor& output, const Bindings& options, const Limits& objective);
 
 }  // namespace evo

@@ -17,7 +17,7 @@ namespace evo {
 /// validation itself (docs/trust.md).
 struct Mutant {
   std::string name;
-  std::string about;  ///< What is wrong with it.
+  std::string about;  ///< Its fault.
   std::string family;
   Bindings genes;                 ///< A wish: the nearest legal genome is taken.
   std::vector<std::string> kept;  ///< Genes without whose wished alleles it is not the mutant that is meant.

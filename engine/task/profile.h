@@ -10,7 +10,7 @@
 
 #include "engine/record/record.h"
 
-/// What hardware counters say of a candidate's launches, and what bounds a launch. Counters have the names that ncu
+/// Hardware counters of a candidate's launches, and the bottleneck of a launch. Counters have the names that ncu
 /// (Nsight Compute) gives them; a virtual GPU's cost model fills in those that it knows.
 namespace evo {
 
@@ -94,7 +94,7 @@ double duration_us(std::span<const LaunchProfile> launches);
 /// How many numbers traits_of() gives.
 inline constexpr std::size_t kTraits = 20;
 /// Numbers by which calls differ: the logarithm of their duration; how many launches they have; of the longest launch
-/// the shares of its units, resident warps and warp states. What is not known is 0.
+/// the shares of its units, resident warps and warp states. Unknown numbers are 0.
 std::vector<float> traits_of(std::span<const LaunchProfile> launches);
 
 /// Of the shares among a call's traits the one that bounds its longest launch (Bound): the busiest unit's, or that of
@@ -112,8 +112,8 @@ struct StallShare {
 /// The states that have a counter, the largest part first. Parts sum up to 100, or there are none.
 std::vector<StallShare> stall_shares(const LaunchProfile& launch);
 
-/// What bounds a launch. A unit that is busy for 60 % of the time or more does; else nothing is busy enough, and it is
-/// latency: warps wait for each other or for answers. (The limit is that of Nsight Compute's "Speed Of Light" advice.)
+/// The bottleneck of a launch: a unit that is busy for 60 % of the time or more. If there is none, it is latency: warps
+/// wait for each other or for answers. (The limit is that of Nsight Compute's "Speed Of Light" advice.)
 struct Bound {
   std::string_view unit;             ///< The busiest unit's title; empty when no counter tells.
   double busy_percent = 0;           ///< Of that unit.
@@ -130,7 +130,7 @@ std::string in_words(const Bound& bound);
 /// The launch that takes longest; null when no duration is known.
 const LaunchProfile* longest_launch(std::span<const LaunchProfile> launches);
 
-/// What bounds the longest launch, in words; empty without counters.
+/// The bottleneck of the longest launch, in words; empty without counters.
 std::string in_words(const Profile& profile);
 
 }  // namespace evo

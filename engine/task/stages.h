@@ -37,8 +37,8 @@ struct Isolation {
   enum class Free { nothing, row, matrix };
 
   std::string stage;
-  std::string about;   ///< What the inputs are, for people.
-  Bindings shape;      ///< Parameters in the place of the failing case's.
+  std::string about;   ///< Describes the inputs, for people.
+  Bindings shape;      ///< Parameters that replace the failing case's.
   std::string regime;  ///< Empty: the failing case's.
   std::vector<InputEdit> edits;
   Free free = Free::nothing;
@@ -53,7 +53,7 @@ struct Probe {
   std::string about;
   std::vector<std::string>
       stages;            ///< Where the fault is when this is the first wrong probe; the last is the usual one.
-  double tolerance = 0;  ///< What a value may differ by.
+  double tolerance = 0;  ///< The largest difference of a right value.
 };
 
 /// How a wrong answer of a task is traced to the step that is wrong.
@@ -61,7 +61,7 @@ struct Stages {
   std::vector<Stage> stages;          ///< In the order in which they are computed.
   std::vector<Isolation> isolations;  ///< In the order in which they are tried.
   std::vector<Probe> probes;          ///< In the order in which they are compared.
-  /// By family: the kernel that gets an address for each probe ahead of its arguments.
+  /// By family: the kernel that gets an address for each probe before its arguments.
   std::map<std::string, std::string> probed;
   std::optional<Task> probe_task;  ///< Its outputs are the probes, which its reference writes. Empty without probes.
 };

@@ -32,9 +32,9 @@ Target make_target(const Task& task, std::string_view device_kind, const std::ve
 Target make_self_test_target(const Task& task, std::string_view device_kind, const Bindings& options,
                              std::string_view objective = {});
 
-/// Adds the shapes that the task validates by default on this kind of device: those of its set, else every shape. Left
-/// out, with a reason in `skipped`, are shapes of which no timed one has the specialisation, shapes that `requires`
-/// excludes under the options, and, without a set, those that are too much work for the device.
+/// Adds the shapes that the task validates by default on this kind of device: those of its set, else every shape. Some
+/// shapes are left out, with a reason in `skipped`: those with a specialisation that no timed one has, those that
+/// `requires` excludes under the options, and, without a set, those that are too much work for the device.
 void add_default_validation(const Task& task, std::string_view device_kind, Target& target);
 
 /// The distinct values of the specialised parameters among the target's timed shapes.

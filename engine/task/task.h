@@ -28,11 +28,11 @@ struct Tensor {
   /// this tensor into equal groups (1: all; the dim itself: each), the last of which may be shorter. Missing dims
   /// are 1. Real value = (code - zero point) * scale. Empty: not quantised.
   std::string scale = {};
-  std::string zero_point = {};  ///< An integer tensor of the scales' dims. Empty: 0.
+  std::string zero_point = {};  ///< An integer tensor of the scales' dims. Empty: 0; u8 inputs then simulate e4m3.
   Draw draw = {};               ///< Inputs, and outputs that are read.
   Expression when = {};         ///< Over options. Where it is false the tensor is absent: kernels get a null pointer.
   bool inout = false;           ///< An output that holds drawn values before the call.
-  std::vector<OutputLimits> limits = {};  ///< Outputs: the first that applies is in the place of the task's.
+  std::vector<OutputLimits> limits = {};  ///< Outputs: the first that applies replaces the task's.
   /// Outputs of integers: each is an index into a row of this input, and one that names an equal element is right, too.
   std::string any_of_equal = {};
 };
@@ -52,8 +52,7 @@ struct Shape {
   Bindings parameters;
 };
 
-/// What the candidates of a run are ranked by. That is always the latency; objectives differ in the errors they
-/// allow.
+/// Candidates of a run are always ranked by latency; objectives differ in the errors that they allow.
 struct Objective {
   std::string name;
   Limits limits;              ///< The task's, or tighter.
@@ -64,7 +63,7 @@ struct Objective {
 struct ShapeSets {
   std::vector<std::string> timed;
   std::vector<std::string> validated;
-  /// What a self-test times instead of `timed`, where many reference outputs of these cost too much. Empty: the same.
+  /// A self-test times these if many reference outputs of `timed` cost too much. Empty: it times `timed`.
   std::vector<std::string> self_test = {};
 };
 

@@ -5,8 +5,8 @@
 
 namespace evo {
 
-/// How the evaluation of a candidate ended. Everything but `valid` is a failure, which has a reason in words.
-/// A verdict is added here and in the table of verdict.cpp.
+/// How the evaluation of a candidate ended. Everything but `valid` and `duplicate` is a failure. A verdict is added
+/// here and in the table of verdict.cpp.
 enum class Verdict {
   valid,
   illegal,

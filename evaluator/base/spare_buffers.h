@@ -29,7 +29,7 @@ class SpareBuffers {
     return buffer;
   }
 
-  /// To be called with a buffer that nobody needs any more.
+  /// Takes back a buffer that is not needed any more.
   void keep(std::vector<std::byte> buffer) {
     if (buffer.capacity() < kLeastBytes || buffer.capacity() > most_bytes_) return;
     kept_bytes_ += buffer.capacity();

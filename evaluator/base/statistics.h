@@ -17,10 +17,10 @@ struct MedianInterval {
   double relative_width() const { return median > 0 ? (high - low) / median : 0; }
 };
 
-/// Median (mean of the middle two for an even count) with a distribution-free interval from order statistics:
-/// the narrowest symmetric pair of ranks (l, n + 1 - l) that holds the true median with at least 95 % by the
-/// binomial distribution (David & Nagaraja, Order Statistics, 7.1). Below six samples no pair does, and the
-/// range is given. Zeros without samples.
+/// Median (mean of the middle two for an even count) with a distribution-free interval from order statistics: the
+/// narrowest symmetric pair of ranks (l, n + 1 - l) that holds the true median with at least 95 % by the binomial
+/// distribution (David & Nagaraja, Order Statistics, 7.1). Below six samples no pair does, and the interval is the
+/// whole range. Zeros without samples.
 MedianInterval median_interval(std::span<const double> samples);
 
 /// How two latencies that were measured in pairs compare: the geometric mean of a / b over the pairs, with Student's 95

@@ -33,8 +33,8 @@ class DigestKernel {
 
   /// Makes room for so many digests. Throws machine_error when there is none.
   void reserve(std::size_t count);
-  /// Puts the digests of ranges, each of which begins at a multiple of 8, into the stream; what the driver says to it.
-  /// There is room for them.
+  /// Puts the digests of ranges into the stream; each range begins at a multiple of 8. There is room for them. Returns
+  /// the driver's answer.
   CUresult start(std::span<const DeviceRange> ranges, std::uint64_t key, CUstream stream);
   /// Those that were started last, once the stream has been waited for.
   std::vector<std::uint64_t> digests() const { return {found_.begin(), found_.end()}; }

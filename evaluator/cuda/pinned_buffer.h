@@ -8,7 +8,7 @@
 namespace evo::cuda {
 
 /// Host memory that a GPU writes without the driver's help: a copy into other memory waits for the stream. It grows
-/// with what is asked of it.
+/// with the requests.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(const Driver& driver) : driver_(driver) {}

@@ -16,8 +16,8 @@ class RowKernel {
   /// In the current context. Throws machine_error.
   RowKernel(const Driver& driver, const char* ptx, const char* name);
 
-  /// `units`: how many threads the longest row keeps busy; a row may have more than are launched. What the driver says
-  /// to it.
+  /// `units`: how many threads the longest row keeps busy; a row may have more than are launched. Returns the driver's
+  /// answer.
   CUresult launch(std::size_t rows, std::uint64_t units, std::span<void*> parameters, CUstream stream) const;
 
  private:

@@ -54,7 +54,7 @@ struct Binary {
 template <>
 inline constexpr auto kFields<Binary> = std::tuple(Field{"arch", &Binary::arch}, Field{"build", &Binary::build});
 
-/// What went wrong when a candidate was compiled, loaded or run. A value, because bad candidates are data.
+/// A candidate's fault when it was compiled, loaded or run. A value, because bad candidates are data.
 struct Failure {
   Verdict verdict = Verdict::crashed;
   std::string reason;
@@ -86,7 +86,7 @@ struct DeviceWrite {
   std::byte value{0};
 };
 
-/// What is wanted of a device's memory, and what was found there.
+/// A request to a device's memory, and its answer.
 struct Readback {
   std::vector<DeviceRange> digested;
   std::vector<DeviceRange> copied;
@@ -116,10 +116,10 @@ struct TimingRequest {
   double max_seconds = 0.5;
   double warm_up_seconds = 0.1;     ///< Of calls before the first sample (docs/decisions/0003-sustained-clocks.md).
   double relative_interval = 0.01;  ///< Stop once the 95 % interval of the median is this tight.
-  /// A call that takes longer, early in the warm-up, is timed by a few samples only: a GPU that has rested runs faster
-  /// than lasts, so it is no better than that. 0: none is.
+  /// A call that takes longer early in the warm-up gets a few samples only. A rested GPU only gets slower, so stop
+  /// early. 0: none.
   double hopeless_us = 0;
-  /// A call that still takes longer after part of the warm-up needs no more of it, for the same reason. 0: all need it.
+  /// A call that still takes longer after part of the warm-up gets no more of it, for the same reason. 0: none.
   double to_beat_us = 0;
 };
 

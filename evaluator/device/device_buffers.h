@@ -14,11 +14,11 @@
 
 namespace evo {
 
-/// What unwritten memory holds in one run. Poison 0 (0xff) is a NaN in every floating-point format.
+/// The content of unwritten memory in one run. Poison 0 (0xff) is a NaN in every floating-point format.
 std::byte poison_byte(unsigned variant);
 inline constexpr unsigned kPoisons = 3;
 
-/// What inputs hold between the elements that their strides leave out.
+/// The content of inputs between the elements that their strides leave out.
 inline constexpr std::byte kGap{0xff};
 
 /// The outputs of one run.
@@ -40,7 +40,7 @@ class BufferSet {
   std::optional<Failure> attach_workspaces(const std::vector<Workspace>& workspaces);
 
   /// Places the inputs, poisons the outputs, writes the guards, poisons or zeroes the workspaces. These have a poison
-  /// of their own: a counter that nobody zeroes is as good as zero where it begins at -1.
+  /// of their own: with -1, a counter that nobody zeroes would nearly be right.
   void prepare(const PristineInputs& inputs, unsigned poison_variant, unsigned workspace_variant);
 
   /// Poisons or zeroes the workspaces.

@@ -23,8 +23,8 @@ inline std::uint64_t mixed(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// What a word at a position adds. Were the position not mixed by itself, words that change places and make up for the
-/// distance would leave the sum as it is, whatever the key.
+/// A word's addend at a position. The position is mixed by itself: otherwise words could change places without changing
+/// the sum, whatever the key.
 inline std::uint64_t mixed_word(std::uint64_t word, std::uint64_t position, std::uint64_t key) {
   return mixed(word + mixed(position + key));
 }

@@ -8,8 +8,8 @@
 
 namespace evo {
 
-/// Bytes before and behind each tensor and workspace that nobody may write. They are more than what a usual kernel's
-/// tile overhangs. None on a device that checks every access itself.
+/// Bytes before and behind each tensor and workspace that nobody may write. They are more than the overhang of a usual
+/// kernel's tile. None on a device that checks every access itself.
 std::size_t guard_bytes_for(const DeviceInfo& info);
 
 void write_guard(std::span<std::byte> guard);

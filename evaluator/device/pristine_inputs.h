@@ -13,8 +13,8 @@
 namespace evo {
 
 /// The inputs of one case, untouched by candidates: in host memory, and on the device with a guard before and behind
-/// each. To fill a buffer from the device costs less than an upload. But a candidate may write there by accident: who
-/// finds a placed input changed asks `repair` whose doing it was.
+/// each. To fill a buffer from the device costs less than an upload. But a candidate may write there by accident. If a
+/// placed input has changed, `repair` tells whether it was placed from a damaged copy.
 class PristineInputs {
  public:
   /// Throws machine_error when the device has no room.

@@ -7,8 +7,8 @@
 
 namespace evo {
 
-/// The scale of each element of a quantised tensor: along each dim, equal groups of elements share one, the last of
-/// which may be shorter.
+/// The scale of each element of a quantised tensor: along each dim, equal groups of elements share one. The last group
+/// may be shorter.
 class ScaleGroups {
  public:
   /// As many scale_dims as dims, each at least 1.

@@ -12,7 +12,7 @@
 /// Elements of every dtype in memory: how a number is stored and read.
 namespace evo {
 
-/// Rounded to nearest even, or saturated where the format has no infinity; an integer must be held as it is. `to`: the
+/// Rounded to nearest even, or saturated where the format has no infinity; an integer must be representable. `to`: the
 /// element's bytes; for e2m1 see store_at.
 void store(DType dtype, Number value, std::byte* to);
 Number load(DType dtype, const std::byte* from);

@@ -13,7 +13,7 @@ struct NamedDim {
   std::uint64_t size = 1;
 };
 
-/// What an element may differ by: `absolute` + `relative` |want|.
+/// The allowed difference of an element: `absolute` + `relative` |want|.
 struct Tolerance {
   double absolute = 0;
   double relative = 0;

@@ -24,7 +24,7 @@ struct Case {
 /// A timed shape and the cases that it is timed on.
 struct TimedShape {
   Shape shape;
-  std::vector<std::size_t> rotation;  ///< Indices of cases, each of which fills one set of buffers.
+  std::vector<std::size_t> rotation;  ///< Indices of cases; each fills one set of buffers.
   /// Another case of the shape, run in the same buffers after timing. Empty where the shape has no other case.
   std::optional<std::size_t> afterwards = std::nullopt;
 };

@@ -14,8 +14,7 @@
 
 namespace evo {
 
-/// One output of one case, as the reference computes it: dense, f32 for floating types but f64, which is itself, as
-/// integers are.
+/// One output of one case, as the reference computes it. It is dense. Floats become f32; f64 and integers stay.
 struct ExpectedOutput {
   DType dtype = DType::f32;
   std::vector<std::byte> bytes;

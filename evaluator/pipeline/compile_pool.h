@@ -27,9 +27,8 @@ class CompilePool {
  public:
   using Result = std::variant<Binary, Failure>;
 
-  /// Of `options` it uses the worker command, the deadline for compiling and the binaries; for other hosts also the
-  /// architecture of the device, the lease, the pause after which one that was lost is asked again, and the notice.
-  /// `stop` may be null.
+  /// It uses these `options`: the worker command, the deadline for compiling and the binaries; for other hosts also the
+  /// device's architecture, the lease, the pause before a lost host is asked again, and the notice. `stop` may be null.
   CompilePool(PipelineOptions options, int workers, const StopSignal* stop);
   /// Either `stop` must have been raised, or no program may be under way.
   ~CompilePool();

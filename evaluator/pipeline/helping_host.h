@@ -31,17 +31,16 @@ struct HostShare {
   std::uint64_t programs = 0;
 };
 
-/// Another host that compiles or models programs (CompileJob, ModelJob): one process there (helping_server.h) that is
-/// given as many jobs as it can work on at once. Its compiler must build the programs that this host's builds, so that
-/// no result depends on where it was made. Jobs go back into the queue, to be done here, when the host is lost and when
-/// their end may be the host's doing: a crash, a deadline. A host that is lost is asked again after a pause.
+/// Another host that compiles or models programs (CompileJob, ModelJob): one process there (helping_server.h) that gets
+/// as many jobs as it can work on at once. Its compiler must build the same programs as this host's, so that no result
+/// depends on the host. When the host is lost, or may have caused a crash or a missed deadline, its jobs go back into
+/// the queue to be done here. A lost host is asked again after a pause.
 template <typename Job>
 class HelpingHost {
  public:
-  /// Of `options` it uses the device (to compile: its architecture alone), the worker command, both deadlines, the
-  /// binaries, the lease, the pause after which a host that was lost is asked again, and the notice. All but the host
-  /// must live longer; the stop signal must have been raised before this is destroyed. Programs then under way end with
-  /// Stopped.
+  /// It uses these `options`: the device (to compile, only its architecture), the worker command, both deadlines, the
+  /// binaries, the lease, the pause before a lost host is asked again, and the notice. All but the host must live
+  /// longer; the stop signal must have been raised before this is destroyed. Programs then under way end with Stopped.
   HelpingHost(OtherHost host, const PipelineOptions& options, JobQueue<Job>& jobs, const StopSignal& stop);
   ~HelpingHost();
   HelpingHost(const HelpingHost&) = delete;

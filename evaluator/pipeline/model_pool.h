@@ -24,9 +24,9 @@ class ModelPool {
  public:
   using Result = ModelResult;
 
-  /// Of `options` it uses the device, which must be modelled, the worker command, both deadlines and the binaries; for
-  /// other hosts also the lease, the pause after which one that was lost is asked again, and the notice. The device is
-  /// opened on this host.
+  /// It uses these `options`: the device, which must be modelled, the worker command, both deadlines and the binaries;
+  /// for other hosts also the lease, the pause before a lost host is asked again, and the notice. The device is opened
+  /// on this host.
   ModelPool(PipelineOptions options, int workers);
   /// Does not wait: programs under way end with Stopped.
   ~ModelPool();

@@ -19,28 +19,28 @@ namespace evo {
 /// A relative error that is never put down to an ill-conditioned draw.
 inline constexpr double kHopelessError = 0.5;
 
-/// What stood for an honest kernel on cases that were looked at once: all devices of a run share it.
+/// The honest kernel's answers to cases that were examined once: all devices of a run share them.
 struct KnownHonest {
   std::shared_ptr<KnownOracles> edited = std::make_shared<KnownOracles>();  ///< The emulation's or the own code's.
   std::shared_ptr<KnownOracles> perturbed = std::make_shared<KnownOracles>();
 };
 
-/// What an honest kernel errs by on single cases, and how ill-conditioned these are. Some draws have sums that nearly
-/// cancel, or a few values on which every output depends. On these any kernel of the precision that the task admits has
-/// a large error. How large is measured on the same inputs by what stands for such a kernel:
+/// An honest kernel's error on single cases, and how ill-conditioned these are. Some draws have sums that nearly
+/// cancel, or a few values on which every output depends. On these any kernel of the admitted precision has a large
+/// error. It is measured on the same inputs, with one of these as the honest kernel:
 /// - the task's emulation (engine/task/calibration.h);
 /// - else, for an imported problem that is computed in double precision, the problem's own code in the types of its
 ///   tensors;
 /// - else, and where that code fails, the reference of inputs whose last bits are random.
-/// Several threads may ask.
+///   Several threads may ask.
 class NoiseFloor {
  public:
   /// Everything referred to but `known` must outlive it. `stop` may be null.
   NoiseFloor(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
              OracleStore& oracles, const StopSignal* stop, const KnownHonest& known = {});
 
-  /// What the emulation errs by on this case in an output: `output` counts those that are there. Throws as
-  /// compute_oracles does.
+  /// The emulation's error on this case in an output; `output` counts those that are present. Throws like
+  /// compute_oracles.
   EmulationError emulation_error(const Case& one, const Expected& exact, std::size_t output);
   /// Whether rounding alone explains a difference that breaks the limits of an output: the draw then says nothing of
   /// the kernel. Throws as compute_oracles does.
@@ -59,7 +59,7 @@ class NoiseFloor {
   /// The error on this case over the error on the first timed case, which is an ordinary draw of many values; at least
   /// 1.
   double ill_conditioning(StandIn stand_in, const Case& one, const Expected& exact);
-  /// The limits of a draw that nobody is held to more tightly than the problem's own code.
+  /// The limits of a draw, widened so that no solution is held to a smaller error than the problem's own code.
   Limits admitting_own_code(const Limits& limits, const Case& one, const Expected& exact, std::size_t output);
   /// Null where the problem's own code fails.
   const Errors* errors(StandIn stand_in, const Case& one, const Expected& exact);

@@ -23,11 +23,11 @@ namespace evo {
 /// Every output that is there, in the task's order.
 using Expected = std::vector<ExpectedOutput>;
 
-/// What the reference is given for a case: what is read and written at one place holds the drawn values in the
-/// reference's own types.
+/// The reference's arguments for a case: tensors that are read and written hold the drawn values in the reference's own
+/// types.
 CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe);
 
-/// What the reference wrote, as it is compared. `outputs`: the bytes of every output of its plan, in order.
+/// The reference's outputs in the form that is compared. `outputs`: the bytes of every output of its plan, in order.
 Expected expected_outputs(const Plan& plan, std::span<const std::byte> outputs);
 /// "y[3] is not finite"; empty when every value is finite.
 std::string why_not_finite(const Plan& plan, const Expected& expected);
@@ -59,8 +59,8 @@ class OracleStore {
 /// usage_error for a reference that does not compile, fails, or gives values that are not finite.
 void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store);
 
-/// Oracles of one reference that were computed once, by what the case is drawn from: all devices of a run share them.
-/// Those that were not used for long are forgotten. Any thread may ask.
+/// Oracles of one reference that were computed once, by the case's recipe: all devices of a run share them. Oracles
+/// that were not used for long are forgotten. Any thread may ask.
 class KnownOracles {
  public:
   using Compute = std::function<std::shared_ptr<const Expected>()>;

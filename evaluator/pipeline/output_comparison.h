@@ -19,7 +19,7 @@ struct ComparedOutput {
   std::string name;
   Limits limits;
   Difference difference;
-  /// What was compared, dense: codes that have a scale are values here. `want` is one of the given oracles.
+  /// The compared numbers, dense: codes with a scale are values here. `want` is one of the given oracles.
   DType got_dtype = DType::f32;
   std::vector<std::byte> got = {};
   const ExpectedOutput* want = nullptr;

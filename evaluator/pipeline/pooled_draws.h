@@ -11,15 +11,15 @@
 
 namespace evo {
 
-/// Limits that follow the emulation, held over several draws together. On one draw of few rows an honest kernel errs
-/// now more, now less than the emulation, because the two round other values. Where a draw exceeds its limit by no more
-/// than that scatters, further draws are made, and the mean error must not be above the mean limit by more than chance
+/// Limits that follow the emulation, held over several draws together. On one draw of few rows an honest kernel's error
+/// scatters around the emulation's, because the two round different values. If a draw exceeds its limit by no more than
+/// that scatter, further draws are made. The mean error must then not exceed the mean limit by more than chance
 /// explains. Used by one thread.
 class PooledDraws {
  public:
-  /// Whether only the mean of several draws can tell: the limits follow the emulation, and they are exceeded by no more
-  /// than the errors of so many rows scatter, of which few may count. `further`: this is one of the further draws, so
-  /// that the mean will tell unless the error is hopeless.
+  /// Whether only the mean of several draws can decide: the limits follow the emulation, and are exceeded by no more
+  /// than the scatter of so many rows, few of which may count. `further`: this is one of the further draws, so that the
+  /// mean decides unless the error is hopeless.
   static bool leave_open(const Difference& difference, const Limits& limits, std::uint64_t rows, bool further);
   /// How many further draws make that scatter small.
   static int further_draws(const Difference& difference, std::uint64_t rows);

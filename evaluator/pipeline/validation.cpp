@@ -460,11 +460,11 @@ class Trial {
     return mismatch;
   }
 
-  /// The short form of a diagnosis. Very large answers are not looked at: a search must not wait for them.
+  /// The summary of a diagnosis. Very large answers are not looked at: a search must not wait for them.
   std::string look_of(const Case& one, const ComparedOutput& output) const {
     if (output.elements > kLookedAt) return {};
     const auto wrong = wrong_answer(setup_.options.task, setup_.options.target.options, one, output);
-    return wrong ? short_form(*wrong) : "";
+    return wrong ? summary(*wrong) : "";
   }
 
   // ---- Talking to the worker

@@ -90,7 +90,7 @@ std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& option
       missing_rows(got, dims)};
 }
 
-std::string short_form(const WrongAnswer& wrong) {
+std::string summary(const WrongAnswer& wrong) {
   std::vector<std::string> phrases = in_words(wrong.error);
   if (phrases.empty()) return {};
   phrases.resize(std::min(phrases.size(), kShortPhrases));

@@ -27,6 +27,6 @@ std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& option
 
 /// Where the worst element is and what the error looks like, on one line. Empty when no element
 /// stands out.
-std::string short_form(const WrongAnswer& wrong);
+std::string summary(const WrongAnswer& wrong);
 
 }  // namespace evo

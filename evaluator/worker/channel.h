@@ -59,7 +59,7 @@ class Channel {
   /// was kept, where one fits.
   TransferEnd receive(protocol::Frame& frame, std::optional<Clock::time_point> deadline, std::uint64_t max_payload);
 
-  /// A payload that nobody needs any more, for a later one.
+  /// Takes back a payload that is not needed any more, for a later one.
   void keep(std::vector<std::byte> payload) { spares_.keep(std::move(payload)); }
 
   /// Whether a frame has arrived whole, so that `receive` would not wait. Throws ProtocolError as that does.

@@ -9,12 +9,12 @@
 
 namespace evo {
 
-/// Starts `words` behind a prefix, a command of the shell that runs its arguments somewhere and passes standard input
-/// and output on: "ssh node7", "docker exec -i NAME"; empty: here. Words must be plain: ssh gives them to another
-/// shell. The process is told to end (SIGTERM) when the thread that started it does. Returns -1 when it does not start.
+/// Starts `words` behind a prefix: a shell command that runs its arguments somewhere and passes on standard input and
+/// output ("ssh node7", "docker exec -i NAME"; empty: here). Words must be plain: ssh gives them to another shell. The
+/// process is told to end (SIGTERM) when the thread that started it does. Returns -1 when it does not start.
 pid_t start_behind(const std::string& prefix, std::vector<std::string> words, int in, int out, int errors);
 
-/// What a command said that has ended.
+/// The last words of a command that has ended.
 struct CommandResult {
   bool done = false;      ///< It ended with exit code 0.
   std::string said;       ///< On standard output, the first MiB.

@@ -33,7 +33,7 @@ struct Lost {
   bool blameless = false;
 };
 
-/// What the loss of a worker means for the candidate that it was working on.
+/// The verdict on the candidate of a lost worker.
 Verdict verdict_of(const Lost& lost);
 
 /// The answer to a request: the reply that was asked for, or why there is none. Failure is the candidate's fault,
@@ -76,7 +76,7 @@ class WorkerClient {
   /// a protocol error. After Lost every request on its way is lost too.
   std::variant<protocol::Reply, Lost> receive(double deadline_s, std::uint64_t max_payload);
 
-  /// What a reply brought, when nobody needs it any more: the next one is read into it.
+  /// Takes back a reply that is not needed any more: the next one is read into it.
   void keep(std::vector<std::byte> payload);
 
   /// send + receive.

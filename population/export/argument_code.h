@@ -17,7 +17,7 @@ using WriteExpression = std::function<std::string(const Expression&)>;
 /// The lines that declare argument number `index`: "    float argument_2 = static_cast<float>(S);\n".
 std::string declared_argument(const ArgumentSpec& argument, std::size_t index, const WriteExpression& cpp);
 
-/// A null pointer in the place of an argument.
+/// A null pointer as an argument.
 std::string declared_null(std::size_t index);
 
 /// Conditions under which the values of all arguments fit their types, to be joined by &&. `known`: what is known when

@@ -18,8 +18,8 @@ std::string export_cuda(const ExportRequest& request, const std::string& launche
 /// The same for several kernels of one task, device and set of options: the launcher chooses at run time. It considers
 /// the timed shapes of all requests (`provenance.target.timed`) that have the call's specialised parameters, and runs
 /// the kernel of the nearest one; of equally near ones the smaller. The distance is Euclidean in the logarithms of the
-/// other parameters. Parameters of which only the product matters to the work (B and H of an attention) count as one.
-/// Every request must have a timed shape, and no shape may be in two requests. Throws usage_error otherwise, and as
+/// other parameters. Parameters that affect the work only through their product (B and H of an attention) count as one.
+/// Every request must have a timed shape, and no shape may be in two requests. Throws usage_error otherwise, and like
 /// export_cuda.
 std::string export_dispatch(const std::vector<ExportRequest>& requests, const std::string& launcher = {});
 

@@ -16,8 +16,7 @@ struct KernelBlock {
   std::map<std::string, std::string> renamed;
 };
 
-/// The #include lines of a source. They stand ahead of its namespace; the headers' guards then make them empty within
-/// it.
+/// The #include lines of a source. They precede its namespace; the headers' guards then make them empty within it.
 std::string includes_of(const std::string& source);
 
 /// The kernel source, or `marker`, which has it between the lines that mark it, in its namespace.

@@ -6,7 +6,7 @@
 #include "engine/base/dtype.h"
 #include "engine/expression/value.h"
 
-/// What the program of an exported file knows of dtypes: those alone that its task uses.
+/// Code for dtypes in the program of an exported file: only for those that its task uses.
 namespace evo {
 
 /// The values of main_types.cuh, main_numbers.cuh and main_scales.cuh: the enumerators, and for each dtype its size,

@@ -9,7 +9,7 @@
 
 namespace evo {
 
-/// What `evo verify FILE.cu` needs, read from the file alone.
+/// Everything that `evo verify FILE.cu` needs, read from the file alone.
 struct Exported {
   std::string launcher;  ///< The name of the launcher, which all kernels of a file share.
   Provenance provenance;

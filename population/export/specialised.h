@@ -9,7 +9,7 @@
 
 namespace evo {
 
-/// What an exported file calls its own.
+/// The names that an exported file defines.
 struct FileNames {
   std::string launcher;  ///< "evo_fp8_sdpa": the launcher's name, with which the other public names begin.
   std::string content;   ///< "1f0c6ab97d25": of what the file holds. Every name that is not public carries it.

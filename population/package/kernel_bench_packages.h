@@ -3,8 +3,8 @@
 #include "engine/base/source_tree.h"
 #include "population/package/kernels_to_package.h"
 
-/// Folders that the judges of other projects take: a reference in torch, inputs, and the kernel as a solution. What
-/// they ask for is in docs/export.md.
+/// Folders for the judges of other projects: a reference in torch, inputs, and the kernel as a solution. docs/export.md
+/// has their requirements.
 namespace evo {
 
 /// For KernelBench: model.py and model_new.py.

@@ -7,7 +7,7 @@
 
 namespace evo {
 
-/// What a package is written of.
+/// The content of a package.
 struct PackageRequest {
   std::vector<ExportRequest> kernels;  ///< Of one task, device architecture and set of options. At least one.
   std::string name;                    ///< Of the package and, with a number, of the launchers: "evo_softmax".

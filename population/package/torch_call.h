@@ -80,8 +80,8 @@ std::string python_shape(const Tensor& tensor, const Bindings& options);
 /// "(q, k, v)" without the parentheses.
 std::string names_of(const std::vector<const TorchTensor*>& tensors);
 
-/// Under what condition there is a kernel for a size, as Python: "(D == 64 or D == 128) and M % 8 == 0". Where several
-/// kernels have one specialisation the size must meet what each of them requires.
+/// The condition under which a size has a kernel, in Python: "(D == 64 or D == 128) and M % 8 == 0". If several kernels
+/// have one specialisation, the size must meet the requirements of each.
 std::string python_support(const std::vector<Specialised>& kernels);
 
 }  // namespace evo

@@ -18,7 +18,7 @@ struct Contender {
   std::string binary_hash;  ///< binary_hash_of; empty when unknown.
 };
 
-/// What becomes of a challenger.
+/// The fate of a challenger.
 struct EliteDecision {
   bool enters = false;
   std::optional<std::int64_t> displaces;  ///< The elite that has to go.
@@ -30,8 +30,8 @@ struct EliteDecision {
 /// duplicate of two.
 EliteDecision decide(std::span<const Contender> elites, const Contender& challenger);
 
-/// What runs, as one text: the cubins of all builds and the launch plans (equal cubins in other grids are
-/// another kernel). Empty unless every build has a cubin.
+/// The program as one text: the cubins of all builds and the launch plans (equal cubins in other grids are another
+/// kernel). Empty unless every build has a cubin.
 std::string binary_hash_of(const Candidate& candidate, const Evaluation& evaluation);
 
 }  // namespace evo

@@ -23,7 +23,7 @@ namespace evo {
 /// The device of a run as the store remembers it.
 struct DeviceRecord {
   std::string id;    ///< "cuda:0", "vgpu:h200".
-  std::string kind;  ///< "cuda" or "vgpu".
+  std::string kind;  ///< Name of its DeviceKind: "cuda", "vgpu".
   std::string name;  ///< "NVIDIA H200".
   std::string arch;  ///< "sm_90a".
   std::string uuid;  ///< Empty for a virtual GPU.
@@ -31,7 +31,7 @@ struct DeviceRecord {
   Bindings facts;  ///< facts_of(limits): plans are resolved again from the database alone.
 };
 
-/// What elites of different GPUs of one model share: kind, name and arch, not the ordinal or the uuid.
+/// Kind, name and arch, which GPUs of one model share; not the ordinal or the uuid.
 std::string device_key(const DeviceRecord& device);
 
 /// "latency mission out=f16": the objective, the timed shapes and the options that a target's candidates share.
@@ -152,7 +152,7 @@ struct StoredProgram {
 struct RivalResult {
   std::string name;     ///< "Triton e4m3"
   std::string version;  ///< "triton 3.6.0"
-  std::string note;     ///< What it does otherwise than the task says: "bf16 of the decoded codes". Mostly empty.
+  std::string note;     ///< How it deviates from the task: "bf16 of the decoded codes". Mostly empty.
   /// valid; wrong_answer by the limits of candidates; unsupported, crashed or timed_out.
   Verdict verdict = Verdict::unsupported;
   std::string reason;
@@ -217,12 +217,12 @@ struct ExchangeRecord {
   std::int64_t answer_tokens = 0;
   double cost = 0;      ///< In the currency of the prices that the user gave.
   double seconds = 0;   ///< Until the answer was there.
-  std::string failure;  ///< Why it brought no proposals; empty: it did.
+  std::string failure;  ///< Why it gave no proposals; empty: it did.
 };
 
 using ExchangeId = std::int64_t;
 
-/// What the exchanges of a run have cost, and what they brought.
+/// Cost and results of the exchanges of a run.
 struct ExchangeSums {
   std::string model;  ///< Of the last one.
   std::uint64_t requests = 0;
@@ -235,7 +235,7 @@ struct ExchangeSums {
   std::optional<double> best_us = {};
 };
 
-/// What a person noted of a candidate.
+/// A person's note about a candidate.
 struct NoteRow {
   CandidateId candidate = 0;
   RunId run = 0;

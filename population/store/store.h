@@ -24,11 +24,12 @@ struct StoreOptions {
 
 /// The database of runs, candidates and elites (docs/store.md; SQLite).
 ///
-/// Durability: WAL with synchronous=NORMAL, one transaction for each result. What record() has returned from
-/// survives kill -9 of any process, as the log is in the kernel's page cache by then; after a power cut the
-/// last few results may be missing, but never a part of one. Elites: at most three for each key (task hash,
-/// device key, objective), all valid, with distinct sources and binaries; the n-th best never gets slower.
-/// Triggers and unique indices in the database hold this against every writer.
+/// Durability: WAL with synchronous=NORMAL, one transaction for each result. A result survives kill -9 of any process
+/// once record() has returned, because the log is then in the kernel's page cache; after a power cut the last few
+/// results may be missing, but never a part of one.
+/// Elites: at most three for each key (task hash, device key, objective), all valid, with distinct sources and
+/// binaries; the n-th best never gets slower. Triggers and unique indices in the database hold this against every
+/// writer.
 ///
 /// Used by one thread. Several processes may use one file at once: readers never wait, writers wait for each other.
 /// Every method throws machine_error in one line, naming the file and what to do, when the database is
@@ -105,10 +106,9 @@ class Store {
   /// Of one candidate, or all; newest first.
   std::vector<Sitting> sittings(std::optional<CandidateId> candidate = {}) const;
 
-  /// Copies what `other` holds and this database does not: its runs with all that belongs to them. Its elites then
-  /// compete with those here, by their latencies as they were found there. Of runs that are here already comes what
-  /// they have found since, unless the two copies contradict each other: such a run stays as it is. All or nothing.
-  /// Throws usage_error for a database that is not sound.
+  /// Copies the runs of `other` that this database lacks, with everything that belongs to them. Its elites then compete
+  /// with those here, by the latencies found there. Known runs get their new results, unless the two copies contradict
+  /// each other: such a run stays as it is. All or nothing. Throws usage_error for a damaged database.
   MergeCounts merge(const std::filesystem::path& other);
   /// Gives back the room of what was deleted, and of texts that nothing refers to.
   void compact();

@@ -36,7 +36,7 @@ TEST_CASE("a diagnosis names stage, element, got and reference, and what the err
   }
 }
 
-TEST_CASE("the kernel of a wrong answer is diagnosed by its number, and show has the short form") {
+TEST_CASE("the kernel of a wrong answer is diagnosed by its number, and show has its summary") {
   const Bench bench;
   write_toy_task(bench, true);
   bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});

@@ -39,7 +39,7 @@ TEST_CASE("a worker with an unknown role or without a number of threads is refus
 TEST_CASE("evo --version prints the version") {
   const Outcome outcome = run_evo({"--version"});
   CHECK(outcome.code == 0);
-  CHECK(outcome.out == "evo 0.1.0\n");
+  CHECK(outcome.out == "evo 0.2.0\n");
 }
 
 TEST_CASE("every command prints its help") {

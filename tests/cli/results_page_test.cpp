@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char* const kPage = "pages/nvidia_h200_virtual_toy.md";
+const char* const kPage = "pages/nvidia_h200_virtual/toy.md";
 
 /// A search of the toy task.
 void run_toy(const Bench& bench, const std::vector<std::string>& more) {
@@ -100,7 +100,7 @@ TEST_CASE("a results page has the best kernel of each objective and shape, its s
 
 TEST_CASE("a results page shows latency over error where kernels leave a choice") {
   const Bench bench;
-  const char* const page = "pages/nvidia_h200_virtual_softmax.md";
+  const char* const page = "pages/nvidia_h200_virtual/softmax.md";
   REQUIRE(bench
               .evo({"run", "--task", "softmax", "--device", "vgpu", "--shapes", "small", "--evals", "4", "--seed", "1",
                     "--quiet"})
@@ -109,26 +109,27 @@ TEST_CASE("a results page shows latency over error where kernels leave a choice"
   REQUIRE(fronts.size() == 1);
   REQUIRE(fronts[0]["candidates"][1]["on_front"] == true);
   REQUIRE(bench.evo({"results", "-o", "pages"}).code == 0);
-  CHECK(holds(bench.read(page), "![latency over error, small](nvidia_h200_virtual_softmax_small.svg)"));
-  const std::string picture = bench.read("pages/nvidia_h200_virtual_softmax_small.svg");
+  CHECK(holds(bench.read(page), "![latency over error, small](pictures/softmax_small.svg)"));
+  const std::string picture = bench.read("pages/nvidia_h200_virtual/pictures/softmax_small.svg");
   CHECK(holds(picture, "evo, the front"));
   // The same as evo front draws of that shape.
   REQUIRE(bench.evo({"front", "--task", "softmax", "--svg", "front.svg"}).code == 0);
   CHECK(bench.read("front.svg") == picture);
   // A page that is written again takes its former pictures with it, and nothing else.
-  bench.write("pages/mine.svg", "by hand");
-  bench.write("pages/former.svg", "of before");
-  bench.write(page, bench.read(page) + "\n![latency over error, gone](former.svg)\n![above](../front.svg)\n");
+  bench.write("pages/nvidia_h200_virtual/pictures/mine.svg", "by hand");
+  bench.write("pages/nvidia_h200_virtual/pictures/former.svg", "of before");
+  bench.write(page,
+              bench.read(page) + "\n![latency over error, gone](pictures/former.svg)\n![above](../../front.svg)\n");
   REQUIRE(bench.evo({"results", "-o", "pages"}).code == 0);
-  CHECK_FALSE(fs::exists(bench / "pages/former.svg"));
-  CHECK(bench.read("pages/mine.svg") == "by hand");
+  CHECK_FALSE(fs::exists(bench / "pages/nvidia_h200_virtual/pictures/former.svg"));
+  CHECK(bench.read("pages/nvidia_h200_virtual/pictures/mine.svg") == "by hand");
   CHECK(bench.read("front.svg") == picture);
-  CHECK(bench.read("pages/nvidia_h200_virtual_softmax_small.svg") == picture);
+  CHECK(bench.read("pages/nvidia_h200_virtual/pictures/softmax_small.svg") == picture);
 
   // Another task of the same device has a page of its own.
   const std::string of_softmax = bench.read(page);
   REQUIRE(bench.evo({"run", "--task", "quantise", "--device", "vgpu", "--evals", "2", "--quiet"}).code == 0);
-  CHECK(bench.evo({"results", "-o", "pages", "--task", "quantise"}).out == "pages/nvidia_h200_virtual_quantise.md\n");
+  CHECK(bench.evo({"results", "-o", "pages", "--task", "quantise"}).out == "pages/nvidia_h200_virtual/quantise.md\n");
   CHECK(bench.read(page) == of_softmax);
 }
 
@@ -139,15 +140,15 @@ TEST_CASE(
   CHECK(bench.evo({"results", "-o", "pages"}).code == 2);  // No database yet.
   run_toy(bench, {"--seed", "1"});
   run_toy(bench, {"--seed", "1", "--device", "vgpu:l4"});
-  fs::create_directories(bench / "pages");
-  bench.write("pages/nvidia_l4_virtual_toy.md", "# Mine\nby hand\n");
+  fs::create_directories(bench / "pages/nvidia_l4_virtual");
+  bench.write("pages/nvidia_l4_virtual/toy.md", "# Mine\nby hand\n");
   check_refused(bench.evo({"results", "-o", "pages"}), 2,
-                {"pages/nvidia_l4_virtual_toy.md was not written by evo results"});
+                {"pages/nvidia_l4_virtual/toy.md was not written by evo results"});
   CHECK_FALSE(fs::exists(bench / kPage));
-  CHECK(bench.read("pages/nvidia_l4_virtual_toy.md") == "# Mine\nby hand\n");
+  CHECK(bench.read("pages/nvidia_l4_virtual/toy.md") == "# Mine\nby hand\n");
   CHECK(bench.evo({"results", "-o", "others"}).out ==
-        "others/nvidia_h200_virtual_toy.md\nothers/nvidia_l4_virtual_toy.md\n");
-  CHECK(bench.evo({"results", "-o", "one", "--device", "l4"}).out == "one/nvidia_l4_virtual_toy.md\n");
+        "others/nvidia_h200_virtual/toy.md\nothers/nvidia_l4_virtual/toy.md\n");
+  CHECK(bench.evo({"results", "-o", "one", "--device", "l4"}).out == "one/nvidia_l4_virtual/toy.md\n");
   bench.write("file", "");
   check_refused(bench.evo({"results", "-o", "file/pages"}), 3, {"cannot make the folder file/pages"});
 }
@@ -159,9 +160,9 @@ TEST_CASE("kernels of an older version of a task are shown on demand, and marked
   bench.write("templates/toy/more.cuh", "// changed\n");
   run_toy(bench, {"--seed", "1"});
   REQUIRE(bench.evo({"results", "-o", "now"}).code == 0);
-  CHECK_FALSE(holds(bench.read("now/nvidia_h200_virtual_toy.md"), "older version"));
+  CHECK_FALSE(holds(bench.read("now/nvidia_h200_virtual/toy.md"), "older version"));
   REQUIRE(bench.evo({"results", "-o", "all", "--all"}).code == 0);
-  CHECK(holds(bench.read("all/nvidia_h200_virtual_toy.md"),
+  CHECK(holds(bench.read("all/nvidia_h200_virtual/toy.md"),
               "\nOf an older version of the task, which has changed since.\n"));
 }
 

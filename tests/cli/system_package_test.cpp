@@ -26,10 +26,10 @@ std::string output_of(const Bench& bench, const std::string& line) {
 }
 
 void check_installed(const Bench& bench, const std::string& root) {
-  for (const std::string file :
-       {"bin/evo", "share/evo/templates/fp8_sdpa/task.json", "share/evo/rivals/torch_library.py",
-        "share/bash-completion/completions/evo", "share/zsh/site-functions/_evo",
-        "share/fish/vendor_completions.d/evo.fish", "share/man/man1/evo.1", "share/man/man1/evo-run.1"}) {
+  for (const std::string file : {"bin/evo", "share/evo/templates/fp8_sdpa/task.json",
+                                 "share/evo/rivals/torch_library.py", "share/bash-completion/completions/evo",
+                                 "share/zsh/site-functions/_evo", "share/fish/vendor_completions.d/evo.fish",
+                                 "share/man/man1/evo.1", "share/man/man1/evo-run.1", "share/doc/evo/LICENSE"}) {
     INFO(file);
     CHECK(std::filesystem::is_regular_file(bench / (root + "/" + file)));
   }
@@ -42,20 +42,22 @@ void check_installed(const Bench& bench, const std::string& root) {
 
 }  // namespace
 
-TEST_CASE("cmake --install installs evo with templates, completions and manual pages") {
+TEST_CASE("cmake --install installs evo with templates, completions, manual pages and licence") {
   const Bench bench;
   output_of(bench, "cmake --install '" + kBuild + "' --component evo --prefix '" + (bench / "root").string() + "'");
   check_installed(bench, "root");
 }
 
-TEST_CASE("the Debian package holds evo, templates, completions and manual pages, and names what it needs", "[long]") {
+TEST_CASE("the Debian package holds evo, templates, completions, manual pages and licence, and names what it needs",
+          "[long]") {
   if (std::system("command -v dpkg-deb >/dev/null") != 0) SKIP("no dpkg-deb: no Debian package");
   const Bench bench;
   output_of(bench, "cpack --config '" + kBuild + "/CPackConfig.cmake' -B .");
   output_of(bench, "dpkg-deb -x evo_*.deb root");
   check_installed(bench, "root/usr");
   CHECK(std::filesystem::is_regular_file(bench / "root/usr/share/zsh/vendor-completions/_evo"));
-  CHECK(output_of(bench, "dpkg-deb -f evo_*.deb Package Version") == "Package: evo\nVersion: 0.1.0\n");
+  CHECK(holds(bench.read("root/usr/share/doc/evo/copyright"), "Apache License"));
+  CHECK(output_of(bench, "dpkg-deb -f evo_*.deb Package Version") == "Package: evo\nVersion: 0.2.0\n");
   if (std::system("command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null") == 0)
     CHECK(holds(output_of(bench, "dpkg-deb -f evo_*.deb Depends"), "libc6"));
 }

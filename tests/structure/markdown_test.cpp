@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -35,15 +37,38 @@ std::vector<int> long_lines_of(const std::string& text) {
   return long_lines(stream);
 }
 
+/// The pages in the root folder and below docs/.
+std::vector<fs::path> pages_of(const fs::path& root) {
+  std::vector<fs::path> pages;
+  for (const auto& entry : fs::directory_iterator(root)) {
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(root / "docs")) {
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  }
+  return pages;
+}
+
+/// The files that a page links to, seen from its folder, or names as docs/..., seen from `root`, and that do not exist.
+std::vector<std::string> missing_files(const std::string& page, const fs::path& folder, const fs::path& root) {
+  static const std::regex kLink(R"(\]\(([^)#:\s]+)(#[^)]*)?\))"), kNamed(R"(\bdocs/[\w/]+\.(md|svg|png|cpp|py|sh)\b)");
+  std::vector<std::string> missing;
+  const auto check = [&](const std::regex& pattern, int group, const fs::path& from) {
+    for (std::sregex_iterator match(page.begin(), page.end(), pattern), end; match != end; ++match) {
+      const std::string file = (*match)[static_cast<std::size_t>(group)];
+      if (!fs::exists(from / file)) missing.push_back(file);
+    }
+  };
+  check(kLink, 1, folder);
+  check(kNamed, 0, root);
+  return missing;
+}
+
 }  // namespace
 
 TEST_CASE("no line of the documentation is longer than 120 columns") {
   const fs::path root = EVO_SOURCE_DIR;
-  std::vector<fs::path> pages = {root / "README.md"};
-  for (const auto& entry : fs::recursive_directory_iterator(root / "docs")) {
-    if (entry.path().extension() == ".md") pages.push_back(entry.path());
-  }
-  for (const fs::path& page : pages) {
+  for (const fs::path& page : pages_of(root)) {
     INFO(fs::relative(page, root).string());
     std::ifstream text(page);
     CHECK(long_lines(text) == std::vector<int>{});
@@ -58,6 +83,35 @@ TEST_CASE("a planted long line is found, and columns are characters") {
   CHECK(long_lines_of(umlauts + "\n").empty());
   CHECK(long_lines_of(umlauts + "ä\n") == std::vector<int>{1});
   CHECK(long_lines_of("| " + longest + " |\n").empty());
+}
+
+TEST_CASE("every file that a page links to or names exists") {
+  const fs::path root = EVO_SOURCE_DIR;
+  for (const fs::path& page : pages_of(root)) {
+    INFO(fs::relative(page, root).string());
+    std::ostringstream text;
+    text << std::ifstream(page).rdbuf();
+    CHECK(missing_files(text.str(), page.parent_path(), root) == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("planted links to nothing are found, and others are not") {
+  const fs::path root = EVO_SOURCE_DIR;
+  const std::string text =
+      "[a](gone.md) [b](architecture.md#layers) (docs/search.md) docs/gone/gone.md [c](https://example.org/x.md)";
+  CHECK(missing_files(text, root / "docs", root) == std::vector<std::string>{"gone.md", "docs/gone/gone.md"});
+}
+
+TEST_CASE("no folder of docs/results holds more than 40 files") {
+  std::map<fs::path, int> files;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(EVO_SOURCE_DIR) / "docs/results")) {
+    if (entry.is_regular_file()) ++files[entry.path().parent_path()];
+  }
+  CHECK_FALSE(files.empty());
+  for (const auto& [folder, count] : files) {
+    INFO(folder.string());
+    CHECK(count <= 40);
+  }
 }
 
 TEST_CASE("every page of docs/results is written by evo results") {

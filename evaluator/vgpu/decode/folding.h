@@ -8,9 +8,9 @@
 
 #include "evaluator/vgpu/machine/trace.h"
 
-/// What is left of PTX instructions in the machine code that ptxas makes of them, as far as it matters to the
-/// time a kernel takes: sums become address offsets, pairs of operations become one instruction of three
-/// operands, and what never changes is computed once. No attempt at scheduling or register allocation.
+/// Which PTX instructions survive in ptxas's machine code, as far as this affects a kernel's time: sums become address
+/// offsets, pairs of operations become one instruction of three operands, and constant values are computed once. No
+/// attempt at scheduling or register allocation.
 namespace evo::vgpu {
 
 /// One instruction of a kernel, in order.

@@ -73,7 +73,7 @@ struct Block {
   void arrive(Warp& warp, std::uint32_t id, std::uint32_t threads, std::uint32_t lanes, std::uint32_t votes,
               bool waits);
   void lanes_exited(std::uint32_t count);
-  /// When the phase ends, those who wait for it are made ready. Returns what is wrong, or nothing.
+  /// The end of the phase makes its waiters ready. Returns the fault, or nothing.
   std::string change_mbarrier(Mbarrier& barrier, const MbarrierChange& change);
   void wake(Split::State state, std::uint32_t barrier);
 

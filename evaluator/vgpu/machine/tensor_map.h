@@ -53,15 +53,14 @@ struct TensorMapObject {
   std::uint32_t row_bytes() const { return box[0] * bytes_of(element); }
   /// Of a whole box, as an mbarrier counts them.
   std::uint32_t box_bytes() const;
-  /// From one row to the next in shared memory: rows that are narrower than the swizzle lie as far apart as
-  /// it is wide.
+  /// From one row to the next in shared memory. Rows narrower than the swizzle are one swizzle width apart.
   std::uint32_t pitch_bytes() const;
   /// Of shared memory, from the box's first byte to its last one.
   std::uint32_t room_bytes() const { return box_bytes() / row_bytes() * pitch_bytes() - (pitch_bytes() - row_bytes()); }
 };
 static_assert(sizeof(TensorMapObject) == kTensorMapBytes);
 
-/// What is wrong with a map, in the words of the driver's requirements; empty when nothing is.
+/// The fault of a map, in the words of the driver's requirements; empty if it has none.
 std::string why_refused(const TensorMapObject& map);
 
 /// The map of a plan over a buffer at `address`. `refused` says why the driver would not encode it.

@@ -189,8 +189,8 @@ struct Warp {
   void fail(const Instruction& instruction, const std::string& what, int lane = -1,
             FindingKind kind = FindingKind::fault);
 
-  /// Ends the bulk groups of lanes but for the latest `stay`, which may stay under way. With `reads_only` what they
-  /// write is there, but not yet to be relied on.
+  /// Ends the bulk groups of lanes except the latest `stay`, which may stay under way. With `reads_only` their writes
+  /// are done, but must not be relied on yet.
   void land_bulk_groups(std::uint32_t lanes, std::uint32_t stay, bool reads_only);
 
  private:

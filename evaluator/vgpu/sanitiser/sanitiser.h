@@ -21,7 +21,7 @@
 #include "evaluator/vgpu/sanitiser/byte_moves.h"
 #include "evaluator/vgpu/sanitiser/value_uses.h"
 
-/// Finds races, and reads of memory that nobody has written. docs/sanitiser.md says what counts as a race.
+/// Finds races, and reads of unwritten memory. docs/sanitiser.md says what counts as a race.
 namespace evo::vgpu {
 
 /// The joined vector clocks of the threads that arrive at a barrier. Threads that pass it take them.
@@ -36,7 +36,7 @@ class JoinedClocks {
   VectorClock known_, released_, released_to_block_, proxied_;
 };
 
-/// A load of bytes that nobody has written.
+/// A load of unwritten bytes.
 struct UnwrittenLoad {
   const Instruction* in = nullptr;
   int lane = 0;
@@ -44,7 +44,7 @@ struct UnwrittenLoad {
   std::uint32_t no_padding = 0;  ///< Lanes in which it cannot be the padding of a struct.
   std::uint64_t order = 0;       ///< Among all such loads.
 };
-/// A register that holds what such a load has brought.
+/// A register with bytes of such a load.
 struct UnwrittenValue {
   std::uint16_t number = 0;  ///< Of a register or predicate, as TracedInstruction numbers them.
   RegisterBytes bytes{};
@@ -253,13 +253,13 @@ class Sanitiser : public Observer {
     std::uint32_t block = 0;
   };
 
-  /// A load has brought bytes that nobody has written: a finding once something depends on them. `missing`: for each
-  /// byte of a lane's access, the lanes where it is one of them.
+  /// A load of unwritten bytes: a finding once something depends on them. `missing`: for each byte of a lane's access,
+  /// the lanes where it is one of them.
   void loaded_unwritten(Warp& warp, const Instruction& in, std::span<const std::uint32_t> missing, UnwrittenLoad load);
   void report_unwritten(Warp& warp, const UnwrittenLoad& load);
   /// A phase has ended: the waits for the one before it that nothing orders before this end.
   void report_late_waits(std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch);
-  /// A store of copied bytes that nobody has written: those that it writes are none, either.
+  /// A store of copied unwritten bytes: its target stays unwritten too.
   void stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot);
   void hand_on(Warp& warp, const Instruction& in, std::uint32_t mask);
   void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
