@@ -216,7 +216,7 @@ int selftest(const SelftestRequest& request, const CLI::App& command) {
   }
   std::optional<Store> store;
   if (request.only.empty()) store = Store::open(request.database, Store::Mode::write);
-  const SelftestResult result = run_selftest(tree, task, device, request.only);
+  const SelftestResult result = run_selftest(tree, task, device, request.only, fresh_salt());
   fmt::print("{}", request.json ? selftest_document(result) : selftest_text(result, terminal_of(stdout)));
   if (store) {
     const SelftestRecord record = record_of(result, make_nvrtc_compiler()->version());

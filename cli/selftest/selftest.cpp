@@ -12,7 +12,6 @@
 #include "cli/text/result_text.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
-#include "evaluator/base/random.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
@@ -125,13 +124,12 @@ bool SelftestResult::passed() const {
 }
 
 SelftestResult run_selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device,
-                            const std::vector<std::string>& only) {
+                            const std::vector<std::string>& only, std::uint64_t salt) {
   const std::vector<Mutant> mutants = load_mutants(tree, task);
   if (mutants.empty()) {
     throw usage_error(fmt::format(
         "task {} has no mutants: the templates have no {}/mutants/FAMILY.json (docs/trust.md)", task.name, task.name));
   }
-  const std::uint64_t salt = fresh_salt();
   return {.task = task.name,
           .task_hash = task.hash,
           .device = device,

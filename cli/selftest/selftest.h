@@ -32,8 +32,9 @@ struct SelftestResult {
   bool passed() const;
 };
 
-/// Evaluates each mutant of a task as a search would evaluate a candidate, with fresh seeds. `only`: names; empty: all.
+/// Evaluates each mutant of a task as a search would evaluate a candidate. `only`: names; empty: all. `salt` is
+/// mixed into the seeds.
 SelftestResult run_selftest(const SourceTree& tree, const Task& task, const DeviceInfo& device,
-                            const std::vector<std::string>& only);
+                            const std::vector<std::string>& only, std::uint64_t salt);
 
 }  // namespace evo::cli

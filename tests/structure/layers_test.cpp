@@ -37,7 +37,7 @@ const std::vector<Layer> kLayers = {
     {"cli",
      {"engine", "evaluator", "population"},
      {"cli/text", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/llm", "cli/run", "cli/rivals",
-      "cli/report", "cli/watch", "cli/selftest", "cli/shell", "cli/commands", "cli"}},
+      "cli/report", "cli/watch", "cli/selftest", "cli/signature", "cli/shell", "cli/commands", "cli"}},
 };
 
 /// Too heavy, or too foreign, to be seen through a header of ours.
