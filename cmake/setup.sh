@@ -35,15 +35,23 @@ evo_missing_packages() {
   done
 }
 
-# Debian 12 has Catch2 2 only; version 3 comes from its backports.
+# The mirror of Debian that this machine's own sources of packages name, in either of apt's formats.
+evo_debian_mirror() {
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' "Release: $1" | head -n 1
+}
+
+# Debian 12 has Catch2 2 only; version 3 comes from its backports. Where there is neither, CMake fetches it.
 evo_install_catch2() {
   dpkg-query -W -f='${Version}' catch2 2>/dev/null | grep -q '^3' && return
-  local candidate suite=()
+  local candidate mirror suite=()
   candidate=$(apt-cache policy catch2 | sed -n 's/ *Candidate: //p')
   if [[ $candidate != 3* ]]; then
     . /etc/os-release
     if ! apt-cache madison catch2 | grep -q "${VERSION_CODENAME}-backports"; then
-      echo "deb http://deb.debian.org/debian ${VERSION_CODENAME}-backports main" |
+      evo_quietly "apt-get update" evo_as_root apt-get update
+      mirror=$(evo_debian_mirror "$VERSION_CODENAME")
+      [ -n "$mirror" ] || return 0
+      echo "deb $mirror ${VERSION_CODENAME}-backports main" |
         evo_as_root tee "/etc/apt/sources.list.d/${VERSION_CODENAME}-backports.list" >/dev/null
       evo_quietly "apt-get update" evo_as_root apt-get update
     fi
