@@ -124,15 +124,6 @@ evo_check_toolkit() {
            "install the CUDA Toolkit 12.8 or newer (developer.nvidia.com/cuda-downloads) or set CUDA_HOME"
 }
 
-# Says so as soon as a build has something to compile, and swallows the rest.
-evo_announce_build() {
-  local line
-  while read -r line; do
-    [[ $line == *"] Building "* ]] && evo_say "building (release, a few minutes the first time)" && break
-  done
-  cat >/dev/null
-}
-
 # evo_build_targets TESTS TARGET...: configures when needed (TESTS is ON or OFF) and builds.
 evo_build_targets() {
   local tests=$1; shift
@@ -141,12 +132,15 @@ evo_build_targets() {
       evo_quietly "configuring" cmake -S "$evo_root" --preset release "-DEVO_TESTS=$tests"
     fi
   fi
-  local log
+  local log plan
   log=$(mktemp)
-  if ! cmake --build "$evo_build" --target "$@" 2>&1 | tee "$log" | evo_announce_build; then
+  plan=$(mktemp)
+  export NINJA_STATUS="[%f/%t %e] "
+  cmake --build "$evo_build" --target "$@" -- -n >"$plan" 2>&1 || true  # What fails here fails below, too.
+  if ! cmake --build "$evo_build" --target "$@" 2>&1 | tee "$log" | "$evo_root/cmake/progress.sh" "$plan"; then
     tail -n 40 "$log" >&2
-    rm -f "$log"
+    rm -f "$log" "$plan"
     evo_fail "the build failed (see above)"
   fi
-  rm -f "$log"
+  rm -f "$log" "$plan"
 }
