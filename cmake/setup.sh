@@ -35,15 +35,23 @@ evo_missing_packages() {
   done
 }
 
-# Debian 12 has Catch2 2 only; version 3 comes from its backports.
+# The mirror of Debian that this machine's own sources of packages name, in either of apt's formats.
+evo_debian_mirror() {
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' "Release: $1" | head -n 1
+}
+
+# Debian 12 has Catch2 2 only; version 3 comes from its backports. Where there is neither, CMake fetches it.
 evo_install_catch2() {
   dpkg-query -W -f='${Version}' catch2 2>/dev/null | grep -q '^3' && return
-  local candidate suite=()
+  local candidate mirror suite=()
   candidate=$(apt-cache policy catch2 | sed -n 's/ *Candidate: //p')
   if [[ $candidate != 3* ]]; then
     . /etc/os-release
     if ! apt-cache madison catch2 | grep -q "${VERSION_CODENAME}-backports"; then
-      echo "deb http://deb.debian.org/debian ${VERSION_CODENAME}-backports main" |
+      evo_quietly "apt-get update" evo_as_root apt-get update
+      mirror=$(evo_debian_mirror "$VERSION_CODENAME")
+      [ -n "$mirror" ] || return 0
+      echo "deb $mirror ${VERSION_CODENAME}-backports main" |
         evo_as_root tee "/etc/apt/sources.list.d/${VERSION_CODENAME}-backports.list" >/dev/null
       evo_quietly "apt-get update" evo_as_root apt-get update
     fi
@@ -116,15 +124,6 @@ evo_check_toolkit() {
            "install the CUDA Toolkit 12.8 or newer (developer.nvidia.com/cuda-downloads) or set CUDA_HOME"
 }
 
-# Says so as soon as a build has something to compile, and swallows the rest.
-evo_announce_build() {
-  local line
-  while read -r line; do
-    [[ $line == *"] Building "* ]] && evo_say "building (release, a few minutes the first time)" && break
-  done
-  cat >/dev/null
-}
-
 # evo_build_targets TESTS TARGET...: configures when needed (TESTS is ON or OFF) and builds.
 evo_build_targets() {
   local tests=$1; shift
@@ -133,12 +132,15 @@ evo_build_targets() {
       evo_quietly "configuring" cmake -S "$evo_root" --preset release "-DEVO_TESTS=$tests"
     fi
   fi
-  local log
+  local log plan
   log=$(mktemp)
-  if ! cmake --build "$evo_build" --target "$@" 2>&1 | tee "$log" | evo_announce_build; then
+  plan=$(mktemp)
+  export NINJA_STATUS="[%f/%t %e] "
+  cmake --build "$evo_build" --target "$@" -- -n >"$plan" 2>&1 || true  # What fails here fails below, too.
+  if ! cmake --build "$evo_build" --target "$@" 2>&1 | tee "$log" | "$evo_root/cmake/progress.sh" "$plan"; then
     tail -n 40 "$log" >&2
-    rm -f "$log"
+    rm -f "$log" "$plan"
     evo_fail "the build failed (see above)"
   fi
-  rm -f "$log"
+  rm -f "$log" "$plan"
 }

@@ -54,8 +54,8 @@ std::string json_for_script(const nlohmann::ordered_json& data) {
 std::string report_page(const nlohmann::ordered_json& data, PageUse use) {
   if (embedded::uplot_script.empty()) {
     throw machine_error(
-        "this evo was built without uPlot, which draws the page: build it again with npm or access to "
-        "registry.npmjs.org, or write the page's data with -o report.json");
+        "this evo was built without uPlot, which draws the page: build it again with npm or access to github.com, "
+        "or write the page's data with -o report.json");
   }
   const std::string title = fmt::format("{} on {}: evo report", data["task"]["name"].get<std::string>(),
                                         data["device"]["name"].get<std::string>());
