@@ -135,7 +135,7 @@ evo_build_targets() {
   local log plan
   log=$(mktemp)
   plan=$(mktemp)
-  export NINJA_STATUS="[%f/%t %e] "
+  local -x NINJA_STATUS="[%f/%t %e] "
   cmake --build "$evo_build" --target "$@" -- -n >"$plan" 2>&1 || true  # What fails here fails below, too.
   if ! cmake --build "$evo_build" --target "$@" 2>&1 | tee "$log" | "$evo_root/cmake/progress.sh" "$plan"; then
     tail -n 40 "$log" >&2

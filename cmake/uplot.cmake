@@ -46,7 +46,11 @@ endif()
 if(NOT evo_uplot_found)
   foreach(file ${evo_uplot_files})
     file(DOWNLOAD https://raw.githubusercontent.com/leeoniya/uPlot/${evo_uplot_version}/${file}
-         ${evo_uplot_folder}/package/${file} TIMEOUT 30)
+         ${evo_uplot_folder}/package/${file} TIMEOUT 30 STATUS evo_uplot_status)
+    list(GET evo_uplot_status 0 evo_uplot_failed)
+    if(evo_uplot_failed)
+      break()  # A machine without a network waits once.
+    endif()
   endforeach()
   evo_check_uplot(https://github.com/leeoniya/uPlot)
 endif()

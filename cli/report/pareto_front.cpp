@@ -30,12 +30,12 @@ std::optional<double> error_at(const Evaluation& evaluation, const std::string& 
 }
 
 /// An error that is no rounding.
-constexpr double kWrong = 0.1;
+constexpr double kWrongFrom = 0.1;
 
 /// Whether a rival belongs beside the front: also one that errs by more than the objective admits, as its error says.
 bool belongs(const RivalResult& rival) {
   const bool answers = rival.verdict == Verdict::valid || rival.verdict == Verdict::wrong_answer;
-  return answers && rival.median_us && rival.relative_l2 && *rival.relative_l2 < kWrong;
+  return answers && rival.median_us && rival.relative_l2 && *rival.relative_l2 < kWrongFrom;
 }
 
 /// The rivals that a candidate was timed in turns with on a device of this model. The newest sitting that has a rival

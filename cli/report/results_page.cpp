@@ -71,7 +71,7 @@ std::string file_stem(const std::string& text) {
   return stem;
 }
 
-std::string sizes_of(const Shape& shape, const Task& task) {
+std::string shape_sizes(const Shape& shape, const Task& task) {
   std::string text;
   for (const std::string& parameter : task.shape_parameters)
     text += fmt::format("{}{}", text.empty() ? "" : ",", expr::to_string(shape.parameters.at(parameter)));
@@ -80,7 +80,7 @@ std::string sizes_of(const Shape& shape, const Task& task) {
 
 /// "1,8,512,64 (mission)"; without a name where the sizes are all there is.
 std::string shape_label(const Shape& shape, const Task& task) {
-  const std::string sizes = sizes_of(shape, task);
+  const std::string sizes = shape_sizes(shape, task);
   return shape.name.find('=') == std::string::npos ? fmt::format("{} ({})", sizes, shape.name) : sizes;
 }
 

@@ -117,7 +117,7 @@ class Answer {
  private:
   void add_part(const std::string& part) {
     if (part == "TASK") {
-      for (const std::string& name : task_names(place_.templates)) add(name);
+      for (const std::string& name : task_folder_names(place_.templates)) add(name);
     } else if (part == "DEVICE") {
       add("auto", "the first CUDA GPU, else a virtual one");
       for (const DeviceInfo& device : all_devices()) add(device.id, device.name);

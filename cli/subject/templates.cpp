@@ -144,7 +144,7 @@ SourceTree load_templates(const std::string& wish) {
   return with_shipped(read_templates(find_templates(wish)));
 }
 
-std::vector<std::string> task_names(const std::string& wish) {
+std::vector<std::string> task_folder_names(const std::string& wish) {
   std::string looked;
   std::set<std::string> names = task_folders(find_templates(wish));
   if (const auto shipped = shipped_templates(looked)) names.merge(task_folders(*shipped));

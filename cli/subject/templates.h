@@ -26,6 +26,6 @@ SourceTree with_shipped(SourceTree tree);
 SourceTree load_templates(const std::string& wish);
 
 /// The names of its tasks, in order, without reading them.
-std::vector<std::string> task_names(const std::string& wish);
+std::vector<std::string> task_folder_names(const std::string& wish);
 
 }  // namespace evo::cli

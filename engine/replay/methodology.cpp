@@ -12,7 +12,7 @@
 namespace evo {
 namespace {
 
-constexpr double kFirstShare = 0.01;  // of the way from the median to the optimum: where scoring starts
+constexpr double kStartShare = 0.01;  // of the way from the median to the optimum: where scoring starts
 constexpr double kLastShare = 0.95;   // and where it ends
 
 double median(std::vector<double> sorted) {
@@ -55,7 +55,7 @@ Methodology::Methodology(const Recording& recording) : recording_(recording) {
   const double cost_per_draw = mean(valid_costs) + failing_share * mean(failed_costs);
   const double typical_cost = median(costs);
   cutoff_evaluations_ = draws_to(kLastShare, sorted_us_, median_us_);
-  const double begin_s = static_cast<double>(draws_to(kFirstShare, sorted_us_, median_us_)) * typical_cost;
+  const double begin_s = static_cast<double>(draws_to(kStartShare, sorted_us_, median_us_)) * typical_cost;
   const double end_s = static_cast<double>(cutoff_evaluations_) * typical_cost;
   const double step = (end_s - begin_s) / (kMoments - 1);
   for (std::size_t i = 0; i < kMoments; ++i) {

@@ -8,7 +8,7 @@ namespace {
 /// How many places an instruction may go ahead. Going further would need more registers than there are.
 constexpr std::size_t kWindow = 32;
 constexpr std::size_t kLongestStretch = 4096;
-constexpr std::uint32_t kNone = 0xffff'ffffu;
+constexpr std::uint32_t kNobody = 0xffff'ffffu;
 
 /// Whether no instruction moves across this one.
 bool stays(OpClass op_class) {
@@ -110,10 +110,10 @@ class Dependences {
  private:
   std::uint32_t writer(std::uint16_t reg) const {
     const auto found = writers_.find(reg);
-    return found == writers_.end() ? kNone : found->second;
+    return found == writers_.end() ? kNobody : found->second;
   }
   void after(std::uint32_t index, std::uint32_t earlier) {
-    if (earlier != kNone && earlier != index) before_[index].push_back(earlier);
+    if (earlier != kNobody && earlier != index) before_[index].push_back(earlier);
   }
 
   std::vector<std::vector<std::uint32_t>> before_;
@@ -121,7 +121,7 @@ class Dependences {
   std::unordered_map<std::uint16_t, std::vector<std::uint32_t>> readers_;
   struct Accesses {
     std::vector<std::uint32_t> loads;  ///< Since the last store.
-    std::uint32_t last_store = kNone;
+    std::uint32_t last_store = kNobody;
   };
   Accesses shared_;
   Accesses others_;
@@ -141,7 +141,7 @@ std::vector<std::uint32_t> InstructionScheduler::order_of(std::span<const Event>
   std::uint32_t now = 0;
   while (!left.empty()) {
     std::size_t best = 0;
-    std::uint32_t best_start = kNone;
+    std::uint32_t best_start = kNobody;
     for (std::size_t at = 0; at < std::min(left.size(), kWindow) && best_start > now; ++at) {
       std::uint32_t start = now;
       bool possible = true;

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxInlinedDepth = 24;
 constexpr std::uint32_t kMaxInlinedCalls = 5'000;
 constexpr std::uint32_t kMaxFrameBytes = kStackBytes;
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   return "'" + std::string(name) + "'";
 }
 
@@ -43,7 +43,7 @@ std::uint32_t KernelBuilder::procedure_of(const ptx::Function& function) {
 
 CallSite KernelBuilder::call_site(const ptx::Function* callee, const ptx::Operand* results,
                                   const ptx::Operand* arguments) const {
-  const std::string name = callee == nullptr ? "a function" : quoted(callee->name);
+  const std::string name = callee == nullptr ? "a function" : in_quotes(callee->name);
   const auto parts = [&](const ptx::Operand* given, std::size_t first, std::size_t count) {
     std::vector<FramePart> result;
     const std::size_t present = given == nullptr ? 0 : given->elements.size();
@@ -79,7 +79,7 @@ void KernelBuilder::make_procedures_of_pointers() {
 
 std::uint64_t KernelBuilder::address_of(std::string_view function) const {
   const auto found = module_.function_index.find(function);
-  if (found == module_.function_index.end()) throw LoadError("unknown name " + quoted(function));
+  if (found == module_.function_index.end()) throw LoadError("unknown name " + in_quotes(function));
   return function_address(found->second);
 }
 
@@ -120,7 +120,7 @@ void KernelBuilder::decode_procedure(std::uint32_t number) {
   Procedure& done = kernel_->procedures[number];
   done.end = static_cast<std::uint32_t>(drafts_.size());
   done.frame_bytes = aligned(std::max(done.frame_bytes, 1u));
-  if (done.frame_bytes > kMaxFrameBytes) throw LoadError("the frame of " + quoted(function.name) + " is too large");
+  if (done.frame_bytes > kMaxFrameBytes) throw LoadError("the frame of " + in_quotes(function.name) + " is too large");
   procedure_ = kNowhere;
 }
 

@@ -8,58 +8,33 @@ namespace {
 
 using ptx::Type;
 
-enum class Cmp { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
+/// What is compiled: with a NaN all are false. The others are these with a and b exchanged, or denied, or both.
+enum class Cmp { eq, ne, lt, le, num };
 
 template <Cmp kCmp, class T>
 EVO_INLINE bool ordered_compare(T a, T b) {
   switch (kCmp) {
     case Cmp::eq:
-    case Cmp::equ:
       return a == b;
     case Cmp::ne:
-    case Cmp::neu:
-      return a != b;
+      return (a < b) | (a > b);
     case Cmp::lt:
-    case Cmp::ltu:
       return a < b;
     case Cmp::le:
-    case Cmp::leu:
       return a <= b;
-    case Cmp::gt:
-    case Cmp::gtu:
-      return a > b;
-    case Cmp::ge:
-    case Cmp::geu:
-      return a >= b;
     case Cmp::num:
-      return true;
-    case Cmp::nan:
-      return false;
+      return (a == a) & (b == b);
   }
   return false;
 }
 
-/// Comparisons with a NaN are false, those that end in u are true.
-template <Cmp kCmp>
-EVO_INLINE bool with_nan(bool compared, bool nan) {
-  constexpr bool kUnordered = kCmp >= Cmp::equ && kCmp != Cmp::num;
-  return kUnordered ? compared | nan : compared & !nan;
-}
-
 template <class T, Cmp kCmp>
-struct Integer {
+struct Compare {
   static EVO_INLINE bool apply(T a, T b) { return ordered_compare<kCmp>(a, b); }
 };
 template <class T, Cmp kCmp>
-struct Float {
-  static EVO_INLINE bool apply(T a, T b) { return with_nan<kCmp>(ordered_compare<kCmp>(a, b), (a != a) | (b != b)); }
-};
-template <class T, Cmp kCmp>
-struct FlushedFloat {
-  static EVO_INLINE bool apply(T a, T b) {
-    const T x = flushed<true>(a), y = flushed<true>(b);
-    return with_nan<kCmp>(ordered_compare<kCmp>(x, y), (x != x) | (y != y));
-  }
+struct CompareFlushed {
+  static EVO_INLINE bool apply(T a, T b) { return ordered_compare<kCmp>(flushed<true>(a), flushed<true>(b)); }
 };
 /// f16 as .ftz reads it.
 struct FlushedF16 {
@@ -70,14 +45,14 @@ struct FlushedF16 {
 template <class Format, Cmp kCmp, int kShift>
 struct Half {
   static EVO_INLINE bool apply(Word a, Word b) {
-    const float x = Format::widen(a >> kShift & 0xffffu), y = Format::widen(b >> kShift & 0xffffu);
-    return with_nan<kCmp>(ordered_compare<kCmp>(x, y), (x != x) | (y != y));
+    return ordered_compare<kCmp>(Format::widen(a >> kShift & 0xffffu), Format::widen(b >> kShift & 0xffffu));
   }
 };
 
-constexpr std::int64_t kNoBool = 0, kAnd = 1, kOr = 2, kXor = 3;
+constexpr std::int64_t kNoBool = 0, kAnd = 1, kOr = 2, kXor = 3, kDenied = 4;
 EVO_INLINE std::uint32_t combined(std::uint32_t compared, std::uint32_t with, std::int64_t how) {
-  switch (how) {
+  if ((how & kDenied) != 0) compared = ~compared;
+  switch (how & ~kDenied) {
     case kAnd:
       return compared & with;
     case kOr:
@@ -179,37 +154,15 @@ Chosen choose_ordered(Form& form, Cmp cmp) {
       return chosen<Op<T, Cmp::lt>>(form);
     case Cmp::le:
       return chosen<Op<T, Cmp::le>>(form);
-    case Cmp::gt:
-      return chosen<Op<T, Cmp::gt>>(form);
-    case Cmp::ge:
-      return chosen<Op<T, Cmp::ge>>(form);
-    default:
-      form.unsupported("this comparison is for floating point");
+    case Cmp::num:
+      break;
   }
+  form.unsupported("this comparison is for floating point");
 }
 
 template <template <class, Cmp> class Op, class T>
 Chosen choose_float(Form& form, Cmp cmp) {
-  switch (cmp) {
-    case Cmp::equ:
-      return chosen<Op<T, Cmp::equ>>(form);
-    case Cmp::neu:
-      return chosen<Op<T, Cmp::neu>>(form);
-    case Cmp::ltu:
-      return chosen<Op<T, Cmp::ltu>>(form);
-    case Cmp::leu:
-      return chosen<Op<T, Cmp::leu>>(form);
-    case Cmp::gtu:
-      return chosen<Op<T, Cmp::gtu>>(form);
-    case Cmp::geu:
-      return chosen<Op<T, Cmp::geu>>(form);
-    case Cmp::num:
-      return chosen<Op<T, Cmp::num>>(form);
-    case Cmp::nan:
-      return chosen<Op<T, Cmp::nan>>(form);
-    default:
-      return choose_ordered<Op, T>(form, cmp);
-  }
+  return cmp == Cmp::num ? chosen<Op<T, Cmp::num>>(form) : choose_ordered<Op, T>(form, cmp);
 }
 
 template <class Format, Cmp kCmp>
@@ -231,51 +184,69 @@ Chosen choose_half(Form& form, Cmp cmp, bool pair) {
       return chosen_half<Format, Cmp::lt>(form, pair);
     case Cmp::le:
       return chosen_half<Format, Cmp::le>(form, pair);
-    case Cmp::gt:
-      return chosen_half<Format, Cmp::gt>(form, pair);
-    case Cmp::ge:
-      return chosen_half<Format, Cmp::ge>(form, pair);
-    case Cmp::equ:
-      return chosen_half<Format, Cmp::equ>(form, pair);
-    case Cmp::neu:
-      return chosen_half<Format, Cmp::neu>(form, pair);
-    case Cmp::ltu:
-      return chosen_half<Format, Cmp::ltu>(form, pair);
-    case Cmp::leu:
-      return chosen_half<Format, Cmp::leu>(form, pair);
-    case Cmp::gtu:
-      return chosen_half<Format, Cmp::gtu>(form, pair);
-    case Cmp::geu:
-      return chosen_half<Format, Cmp::geu>(form, pair);
     case Cmp::num:
       return chosen_half<Format, Cmp::num>(form, pair);
-    case Cmp::nan:
-      return chosen_half<Format, Cmp::nan>(form, pair);
   }
   form.unsupported();
 }
 
-Chosen choose(Form& form, Cmp cmp, Type type, bool flush) {
+struct Comparison {
+  std::string_view name;
+  Cmp cmp;
+  bool exchanged = false;  ///< b is compared with a.
+  bool denied = false;     ///< True where cmp is false: with a NaN too.
+};
+constexpr Comparison kComparisons[] = {
+    {"eq", Cmp::eq},
+    {"ne", Cmp::ne},
+    {"lt", Cmp::lt},
+    {"le", Cmp::le},
+    {"gt", Cmp::lt, true},
+    {"ge", Cmp::le, true},
+    {"lo", Cmp::lt},
+    {"ls", Cmp::le},
+    {"hi", Cmp::lt, true},
+    {"hs", Cmp::le, true},
+    {"num", Cmp::num},
+    {"nan", Cmp::num, false, true},
+    {"equ", Cmp::ne, false, true},
+    {"neu", Cmp::eq, false, true},
+    {"ltu", Cmp::le, true, true},
+    {"leu", Cmp::lt, true, true},
+    {"gtu", Cmp::le, false, true},
+    {"geu", Cmp::lt, false, true},
+};
+
+Comparison take_comparison(Form& form) {
+  for (const Comparison& known : kComparisons) {
+    if (form.take(known.name)) return known;
+  }
+  form.unsupported("no comparison");
+}
+
+Chosen choose(Form& form, const Comparison& comparison, Type type, bool flush) {
+  const Cmp cmp = comparison.cmp;
+  if (comparison.denied && !ptx::is_float(type)) form.unsupported("this comparison is for floating point");
   switch (type) {
     case Type::b16:
     case Type::u16:
-      return choose_ordered<Integer, std::uint16_t>(form, cmp);
+      return choose_ordered<Compare, std::uint16_t>(form, cmp);
     case Type::s16:
-      return choose_ordered<Integer, std::int16_t>(form, cmp);
+      return choose_ordered<Compare, std::int16_t>(form, cmp);
     case Type::b32:
     case Type::u32:
-      return choose_ordered<Integer, std::uint32_t>(form, cmp);
+      return choose_ordered<Compare, std::uint32_t>(form, cmp);
     case Type::s32:
-      return choose_ordered<Integer, std::int32_t>(form, cmp);
+      return choose_ordered<Compare, std::int32_t>(form, cmp);
     case Type::b64:
     case Type::u64:
-      return choose_ordered<Integer, std::uint64_t>(form, cmp);
+      return choose_ordered<Compare, std::uint64_t>(form, cmp);
     case Type::s64:
-      return choose_ordered<Integer, std::int64_t>(form, cmp);
+      return choose_ordered<Compare, std::int64_t>(form, cmp);
     case Type::f32:
-      return flush ? choose_float<FlushedFloat, float>(form, cmp) : choose_float<Float, float>(form, cmp);
+      return flush ? choose_float<CompareFlushed, float>(form, cmp) : choose_float<Compare, float>(form, cmp);
     case Type::f64:
-      return choose_float<Float, double>(form, cmp);
+      return choose_float<Compare, double>(form, cmp);
     case Type::f16:
     case Type::f16x2:
       return flush ? choose_half<FlushedF16>(form, cmp, type == Type::f16x2)
@@ -286,23 +257,6 @@ Chosen choose(Form& form, Cmp cmp, Type type, bool flush) {
     default:
       form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
-}
-
-struct CmpName {
-  std::string_view name;
-  Cmp cmp;
-};
-constexpr CmpName kCmpNames[] = {
-    {"eq", Cmp::eq},   {"ne", Cmp::ne},   {"lt", Cmp::lt},   {"le", Cmp::le},   {"gt", Cmp::gt},   {"ge", Cmp::ge},
-    {"lo", Cmp::lt},   {"ls", Cmp::le},   {"hi", Cmp::gt},   {"hs", Cmp::ge},   {"equ", Cmp::equ}, {"neu", Cmp::neu},
-    {"ltu", Cmp::ltu}, {"leu", Cmp::leu}, {"gtu", Cmp::gtu}, {"geu", Cmp::geu}, {"num", Cmp::num}, {"nan", Cmp::nan},
-};
-
-Cmp take_comparison(Form& form) {
-  for (const CmpName& known : kCmpNames) {
-    if (form.take(known.name)) return known.cmp;
-  }
-  form.unsupported("no comparison");
 }
 
 std::int64_t take_bool(Form& form) {
@@ -316,25 +270,27 @@ OpClass compare_class(Type type) {
   return ptx::is_float(type) ? OpClass::half_compare : OpClass::integer;
 }
 
-void take_combining_predicate(Form& form, std::size_t index) {
+/// The sources of setp and set behind the destinations: c, a, b.
+void take_compared(Form& form, const Comparison& comparison, Type type) {
   if (form.instruction().immediate == kNoBool) {
     form.raw(predicate_operand(0, false));
   } else {
-    form.predicate_source(form.operand(index));
+    form.predicate_source(form.operand(3));
   }
+  form.source(comparison.exchanged ? 2 : 1, type);
+  form.source(comparison.exchanged ? 1 : 2, type);
+  if (comparison.denied) form.instruction().immediate |= kDenied;
 }
 
 void decode_setp(Form& form) {
-  const Cmp cmp = take_comparison(form);
+  const Comparison comparison = take_comparison(form);
   form.instruction().immediate = take_bool(form);
   const bool flush = form.take("ftz");
   const Type type = form.type();
   form.predicate_destination(form.operand(0));
   form.predicate_destination_of_pair(form.operand(0));
-  take_combining_predicate(form, 3);
-  form.source(1, type);
-  form.source(2, type);
-  form.emit(choose(form, cmp, type, flush).predicate, compare_class(type), words_of(type));
+  take_compared(form, comparison, type);
+  form.emit(choose(form, comparison, type, flush).predicate, compare_class(type), words_of(type));
 }
 
 std::uint32_t true_value(Form& form, Type type) {
@@ -359,7 +315,7 @@ std::uint32_t true_value(Form& form, Type type) {
 }
 
 void decode_set(Form& form) {
-  const Cmp cmp = take_comparison(form);
+  const Comparison comparison = take_comparison(form);
   form.instruction().immediate = take_bool(form);
   const bool flush = form.take("ftz");
   const Type result = form.type();
@@ -367,12 +323,10 @@ void decode_set(Form& form) {
   const bool pair = type == Type::f16x2 || type == Type::bf16x2;
   form.destination(0, pair ? Type::b32 : result);
   form.raw(0);
-  take_combining_predicate(form, 3);
-  form.source(1, type);
-  form.source(2, type);
+  take_compared(form, comparison, type);
   // The integer result of a pair has a half for each: 0xffff.
   form.instruction().aux0 = pair && !ptx::is_float(result) ? 0xffffu : true_value(form, result);
-  form.emit(choose(form, cmp, type, flush).value, compare_class(type), words_of(type));
+  form.emit(choose(form, comparison, type, flush).value, compare_class(type), words_of(type));
 }
 
 void decode_selp(Form& form) {

@@ -10,18 +10,31 @@ namespace {
 
 using ptx::Type;
 
-enum class Limit { none, saturate, relu };
+/// .sat and .relu, as they travel in Instruction::immediate.
+constexpr std::int64_t kSaturate = 1, kRelu = 2;
 
-template <class Format, bool kFlush, Limit kLimit>
-EVO_INLINE std::uint32_t finished_half(std::uint32_t bits) {
-  bits = flushed_half<Format, kFlush>(bits);
-  if constexpr (kLimit == Limit::saturate) {
-    const bool positive = (bits & 0x8000u) == 0 && !is_nan<Format>(bits);  // NaN and negatives give +0.
-    return !positive ? 0u : (bits > Format::kOne ? Format::kOne : bits);
-  }
-  if constexpr (kLimit == Limit::relu) return (bits & 0x8000u) != 0 && !is_nan<Format>(bits) ? 0u : bits;
-  return bits;
+template <class Format>
+std::uint32_t limited_half(std::uint32_t bits, std::int64_t limit) {
+  const bool negative = (bits & 0x8000u) != 0, nan = is_nan<Format>(bits);
+  if (limit == kRelu) return negative && !nan ? 0u : bits;
+  return negative || nan ? 0u : (bits > Format::kOne ? Format::kOne : bits);  // NaN and negatives give +0.
 }
+
+/// Op in every lane, and behind it the limit if the instruction has one.
+template <class Format, class Op>
+struct Limited {
+  static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
+    detail::Map<Op>::run(warp, in, mask);
+    if (in.immediate != 0) limit(warp.own(in.op[0]), in.immediate, mask);
+  }
+  static void limit(Word* d, std::int64_t limit, std::uint32_t mask) {
+    for (int lane = 0; lane < 32; ++lane) {
+      if ((mask >> lane & 1u) == 0) continue;
+      const std::uint32_t low = limited_half<Format>(d[lane] & 0xffffu, limit);
+      d[lane] = low | (Op::kIsPair ? limited_half<Format>(d[lane] >> 16, limit) << 16 : 0u);
+    }
+  }
+};
 
 struct Add {
   template <class Format>
@@ -88,90 +101,61 @@ struct Neg {
 };
 
 /// Op on one half, or on both halves of a word.
-template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit, class... Words>
+template <class Format, class Op, bool kPair, bool kFlush, class... Words>
 EVO_INLINE std::uint32_t halves(Words... words) {
   const std::uint32_t low =
-      finished_half<Format, kFlush, kLimit>(Op::template of<Format>(flushed_half<Format, kFlush>(words & 0xffffu)...));
+      flushed_half<Format, kFlush>(Op::template of<Format>(flushed_half<Format, kFlush>(words & 0xffffu)...));
   if constexpr (!kPair) return low;
   const std::uint32_t high =
-      finished_half<Format, kFlush, kLimit>(Op::template of<Format>(flushed_half<Format, kFlush>(words >> 16)...));
+      flushed_half<Format, kFlush>(Op::template of<Format>(flushed_half<Format, kFlush>(words >> 16)...));
   return low | high << 16;
 }
-template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit>
+template <class Format, class Op, bool kPair, bool kFlush>
 struct Half1 {
-  static EVO_INLINE Word apply(Word a) { return halves<Format, Op, kPair, kFlush, kLimit>(a); }
+  static constexpr bool kIsPair = kPair;
+  static EVO_INLINE Word apply(Word a) { return halves<Format, Op, kPair, kFlush>(a); }
 };
-template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit>
+template <class Format, class Op, bool kPair, bool kFlush>
 struct Half2 {
-  static EVO_INLINE Word apply(Word a, Word b) { return halves<Format, Op, kPair, kFlush, kLimit>(a, b); }
+  static constexpr bool kIsPair = kPair;
+  static EVO_INLINE Word apply(Word a, Word b) { return halves<Format, Op, kPair, kFlush>(a, b); }
 };
-template <class Format, class Op, bool kPair, bool kFlush, Limit kLimit>
+template <class Format, class Op, bool kPair, bool kFlush>
 struct Half3 {
-  static EVO_INLINE Word apply(Word a, Word b, Word c) { return halves<Format, Op, kPair, kFlush, kLimit>(a, b, c); }
+  static constexpr bool kIsPair = kPair;
+  static EVO_INLINE Word apply(Word a, Word b, Word c) { return halves<Format, Op, kPair, kFlush>(a, b, c); }
 };
 
 // ---- Choosing an instance
 
-struct Style {
-  bool flush = false;
-  Limit limit = Limit::none;
-};
-
-Style take_style(Form& form) {
-  Style style;
+/// Takes the rounding, .sat and .relu; gives .ftz.
+bool take_style(Form& form) {
   if (!form.take_one_of({"rz", "rm", "rp"}).empty()) form.unsupported("only .rn");
   form.take("rn");
-  style.flush = form.take("ftz");
-  if (form.take("sat")) style.limit = Limit::saturate;
-  if (form.take("relu")) style.limit = Limit::relu;
-  return style;
+  const bool flush = form.take("ftz");
+  if (form.take("sat")) form.instruction().immediate = kSaturate;
+  if (form.take("relu")) form.instruction().immediate = kRelu;
+  return flush;
 }
 
-template <template <class, class, bool, bool, Limit> class Arity, class Op, class Format, bool kPair, bool kFlush>
-Execute choose_limit(Form& form, Limit limit) {
-  switch (limit) {
-    case Limit::saturate:
-      return elementwise<Arity<Format, Op, kPair, kFlush, Limit::saturate>>(form.simd());
-    case Limit::relu:
-      return elementwise<Arity<Format, Op, kPair, kFlush, Limit::relu>>(form.simd());
-    case Limit::none:
-      break;
-  }
-  return elementwise<Arity<Format, Op, kPair, kFlush, Limit::none>>(form.simd());
-}
+/// For instructions without .sat and .relu.
+template <class Format, class Op>
+using Unlimited = detail::Map<Op>;
 
-template <template <class, class, bool, bool, Limit> class Arity, class Op>
-Execute choose_half(Form& form, Type type, const Style& style) {
+template <template <class, class> class Body, template <class, class, bool, bool> class Arity, class Op>
+Execute choose_half(Form& form, Type type, bool flush) {
+  const Simd simd = form.simd();
   switch (type) {
     case Type::f16:
-      return style.flush ? choose_limit<Arity, Op, F16, false, true>(form, style.limit)
-                         : choose_limit<Arity, Op, F16, false, false>(form, style.limit);
+      return flush ? Compiled<Body<F16, Arity<F16, Op, false, true>>>::choose(simd)
+                   : Compiled<Body<F16, Arity<F16, Op, false, false>>>::choose(simd);
     case Type::f16x2:
-      return style.flush ? choose_limit<Arity, Op, F16, true, true>(form, style.limit)
-                         : choose_limit<Arity, Op, F16, true, false>(form, style.limit);
+      return flush ? Compiled<Body<F16, Arity<F16, Op, true, true>>>::choose(simd)
+                   : Compiled<Body<F16, Arity<F16, Op, true, false>>>::choose(simd);
     case Type::bf16:
-      return choose_limit<Arity, Op, BF16, false, false>(form, style.limit);
+      return Compiled<Body<BF16, Arity<BF16, Op, false, false>>>::choose(simd);
     case Type::bf16x2:
-      return choose_limit<Arity, Op, BF16, true, false>(form, style.limit);
-    default:
-      form.unsupported("type ." + std::string(ptx::name_of(type)));
-  }
-}
-
-/// The same without .sat and .relu: fewer instances.
-template <template <class, class, bool, bool, Limit> class Arity, class Op>
-Execute choose_unlimited(Form& form, Type type, bool flush) {
-  switch (type) {
-    case Type::f16:
-      return flush ? elementwise<Arity<F16, Op, false, true, Limit::none>>(form.simd())
-                   : elementwise<Arity<F16, Op, false, false, Limit::none>>(form.simd());
-    case Type::f16x2:
-      return flush ? elementwise<Arity<F16, Op, true, true, Limit::none>>(form.simd())
-                   : elementwise<Arity<F16, Op, true, false, Limit::none>>(form.simd());
-    case Type::bf16:
-      return elementwise<Arity<BF16, Op, false, false, Limit::none>>(form.simd());
-    case Type::bf16x2:
-      return elementwise<Arity<BF16, Op, true, false, Limit::none>>(form.simd());
+      return Compiled<Body<BF16, Arity<BF16, Op, true, false>>>::choose(simd);
     default:
       form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
@@ -179,18 +163,19 @@ Execute choose_unlimited(Form& form, Type type, bool flush) {
 
 template <class Op>
 void decode_two(Form& form) {
-  const Style style = take_style(form);
+  const bool flush = take_style(form);
   const Type type = form.type();
   take_operands(form, type, 2);
-  form.emit(choose_half<Half2, Op>(form, type, style), OpClass::half_fma);
+  form.emit(choose_half<Limited, Half2, Op>(form, type, flush), OpClass::half_fma);
 }
 
 void decode_fma(Form& form) {
-  const Style style = take_style(form);
+  const bool flush = take_style(form);
   const bool in_bounds = form.take("oob");
   const Type type = form.type();
   take_operands(form, type, 3);
-  form.emit(in_bounds ? choose_half<Half3, FmaInBounds>(form, type, style) : choose_half<Half3, Fma>(form, type, style),
+  form.emit(in_bounds ? choose_half<Limited, Half3, FmaInBounds>(form, type, flush)
+                      : choose_half<Limited, Half3, Fma>(form, type, flush),
             OpClass::half_fma);
 }
 
@@ -199,7 +184,7 @@ void decode_sign(Form& form) {
   const bool flush = form.take("ftz");
   const Type type = form.type();
   take_operands(form, type, 1);
-  form.emit(choose_unlimited<Half1, Op>(form, type, flush), OpClass::integer);
+  form.emit(choose_half<Unlimited, Half1, Op>(form, type, flush), OpClass::integer);
 }
 
 template <bool kMax>
@@ -209,11 +194,11 @@ void decode_extreme(Form& form) {
   take_operands(form, type, 2);
   Execute execute = nullptr;
   if (nan) {
-    execute = xor_sign ? choose_unlimited<Half2, Extreme<kMax, true, true>>(form, type, flush)
-                       : choose_unlimited<Half2, Extreme<kMax, true, false>>(form, type, flush);
+    execute = xor_sign ? choose_half<Unlimited, Half2, Extreme<kMax, true, true>>(form, type, flush)
+                       : choose_half<Unlimited, Half2, Extreme<kMax, true, false>>(form, type, flush);
   } else {
-    execute = xor_sign ? choose_unlimited<Half2, Extreme<kMax, false, true>>(form, type, flush)
-                       : choose_unlimited<Half2, Extreme<kMax, false, false>>(form, type, flush);
+    execute = xor_sign ? choose_half<Unlimited, Half2, Extreme<kMax, false, true>>(form, type, flush)
+                       : choose_half<Unlimited, Half2, Extreme<kMax, false, false>>(form, type, flush);
   }
   form.emit(execute, OpClass::half_compare);
 }

@@ -7,7 +7,7 @@ namespace evo::vgpu::ptx {
 namespace {
 
 constexpr std::uint64_t kMaxRegisters = 4'000'000;
-constexpr int kMaxNesting = 64;
+constexpr int kMaxScopes = 64;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void Parser::body(Function& function) {
 }
 
 void Parser::enter_scope() {
-  if (scope_depth_ >= kMaxNesting) lexer_.fail("blocks are nested too deeply");
+  if (scope_depth_ >= kMaxScopes) lexer_.fail("blocks are nested too deeply");
   scopes_.emplace_back();
   scopes_.back().parent = scope_;
   scope_ = static_cast<std::int32_t>(scopes_.size()) - 1;

@@ -13,7 +13,7 @@ namespace evo::vgpu {
 namespace {
 
 /// Lane by lane, without effect but for the registers that are written.
-bool is_arithmetic(OpClass op_class) {
+bool computes(OpClass op_class) {
   return op_class <= OpClass::convert_from_fp8;
 }
 
@@ -194,7 +194,7 @@ void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint3
   if (mine.unwritten.empty()) return;
   const TracedInstruction& traced = traced_of(warp, in);
   if (mine.unwritten_lanes(traced.reads) == 0) return mine.forget_unwritten(traced.writes, mask);
-  const bool hands_on = is_arithmetic(traced.op_class);
+  const bool hands_on = computes(traced.op_class);
   const bool stores = is_plain_store(traced, opcode_of(*warp.launch->kernel, traced.index));
   const std::span<const std::uint16_t> data = stores ? data_of_store(in, traced) : traced.reads.first(0);
   const auto is_data = [&](std::size_t i) {
