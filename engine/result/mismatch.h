@@ -53,11 +53,11 @@ enum class MismatchFound {
 
 /// A wrong answer: the case that showed it, and by how much it is wrong.
 struct Mismatch {
-  std::string shape;
-  std::string regime;
+  std::string shape = {};
+  std::string regime = {};
   std::uint64_t seed = 0;
-  std::string output;
-  Miss miss;
+  std::string output = {};
+  Miss miss = {};
   MismatchFound found = MismatchFound::on_grid;
   std::optional<double> emulation_l2 = {};   ///< What the emulation errs by on these inputs, where limits follow it.
   std::optional<double> emulation_row = {};  ///< The same of its worst row.

@@ -88,7 +88,7 @@ void WorkerClient::start() {
 
 std::uint64_t WorkerClient::send(protocol::Request request) {
   start();
-  if (auto* run = std::get_if<protocol::Run>(&request)) {
+  if (auto* run = std::get_if<protocol::Run>(&request); run != nullptr && run->recipe) {
     run->case_name = fingerprint(*run->recipe);
     if (!sent_cases_.insert(run->case_name).second) run->recipe.reset();
   }

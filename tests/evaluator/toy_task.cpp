@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "engine/base/hash.h"
+#include "engine/record/enumerators.h"
 #include "worker/fake_tools.h"
 
 namespace evo::testing {
@@ -98,7 +99,9 @@ std::string why(const Evaluation& evaluation) {
   std::string text = evaluation.reason;
   if (!evaluation.mismatch) return text;
   for_each_field(*evaluation.mismatch, [&]<class Value>(const char* name, const Value& value) {
-    if constexpr (std::is_enum_v<Value>)
+    if constexpr (IsRecord<Value>)
+      return;  // Its fields are visited.
+    else if constexpr (std::is_enum_v<Value>)
       text += fmt::format(" {}={}", name, enumerator_name(value));
     else if constexpr (requires { value.has_value(); })
       text += value ? fmt::format(" {}={}", name, *value) : "";

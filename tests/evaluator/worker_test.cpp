@@ -97,7 +97,7 @@ TEST_CASE("of several requests on their way the one that the worker had begun is
     CHECK(std::holds_alternative<protocol::Done>(
         worker.ask<protocol::Done>(protocol::Load{module, binary, {{"any", plan}}}, kDeadline)));
   };
-  const auto run = [&](std::uint64_t module) { worker.send(protocol::Run{module, "any", {}, 1}); };
+  const auto run = [&](std::uint64_t module) { worker.send(protocol::Run{module, "any", CaseRecipe{}, 1}); };
   const auto received = [&] { return worker.receive(kDeadline, protocol::output_bytes(plan)); };
   for (int i = 0; i < 20; ++i) {
     load(1, "honest");
@@ -171,7 +171,7 @@ TEST_CASE("a worker that does not get a request's inputs ready is killed, and th
 
 TEST_CASE("a device worker draws the inputs of a request before it begins with it") {
   WorkerClient worker({{EVO_TEST_WORKER, "real", "device", "vgpu:h200"}, kDeadline, nullptr});
-  protocol::Run unloaded{99, "any", {}, 1};
+  protocol::Run unloaded{99, "any", CaseRecipe{}, 1};
   CHECK(std::get<protocol::Broken>(worker.ask<protocol::Ran>(unloaded, kDeadline)).message ==
         "module 99 is not loaded");
   InputRecipe input;
@@ -179,7 +179,7 @@ TEST_CASE("a device worker draws the inputs of a request before it begins with i
   input.elements = 2;
   input.draw = DrawKind::file;
   input.content = "abc";
-  unloaded.recipe.inputs = {input};
+  unloaded.recipe->inputs = {input};
   CHECK_THAT(std::get<protocol::Broken>(worker.ask<protocol::Ran>(unloaded, kDeadline)).message,
              ContainsSubstring("input table: its file has 3 bytes"));
 }
@@ -191,8 +191,8 @@ TEST_CASE("a case is drawn again from the recipe that a worker has had, and by a
   input.elements = 2;
   input.draw = DrawKind::file;
   input.content = "abc";
-  protocol::Run run{99, "any", {}, 1};
-  run.recipe.inputs = {input};
+  protocol::Run run{99, "any", CaseRecipe{}, 1};
+  run.recipe->inputs = {input};
   for (int i = 0; i < 3; ++i) {
     if (i == 2) worker.stop();
     CHECK_THAT(std::get<protocol::Broken>(worker.ask<protocol::Ran>(run, kDeadline)).message,

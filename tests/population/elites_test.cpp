@@ -430,7 +430,7 @@ TEST_CASE("a comparison is repeated when the elite changes while it is measured"
   const auto archive = store.archive(run, [&](const Candidate&, CandidateId incumbent) {
     asked.push_back(incumbent);
     if (asked.size() == 1) record(*other, 3, 20);  // Displaces the very elite that is being measured.
-    return done({true, ""});
+    return done({incumbent, Standing::faster});
   });
   record(*archive, 4, 10);
   REQUIRE(asked.size() == 2);
