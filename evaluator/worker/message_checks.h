@@ -1,6 +1,6 @@
 #pragma once
 
-#include "evaluator/worker/protocol.h"
+#include "evaluator/worker/messages.h"
 
 /// What the types of a message's fields do not say: sizes that agree, names that are names, indices of what is there.
 namespace evo::protocol {

@@ -180,10 +180,6 @@ ReplyMessage decode_reply(Frame frame) {
   });
 }
 
-Compile compile_request(const Program& program, const std::string& arch) {
-  return {program.source, arch, program.max_registers, kernels_of(program), variables_of(program)};
-}
-
 std::array<std::uint8_t, kHeaderBytes> encode_header(const FrameSizes& sizes) {
   std::array<std::uint8_t, kHeaderBytes> bytes{};
   std::memcpy(bytes.data(), &kMagic, 4);
@@ -203,17 +199,6 @@ FrameSizes decode_header(std::span<const std::uint8_t, kHeaderBytes> bytes, std:
     throw ProtocolError(fmt::format("a frame of {} + {} bytes is too large", sizes.control, sizes.payload));
   }
   return sizes;
-}
-
-std::uint64_t output_bytes(const Plan& plan) {
-  std::uint64_t bytes = 0;
-  for (const PlanTensor& tensor : plan.tensors) bytes += tensor.output ? tensor.bytes : 0;
-  return bytes;
-}
-
-std::string complaint_of(const Reply& reply) {
-  const auto* broken = std::get_if<Broken>(&reply);
-  return broken != nullptr ? broken->message : "the worker gave an answer of the wrong kind";
 }
 
 }  // namespace evo::protocol

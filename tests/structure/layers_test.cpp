@@ -25,8 +25,8 @@ struct Layer {
 const std::vector<Layer> kLayers = {
     {"engine",
      {},
-     {"engine/base", "engine/device", "engine/expression", "engine/task", "engine/short_form", "engine/space",
-      "engine/strategy", "engine/search", "engine/replay"}},
+     {"engine/base", "engine/record", "engine/result", "engine/device", "engine/expression", "engine/task",
+      "engine/short_form", "engine/space", "engine/strategy", "engine/search", "engine/replay"}},
     {"evaluator",
      {"engine"},
      {"evaluator/numbers", "evaluator/base", "evaluator/device", "evaluator/compile", "evaluator/cuda",
