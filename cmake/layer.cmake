@@ -23,10 +23,19 @@ function(evo_precompile target)
   endif()
 endfunction()
 
-# evo_unite(TARGET): its sources are compiled eight at a time, in the order of their names. What they instantiate of the
-# headers of nlohmann/json, CLI11, Catch2 and the standard library costs more than their own code, and is shared then.
+# evo_precompile_as(TARGET OTHER): what was parsed for OTHER. Both must have the same options for code, -O1 and -O2 are not:
+# GCC 12 crashes then.
+function(evo_precompile_as target other)
+  if(NOT EVO_PORTABLE)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+  endif()
+endfunction()
+
+# evo_unite(TARGET SOURCES): that many of its sources are compiled together, in the order of their names. What they
+# instantiate of the headers of nlohmann/json, CLI11, Catch2 and the standard library costs more than their own code, and is
+# shared then. 32 sources of cli/ take 1.5 GB, so that two compile beside each other on a small machine.
 # A file then sees the anonymous namespaces of those before it: a name there must be the target's only one, or an overload
 # for other types, and must not be that of a function which a file means by `using namespace`: it would be taken instead.
-function(evo_unite target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${EVO_UNITE} UNITY_BUILD_BATCH_SIZE 8)
+function(evo_unite target sources)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${EVO_UNITE} UNITY_BUILD_BATCH_SIZE ${sources})
 endfunction()
