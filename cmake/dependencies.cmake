@@ -1,6 +1,6 @@
 # Third-party libraries: Debian's packages where installed, else fetched. Targets used by the project:
 # evo::fmt evo::spdlog evo::sqlite evo::zlib nlohmann_json::nlohmann_json CLI11::CLI11 evo::xxhash evo::httplib Catch2::Catch2WithMain evo::cuda_headers
-# evo::curl_headers
+# evo::curl_headers evo::dtl
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)
 
@@ -86,6 +86,18 @@ endif()
 message(STATUS "xxhash: ${EVO_XXHASH_INCLUDE}")
 target_include_directories(evo_xxhash SYSTEM INTERFACE ${EVO_XXHASH_INCLUDE})
 add_library(evo::xxhash ALIAS evo_xxhash)
+
+# dtl is headers alone, too.
+add_library(evo_dtl INTERFACE)
+find_path(EVO_DTL_INCLUDE dtl/dtl.hpp)
+if(NOT EVO_DTL_INCLUDE)
+  FetchContent_Declare(dtl GIT_REPOSITORY https://github.com/cubicdaiya/dtl GIT_TAG v1.20 GIT_SHALLOW TRUE)
+  FetchContent_Populate(dtl)
+  set(EVO_DTL_INCLUDE ${dtl_SOURCE_DIR})
+endif()
+message(STATUS "dtl: ${EVO_DTL_INCLUDE}")
+target_include_directories(evo_dtl SYSTEM INTERFACE ${EVO_DTL_INCLUDE})
+add_library(evo::dtl ALIAS evo_dtl)
 
 # Headers only: nothing of CUDA is linked, libcuda and libnvrtc are found at run time.
 add_library(evo_cuda_headers INTERFACE)

@@ -27,7 +27,6 @@ inline constexpr int kRegisterUnit = 256;  ///< Registers are allotted to a warp
 inline constexpr int kSubPartitions = 4;
 inline constexpr int kSmemPerBlockBytes = 48 * 1024;  ///< Without opting in for more.
 inline constexpr int kPortableCluster = 8;  ///< Blocks of the largest cluster that every GPU with clusters runs.
-inline constexpr int kLargestCluster = 16;  ///< Once a kernel allows non-portable clusters.
 
 /// What differs between compute capabilities.
 struct LaunchRules {

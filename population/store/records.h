@@ -128,19 +128,6 @@ struct EliteRow {
   bool self_consistent = false;  ///< Its task has no reference but a genome. The store leaves it false.
 };
 
-/// One entry of the elites' history: who came in and who had to go.
-struct EliteChange {
-  std::string at;
-  std::string task;
-  std::string task_hash;
-  std::string device_key;
-  std::string objective;
-  CandidateId entered = 0;
-  double entered_us = 0;
-  std::optional<CandidateId> displaced;
-  std::optional<double> displaced_us;
-};
-
 struct StoredProgram {
   Bindings specialisation;
   std::string source;

@@ -72,7 +72,6 @@ class Store {
 
   /// By task, device, objective, rank. Rows of a task's former hashes have `current` false.
   std::vector<EliteRow> elites(const EliteFilter& filter = {}) const;
-  std::vector<EliteChange> elite_history(const EliteFilter& filter = {}) const;
 
   std::optional<CandidateRow> candidate(CandidateId candidate) const;
   /// Replaces what is known of a candidate's counters at that shape, measured or modelled. Throws usage_error when

@@ -1,4 +1,4 @@
-// Store: reads the elites and their history, and checks the database.
+// Store: reads the elites, and checks the database.
 #include <fmt/format.h>
 
 #include "population/store/codec.h"
@@ -11,12 +11,6 @@ namespace evo {
 namespace {
 
 // ?1 task, ?2 device, ?3 objective, ?4 task hash; empty does not restrict.
-constexpr const char* kFilter =
-    "(?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1) AND (?4 = '' OR "
-    "task.hash = ?4) AND "
-    "(?2 = '' OR device.label = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0)";
-
-// {} is kFilter.
 constexpr const char* kElites = R"sql(
 SELECT elites.rank, elites.candidate, candidate.run, task.name, task.hash,
        task.id = (SELECT newest.task FROM run JOIN board AS newest ON newest.id = run.board
@@ -33,30 +27,11 @@ JOIN task ON task.id = board.task
 JOIN candidate ON candidate.id = elites.candidate
 JOIN run ON run.id = candidate.run
 JOIN device ON device.id = run.device
-WHERE {}
+WHERE (?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1)
+  AND (?4 = '' OR task.hash = ?4)
+  AND (?2 = '' OR device.label = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0)
 ORDER BY task.name, board.device_key, board.objective, task.id DESC, elites.rank
 )sql";
-
-constexpr const char* kHistory = R"sql(
-SELECT elite_history.at, task.name, task.hash, board.device_key, board.objective, elite_history.entered,
-       elite_history.entered_us, elite_history.displaced, elite_history.displaced_us
-FROM elite_history
-JOIN board ON board.id = elite_history.board
-JOIN task ON task.id = board.task
-JOIN candidate ON candidate.id = elite_history.entered
-JOIN run ON run.id = candidate.run
-JOIN device ON device.id = run.device
-WHERE {}
-ORDER BY elite_history.id
-)sql";
-
-std::string filtered(const char* sql) {
-  return fmt::format(fmt::runtime(sql), kFilter);
-}
-
-void bind(Statement& statement, const EliteFilter& filter) {
-  statement.bind(filter.task, filter.device, filter.objective, filter.task_hash);
-}
 
 EliteRow elite_of(Database& database, const Statement& row) {
   EliteRow elite;
@@ -120,26 +95,11 @@ constexpr Rule kRules[] = {
 std::vector<EliteRow> Store::elites(const EliteFilter& filter) const {
   Database& database = *database_;
   const ReadTransaction transaction(database);
-  Statement rows = database.prepare(filtered(kElites));
-  bind(rows, filter);
+  Statement rows = database.prepare(kElites);
+  rows.bind(filter.task, filter.device, filter.objective, filter.task_hash);
   std::vector<EliteRow> elites;
   while (rows.next()) elites.push_back(elite_of(database, rows));
   return elites;
-}
-
-std::vector<EliteChange> Store::elite_history(const EliteFilter& filter) const {
-  Statement rows = database_->prepare(filtered(kHistory));
-  bind(rows, filter);
-  std::vector<EliteChange> changes;
-  while (rows.next()) {
-    EliteChange& change = changes.emplace_back();
-    change = {
-        rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.integer(5), rows.number(6), {}, {}};
-    if (rows.is_null(7)) continue;
-    change.displaced = rows.integer(7);
-    change.displaced_us = rows.number(8);
-  }
-  return changes;
 }
 
 std::vector<std::string> Store::check() const {

@@ -1,5 +1,7 @@
 #include "population/store/elites.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -186,23 +188,23 @@ TEST_CASE("an elite's row has the latency, the error, the registers and the geno
 }
 
 TEST_CASE("each displacement is recorded with both candidates and the time") {
-  Store store = Store::open(":memory:", Store::Mode::write);
-  const RunId run = store.begin_run(run_info());
-  const auto archive = store.archive(run);
+  const TempFolder folder;
+  const std::string path = folder / "evo.db";
+  Store store = Store::open(path, Store::Mode::write);
+  const auto archive = store.archive(store.begin_run(run_info()));
   const double latencies[] = {40, 30, 50, 20, 60};
   for (std::uint64_t i = 0; i < 5; ++i) {
     archive->record(proposal(i), candidate(proposal(i), std::to_string(i)), valid(latencies[i], std::to_string(i)));
   }
-  const std::vector<EliteChange> history = store.elite_history();
-  REQUIRE(history.size() == 4);
-  CHECK_FALSE(history[2].displaced);
-  CHECK(history[3].entered == store.candidate_of(run, 3));
-  CHECK(history[3].entered_us == 20);
-  CHECK(history[3].displaced == store.candidate_of(run, 2));
-  CHECK(history[3].displaced_us == 50);
-  CHECK(history[3].at.size() == 24);
-  CHECK(history[3].device_key == "cuda Test GPU sm_90a");
-  CHECK(store.elite_history({.task = "other"}).empty());
+  archive->settle();
+  const SQLite::Database database(path);
+  SQLite::Statement history(database,
+                            "SELECT group_concat(entered || ' ' || entered_us || ' ' || "
+                            "coalesce(displaced || ' ' || displaced_us, 'none'), '; '), min(length(at)) "
+                            "FROM (SELECT * FROM elite_history ORDER BY id)");
+  REQUIRE(history.executeStep());
+  CHECK(history.getColumn(0).getString() == "1 40.0 none; 2 30.0 none; 3 50.0 none; 4 20.0 3 50.0");
+  CHECK(history.getColumn(1).getInt() == 24);
 }
 
 namespace {

@@ -97,7 +97,6 @@ class Form {
   void fill(std::uint32_t reg, bool write, bool in_list);
   void half(const ptx::Operand& operand, bool upper, bool write, bool in_list);
   void fill_constant(Place place, bool in_list);
-  std::uint32_t source_register(const ptx::Operand& operand, ptx::Type type, Place& constant);
   void place_source(const ptx::Operand& operand, ptx::Type type, bool in_list);
   void place_destination(const ptx::Operand& operand, ptx::Type type, bool in_list);
 
