@@ -146,9 +146,13 @@ auto reading(const Frame& frame, Read&& read) {
 
 }  // namespace
 
+const char* name_of(const Request& request) {
+  return kRequestKinds[request.index()];
+}
+
 Frame encode(const RequestMessage& message) {
   Frame frame;
-  json control = {{"id", message.id}, {"kind", kRequestKinds[message.request.index()]}};
+  json control = {{"id", message.id}, {"kind", name_of(message.request)}};
   std::visit([&](const auto& request) { write_message(request, control, frame.payload); }, message.request);
   frame.control = json::to_cbor(control);
   return frame;

@@ -93,6 +93,8 @@ struct Model {
 };
 
 using Request = std::variant<Compile, Load, Unload, Run, Time, ReadCounters, Model>;
+/// "compile", "load", ...
+const char* name_of(const Request& request);
 
 // ---- Replies
 
