@@ -183,7 +183,7 @@ std::optional<std::variant<WorkerClient::Answer, Lost>> WorkerClient::receive_an
 std::string WorkerClient::at_what() const {
   if (!link_->ready) return "before it was ready";
   if (pending_.empty()) return "while it had nothing to do";
-  return fmt::format("at {}, {} requests on their way", pending_.front().what, pending_.size());
+  return fmt::format("at {}", pending_.front().what);
 }
 
 void WorkerClient::log_answer(const Pending& asked) {
