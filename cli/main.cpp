@@ -1,10 +1,9 @@
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -25,6 +24,7 @@
 #include "cli/watch/watch_process.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "evaluator/base/log.h"
 #include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
@@ -37,6 +37,9 @@ constexpr const char* kAbout =
 
 /// The hidden command that the shells' scripts ask: `evo complete WORD...`.
 constexpr const char* kComplete = "complete";
+
+/// The variable that names the log where --log does not.
+constexpr const char* kLogFile = "EVO_LOG";
 
 constexpr const char* kFooter = R"(First steps:
   evo doctor                        show what works on this machine
@@ -51,16 +54,41 @@ Exit codes: 0 done; 1 done, but a check failed or nothing valid was found; 2 wro
 3 something is missing on this machine; 130 interrupted.)";
 
 int complain(std::string_view message, int code) {
+  log_line(LogLevel::error, [&] { return std::string(message); });
   write_to_stderr(fmt::format("evo: {}\n", one_line(message)));
   return code;
 }
 
-/// Results go to standard output, messages to standard error.
-void log_to_stderr() {
-  auto logger = spdlog::stderr_color_st("evo");
-  logger->set_pattern(terminal_of(stderr).interactive ? "\r\x1b[Kevo: %l: %v" : "evo: %l: %v");
-  logger->set_level(spdlog::level::warn);
-  spdlog::set_default_logger(std::move(logger));
+/// Where the log goes.
+struct LogRequest {
+  std::string file;
+  std::string level = "info";
+};
+
+std::string why_no_level(const std::string& word) {
+  return log_level_named(word) ? "" : fmt::format("'{}': expected error, warning, info or debug", word);
+}
+
+/// Every command takes them, but for one that has an option of that name; they may also stand before the command.
+void add_log_options(CLI::App& app, LogRequest& request, const std::string& group) {
+  if (app.get_option_no_throw("--log") != nullptr) return;
+  app.add_option("--log", request.file, "Add to this file what workers and devices do (default: $EVO_LOG)")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--log-level", request.level, "How much of it (default: info)")
+      ->type_name("error|warning|info|debug")
+      ->check(why_no_level)
+      ->group(group);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!command->get_name().empty()) add_log_options(*command, request, "Log");
+}
+
+void begin_log(LogRequest request, const std::string& command_line) {
+  if (const char* named = std::getenv(kLogFile); request.file.empty() && named != nullptr) request.file = named;
+  ::unsetenv(kLogFile);  // A process writes to a log of its own (evaluator/base/log.h).
+  if (request.file.empty()) return;
+  open_log(request.file, *log_level_named(request.level));
+  log_line(LogLevel::info, [&] { return fmt::format("evo {} begins: {}", EVO_VERSION, command_line); });
 }
 
 /// Why a database of this name would be lost when SQLite closes it; empty when it is kept.
@@ -172,6 +200,8 @@ int run_command(std::vector<std::string> arguments) {
   app.require_subcommand(0, 1);
   Invocation invocation{command_line_of(arguments), {}};
   add_commands(app, invocation);
+  LogRequest log;
+  add_log_options(app, log, "Options");
   if (arguments.front() == kComplete) {
     fmt::print("{}", completion_lines(complete(app, {arguments.begin() + 1, arguments.end()})));
     return kDone;
@@ -185,7 +215,10 @@ int run_command(std::vector<std::string> arguments) {
     return end_of_parsing(app, error);
   }
   if (!invocation.action) return complain("name a command: evo --help lists them", kWrongUsage);
-  return invocation.action();
+  begin_log(log, invocation.command_line);
+  const int code = invocation.action();
+  log_line(LogLevel::info, [&] { return fmt::format("evo ends with code {}", code); });
+  return code;
 }
 
 }  // namespace
@@ -195,7 +228,6 @@ int main(int argc, char** argv) {
   using namespace evo::cli;
   open_closed_streams();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  log_to_stderr();
   if (!arguments.empty() && arguments.front() == "worker") {
     ignore_interrupts();
     if (arguments.size() == 3 && arguments[1] == kHello) return flushed(say_hello(arguments[2]));

@@ -104,7 +104,7 @@ int hold(const BaselineRequest& request) {
     sitting_request.rounds = static_cast<int>(parse_number("--rounds", request.rounds, 3, 10'000));
   sitting_request.turn_s = parse_turn("--turn", request.turn);
   sitting_request.deadline_s = std::chrono::duration<double>(parse_duration("--deadline", request.deadline)).count();
-  sitting_request.notice = [](const std::string& line) { write_to_stderr(line + "\n"); };
+  sitting_request.notice = tell;
   const InterruptGuard interrupt;
   sitting_request.ends = [&] { return interrupt.requested().load(); };
   Sitting sitting;

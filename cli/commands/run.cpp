@@ -173,7 +173,7 @@ std::string strategy_text(const RunInfo& info) {
 }
 
 void announce(const PreparedRun& run, RunId id, const Space& space, const RunRequest& request) {
-  if (!run.notice.empty()) write_to_stderr(fmt::format("{}\n", run.notice));
+  if (!run.notice.empty()) tell(run.notice);
   if (request.quiet) return;
   const RunInfo& info = run.info;
   std::vector<std::string> timed;

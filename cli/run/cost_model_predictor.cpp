@@ -35,7 +35,7 @@ PipelineOptions options_for(const DeviceInfo& device, std::shared_ptr<BinaryCach
   options.binaries = std::move(binaries);
   options.device = device;
   options.compile_deadline_s = options.run_deadline_s = kDeadline_s;
-  options.notice = [](const std::string& line) { write_to_stderr(line + '\n'); };
+  options.notice = tell;
   return options;
 }
 

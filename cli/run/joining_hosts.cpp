@@ -79,18 +79,18 @@ bool JoiningHosts::ask(Absent& host) {
     }
     for (const DeviceInfo& device : found.devices) {
       pipeline_.join(device);
-      write_to_stderr(fmt::format("{} joins the run\n", called(device)));
+      tell(fmt::format("{} joins the run", called(device)));
     }
     if (helps && models_ != nullptr) models_->join(found.host);
     if (helps && models_ == nullptr) pipeline_.compile_on(found.host);
     if (found.devices.empty())
-      write_to_stderr(fmt::format("{} joins the run; it has no device and only {}: {}\n", host.prefix,
-                                  models_ != nullptr ? "models" : "compiles", found.why_none));
+      tell(fmt::format("{} joins the run; it has no device and only {}: {}", host.prefix,
+                       models_ != nullptr ? "models" : "compiles", found.why_none));
     return true;
   } catch (const Error& error) {
     host.asked_next = Clock::now() + kAskEvery;
     if (!std::exchange(host.told, true) && !stop_.raised())
-      write_to_stderr(fmt::format("the run goes on without {}; it is asked again every minute\n", error.what()));
+      tell(fmt::format("the run goes on without {}; it is asked again every minute", error.what()));
     return false;
   }
 }

@@ -62,7 +62,7 @@ RunPipeline start_pipeline(PreparedRun& run, std::vector<Finished> finished, std
   options.finished = std::move(finished);
   options.profile_every = wish.every;
   options.competing = true;
-  options.notice = [](const std::string& line) { write_to_stderr(line + '\n'); };
+  options.notice = tell;
   std::unique_ptr<DevicePipeline> pipeline = make_pipeline(std::move(options));
   if (run.info.width == 0) run.info.width = width_of(run.info, run.device, pipeline->width());
   if (compiles) {

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "evaluator/base/log.h"
+
 namespace evo::cli {
 
 void open_closed_streams() {
@@ -18,6 +20,11 @@ void open_closed_streams() {
 
 void write_to_stderr(std::string_view text) noexcept {
   if (std::fwrite(text.data(), 1, text.size(), stderr) != text.size()) std::clearerr(stderr);
+}
+
+void tell(const std::string& line) {
+  write_to_stderr(line + '\n');
+  log_line(LogLevel::warning, [&] { return line; });
 }
 
 }  // namespace evo::cli

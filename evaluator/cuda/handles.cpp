@@ -1,6 +1,8 @@
 #include "evaluator/cuda/handles.h"
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
+
+#include "evaluator/base/log.h"
 
 namespace evo::cuda {
 
@@ -8,7 +10,7 @@ void note_release(const Driver& driver, CUresult result) noexcept {
   if (result == CUDA_SUCCESS) return;
   const char* name = nullptr;
   if (driver.error_name(result, &name) != CUDA_SUCCESS || name == nullptr) name = "unknown error";
-  spdlog::debug("releasing a CUDA handle: {}", name);
+  log_line(LogLevel::warning, [&] { return fmt::format("releasing a CUDA handle: {}", name); });
 }
 
 PrimaryContext::PrimaryContext(const Driver& driver, CUdevice device, const std::string& name)

@@ -305,6 +305,7 @@ struct Diagnostician::Impl {
       const Program& program = candidate.programs[i];
       if (!binaries.contains(program.source_hash)) {
         protocol::Compiled compiled;
+        compiler.start();
         if (auto failure = ask(compiler, protocol::compile_request(program, options.device.arch),
                                options.compile_deadline_s, protocol::kMaxProgramBytes, compiled))
           return translated(*std::move(failure), program);

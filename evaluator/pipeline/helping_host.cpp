@@ -34,6 +34,7 @@ std::vector<std::string> role_of(const CompileJob*, const PipelineOptions& optio
 }
 
 PipelineOptions options_there(PipelineOptions options, const OtherHost& host) {
+  options.device.host = host.name;
   options.device.reached_by = host.prefix;
   options.device.program = host.program;
   return options;

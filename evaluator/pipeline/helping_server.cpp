@@ -13,6 +13,7 @@
 #include "engine/base/text.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/base/job_queue.h"
+#include "evaluator/base/log.h"
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/model_workers.h"
 #include "evaluator/worker/channel.h"
@@ -128,7 +129,8 @@ bool is_helping_role(const std::vector<std::string>& arguments) {
   return !arguments.empty() && (arguments[0] == kModelsRole || arguments[0] == kCompilesRole);
 }
 
-int serve_helping(const std::vector<std::string>& arguments, const std::vector<std::string>& worker_command) {
+int serve_helping(std::vector<std::string> arguments, const std::vector<std::string>& worker_command) {
+  take_log_argument(arguments);
   become_worker();
   const bool models = arguments[0] == kModelsRole;
   if (arguments.size() != (models ? 4U : 2U)) return 2;

@@ -16,6 +16,6 @@ std::vector<std::string> compiles_role(const PipelineOptions& options);
 
 bool is_helping_role(const std::vector<std::string>& arguments);
 /// `worker_command`: as in PipelineOptions. Returns the exit code as serve_worker (worker.h) does.
-int serve_helping(const std::vector<std::string>& arguments, const std::vector<std::string>& worker_command);
+int serve_helping(std::vector<std::string> arguments, const std::vector<std::string>& worker_command);
 
 }  // namespace evo

@@ -12,6 +12,7 @@
 #include "engine/base/mean.h"
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
+#include "evaluator/base/log.h"
 #include "evaluator/base/random.h"
 
 namespace evo {
@@ -69,6 +70,7 @@ class InterleavedRun {
     timings_.modelled = modelled;
     timings_.rounds_us.resize(candidates_.size());
     timings_.failures.resize(candidates_.size());
+    device_.start();
     for (std::size_t i = 0; i < candidates_.size(); ++i) load(i);
     for (int i = 0; i < (modelled ? 1 : rounds); ++i) {
       round();
@@ -121,9 +123,17 @@ class InterleavedRun {
     for (const std::size_t one : rotation_of(timed, plan)) request.rotation.push_back(plan_.cases[one].recipe);
     request.answered = false;  // The outputs were compared when the candidates were validated.
     auto timed_reply = ask<protocol::Timed>(number, std::move(request));
+    if (timed_reply) log_comparison(number, timed.shape.name, timed_reply->timing);
     if (timed_reply && timed_reply->timing.median_us <= 0) fail(number, "its timing has no usable sample");
     if (!timed_reply || timings_.failures[number]) return std::nullopt;
     return std::move(timed_reply->timing);
+  }
+
+  void log_comparison(std::size_t number, const std::string& shape, const Timing& timing) const {
+    log_line(LogLevel::debug, [&] {
+      return fmt::format("compared candidate {} of {}, shape {}, on {}: {:.4g} us; {}", number + 1, candidates_.size(),
+                         shape, options_.device.id, timing.median_us, to_text(timing.conditions));
+    });
   }
 
   void load(std::size_t number) {

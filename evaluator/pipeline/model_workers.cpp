@@ -27,6 +27,7 @@ const std::string& ModelWorkers::open() {
 
 std::variant<Binary, Failure> ModelWorkers::compile(const protocol::Compile& request) {
   if (std::optional<Binary> known = options_.binaries->find(request)) return *std::move(known);
+  compiler_.start();
   auto compiled = ask<protocol::Compiled>(compiler_, request, options_.compile_deadline_s, "compiling");
   if (auto* failure = std::get_if<Failure>(&compiled)) return std::move(*failure);
   Binary& binary = std::get<protocol::Compiled>(compiled).binary;
@@ -38,6 +39,7 @@ std::variant<protocol::Modelled, Failure> ModelWorkers::model(const protocol::Mo
   auto built = compile(request.compile);
   if (auto* failure = std::get_if<Failure>(&built)) return std::move(*failure);
   protocol::Modelled modelled{std::move(std::get<Binary>(built)), {}};
+  device_.start();
   protocol::Load load{kModelledModule, modelled.binary, {{kModelledShape, request.plan}}};
   auto loaded = ask<protocol::Done>(device_, std::move(load), options_.run_deadline_s, "loading");
   if (auto* failure = std::get_if<Failure>(&loaded)) {

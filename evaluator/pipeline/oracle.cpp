@@ -140,6 +140,7 @@ class OracleRun {
   }
 
   void reload() {
+    device_.start();
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const auto answer = device_.ask<protocol::Done>(
           protocol::Load{references_[i].module, binaries_[i], references_[i].program.plans}, options_.run_deadline_s);

@@ -29,6 +29,7 @@
 #include "evaluator/pipeline/binary_cache.h"
 #include "evaluator/pipeline/cases.h"
 #include "evaluator/pipeline/compile_pool.h"
+#include "evaluator/pipeline/evaluation_log.h"
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/interleaved_timing.h"
 #include "evaluator/pipeline/oracle.h"
@@ -618,6 +619,7 @@ class Pipeline final : public DevicePipeline {
 
   void report(std::uint64_t ticket, Evaluation evaluation) {
     evaluation.salt = options_.salt;
+    log_evaluation(ticket, evaluation);
     done_.push_back({ticket, std::move(evaluation)});
     changed_.notify_all();
   }

@@ -1,12 +1,19 @@
 #include "evaluator/pipeline/pipeline_options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "evaluator/base/log.h"
 #include "evaluator/worker/remote_link.h"
 
 namespace evo {
 
-WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
-                             const StopSignal* stop) {
+WorkerOptions worker_options(const PipelineOptions& options, std::vector<std::string> role, const StopSignal* stop) {
   WorkerOptions worker;
+  worker.name = fmt::format("{}", fmt::join(role, " "));
+  for (std::string& level : log_argument()) role.push_back(std::move(level));
   worker.command = options.worker_command;
   if (worker.command.empty()) worker.command = {"/proc/self/exe", "worker"};
   const DeviceInfo& device = options.device;
@@ -16,6 +23,7 @@ WorkerOptions worker_options(const PipelineOptions& options, const std::vector<s
     const std::vector<std::string> link =
         near_end_arguments({device.reached_by, device.program, options.lease_s}, there);
     worker.command.insert(worker.command.end(), link.begin(), link.end());
+    worker.name += " on " + (device.host.empty() ? device.reached_by : device.host);
   } else {
     worker.command.insert(worker.command.end(), role.begin(), role.end());
   }

@@ -56,7 +56,6 @@ struct PipelineOptions {
 
 /// How a worker of this role ("compile", "device" and an id, or those of helping_server.h) is started: one that needs
 /// the device on the device's own host. `stop` may be null.
-WorkerOptions worker_options(const PipelineOptions& options, const std::vector<std::string>& role,
-                             const StopSignal* stop);
+WorkerOptions worker_options(const PipelineOptions& options, std::vector<std::string> role, const StopSignal* stop);
 
 }  // namespace evo

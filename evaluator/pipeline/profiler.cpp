@@ -46,6 +46,7 @@ Profiler::Result Profiler::profile(const Candidate& candidate) {
       continue;
     }
     protocol::Compiled compiled;
+    compiler_.start();
     if (auto failure = ask(compiler_, request, options_.compile_deadline_s, compiled))
       return translated(*std::move(failure), program);
     binaries.push_back(std::move(compiled.binary));
@@ -61,6 +62,7 @@ Profiler::Result Profiler::profile(const Candidate& candidate, const std::vector
     const Program& program = candidate.programs[*number];
     protocol::Done loaded;
     const std::uint64_t module = *number + 1;
+    device_.start();
     const protocol::Load load{module, binaries[*number], program.plans};
     if (auto failure = ask(device_, load, run_deadline_s_, loaded)) return translated(*std::move(failure), program);
     protocol::Profiled profiled;

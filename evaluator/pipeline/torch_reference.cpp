@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "engine/base/error.h"
+#include "evaluator/base/log.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/process.h"
 
@@ -69,6 +70,22 @@ struct TorchReference::Impl {
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+
+  bool has_ended() const {
+    char byte = 0;
+    return ::recv(socket.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+  }
+
+  /// Loads the task's file.
+  void open() {
+    const std::string& file = options.task.reference;
+    const Message greeting = receive();
+    if (greeting.contains("missing")) {
+      throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,
+                                      python(), greeting["missing"].get<std::string>()));
+    }
+    ask({{"source", options.tree.find(file)->second}, {"file", file}}, "");
+  }
 
   [[noreturn]] void lost() const {
     std::ifstream file(folder / "errors");
@@ -128,18 +145,21 @@ struct TorchReference::Impl {
 
 TorchReference::TorchReference(const PipelineOptions& options, const StopSignal* stop)
     : impl_(std::make_unique<Impl>(options, stop)) {
-  const std::string& file = options.task.reference;
-  const Message greeting = impl_->receive();
-  if (greeting.contains("missing")) {
-    throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,
-                                    python(), greeting["missing"].get<std::string>()));
-  }
-  impl_->ask({{"source", options.tree.find(file)->second}, {"file", file}}, "");
+  impl_->open();
 }
 
 TorchReference::~TorchReference() = default;
 
+void TorchReference::start_again() {
+  log_line(LogLevel::warning,
+           [] { return fmt::format("{}, which computes references: is lost while idle", python()); });
+  auto fresh = std::make_unique<Impl>(impl_->options, impl_->stop);
+  fresh->open();
+  impl_ = std::move(fresh);
+}
+
 std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
+  if (impl_->has_ended()) start_again();
   const Task& task = impl_->options.task;
   const Bindings& choices = impl_->options.target.options;
   Bindings known = choices;

@@ -18,11 +18,14 @@ class TorchReference {
   TorchReference(const PipelineOptions& options, const StopSignal* stop);
   ~TorchReference();
 
-  /// Throws usage_error where the reference fails or gives something else than the task says, machine_error when the
-  /// process is lost, Stopped once the signal is raised.
+  /// A process that has ended since the last case is started again. Throws usage_error where the reference fails or
+  /// gives something else than the task says, machine_error when the process is lost, Stopped once the signal is
+  /// raised.
   std::vector<ExpectedOutput> compute(const Case& one);
 
  private:
+  void start_again();
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

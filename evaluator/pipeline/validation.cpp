@@ -607,6 +607,7 @@ class Trial {
 Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Binary>& binaries,
                                 const std::optional<ToBeat>& to_beat) {
   for (int attempt = 0;; ++attempt) {
+    setup_.device.start();
     Trial trial(setup_, candidate, next_module_, to_beat);
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);

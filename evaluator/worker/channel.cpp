@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "evaluator/base/log.h"
 
 namespace evo {
 namespace {
@@ -95,11 +96,12 @@ void WakeSignal::clear() noexcept {
   [[maybe_unused]] const auto taken = ::read(event_.get(), &count, sizeof count);
 }
 
-Channel::Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop)
+Channel::Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop, std::string peer)
     : socket_(std::move(socket)),
       errors_(std::move(errors)),
       stop_(stop),
       buffer_(kReadAhead),
+      peer_(std::move(peer)),
       spares_(kPayloadBytesKept) {
   if (errors_.is_open()) ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
 }
@@ -166,9 +168,15 @@ TransferEnd Channel::wait(const WakeSignal& wake, std::optional<Clock::time_poin
   return TransferEnd::complete;
 }
 
-const std::string& Channel::error_tail() {
+bool Channel::has_ended() const {
+  char byte = 0;
+  const ssize_t got = arrived() > 0 ? 1 : ::recv(socket_.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+  return got == 0 || (got < 0 && !would_block());
+}
+
+std::string Channel::error_tail() {
   drain_errors();
-  return error_tail_;
+  return error_tail_ + error_line_;
 }
 
 protocol::FrameSizes Channel::next_sizes(std::uint64_t max_payload) const {
@@ -233,14 +241,28 @@ void Channel::drain_errors() {
   while (errors_.is_open()) {
     const ssize_t got = ::read(errors_.get(), buffer.data(), buffer.size());
     if (got > 0) {
-      error_tail_.append(buffer.data(), static_cast<std::size_t>(got));
-      if (error_tail_.size() > kErrorTailBytes) error_tail_.erase(0, error_tail_.size() - kErrorTailBytes);
+      error_line_.append(buffer.data(), static_cast<std::size_t>(got));
+      take_error_lines();
     } else {
       // End of file, or nothing left for now; a closed pipe would make poll return at once for ever.
       if (got == 0) errors_.reset();
       return;
     }
   }
+}
+
+void Channel::take_error_lines() {
+  std::string_view rest = error_line_;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    if (end == rest.npos && rest.size() < kErrorTailBytes) break;  // Its end will come.
+    const std::string_view line = rest.substr(0, end);
+    write_log_of_worker(peer_, line);
+    if (!is_log_line(line)) error_tail_.append(line).append("\n");
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  error_line_.erase(0, error_line_.size() - rest.size());
+  if (error_tail_.size() > kErrorTailBytes) error_tail_.erase(0, error_tail_.size() - kErrorTailBytes);
 }
 
 }  // namespace evo

@@ -47,8 +47,9 @@ enum class TransferEnd { complete, closed, deadline, stopped, woken };
 /// Frames over a stream socket. Used by one thread.
 class Channel {
  public:
-  /// `errors`: a pipe with the peer's stderr, drained while waiting; may be absent. `stop` may be null.
-  Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop);
+  /// `errors`: a pipe with the peer's stderr, drained while waiting; may be absent. Its lines go into the log, with the
+  /// peer's name. `stop` may be null.
+  Channel(UniqueFd socket, UniqueFd errors, const StopSignal* stop, std::string peer = "");
 
   /// All of them at once: the peer is woken once.
   TransferEnd send(std::span<const protocol::Frame> frames, std::optional<Clock::time_point> deadline);
@@ -68,8 +69,11 @@ class Channel {
   /// Waits until something can be received (complete; the peer's end is something, too), or `wake` is raised.
   TransferEnd wait(const WakeSignal& wake, std::optional<Clock::time_point> deadline);
 
-  /// The end of what the peer wrote to stderr (at most 2 KiB).
-  const std::string& error_tail();
+  /// Whether the peer has closed its end, and nothing is left to be received.
+  bool has_ended() const;
+
+  /// The end of what the peer wrote to stderr (at most 2 KiB), without lines of its log.
+  std::string error_tail();
 
  private:
   enum class Direction { read, write };
@@ -84,12 +88,15 @@ class Channel {
   /// `wake`: a descriptor that ends the wait when it can be read; below 0: none.
   TransferEnd await(Direction direction, std::optional<Clock::time_point> deadline, int wake = -1);
   void drain_errors();
+  void take_error_lines();
 
   UniqueFd socket_;
   UniqueFd errors_;
   const StopSignal* stop_;
   std::vector<std::uint8_t> buffer_;  ///< What has arrived lies between taken_ and end_.
   std::size_t taken_ = 0, end_ = 0;
+  std::string peer_;
+  std::string error_line_;  ///< Of stderr; its end has not arrived.
   std::string error_tail_;
   SpareBuffers spares_;
 };

@@ -17,4 +17,8 @@ std::string complaint_of(const Reply& reply) {
   return broken != nullptr ? broken->message : "the worker gave an answer of the wrong kind";
 }
 
+const char* name_of(const Request& request) {
+  return kRequestKinds[request.index()];
+}
+
 }  // namespace evo::protocol

@@ -93,6 +93,10 @@ struct Model {
 };
 
 using Request = std::variant<Compile, Load, Unload, Run, Time, ReadCounters, Model>;
+/// Their names, in the order of the variant.
+inline constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "counters", "model"};
+static_assert(kRequestKinds.size() == std::variant_size_v<Request>);
+const char* name_of(const Request& request);
 
 // ---- Replies
 
@@ -134,6 +138,10 @@ struct Broken {  ///< The machine's fault.
 };
 
 using Reply = std::variant<Ready, Started, Compiled, Done, Ran, Timed, Profiled, Modelled, Failed, Broken>;
+/// Likewise.
+inline constexpr std::array kReplyKinds = {"ready", "started",  "compiled", "done",   "ran",
+                                           "timed", "profiled", "modelled", "failed", "broken"};
+static_assert(kReplyKinds.size() == std::variant_size_v<Reply>);
 
 /// The bytes of all outputs of a plan.
 std::uint64_t output_bytes(const Plan& plan);

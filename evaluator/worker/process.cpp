@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "evaluator/base/log.h"
 
 extern char** environ;
 
@@ -188,8 +189,12 @@ std::optional<ExitStatus> Process::wait(std::chrono::milliseconds patience) noex
 }
 
 std::string last_line(std::string_view text) {
-  text = text.substr(0, text.find_last_not_of(" \n\r\t") + 1);
-  return std::string(text.substr(text.find_last_of('\n') + 1));
+  while (true) {
+    text = text.substr(0, text.find_last_not_of(" \n\r\t") + 1);
+    const std::size_t before = text.find_last_of('\n') + 1;
+    if (!is_log_line(text.substr(before))) return std::string(text.substr(before));
+    text = text.substr(0, before);
+  }
 }
 
 std::string this_host() {

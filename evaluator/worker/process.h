@@ -43,8 +43,8 @@ struct ExitStatus {
 /// "killed by SIGSEGV", "exited with code 3".
 std::string describe(const ExitStatus& status);
 
-/// The last line that is not empty of what a process wrote to standard error: sanitizers, assertions, std::terminate,
-/// ssh and shells say there why they ended.
+/// The last line of what a process wrote to standard error that is not empty and not of a worker's log: sanitizers,
+/// assertions, std::terminate, ssh and shells say there why they ended.
 std::string last_line(std::string_view text);
 
 /// This machine's name in the network; empty when it has none.

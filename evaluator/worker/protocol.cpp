@@ -24,13 +24,6 @@ static_assert(std::endian::native == std::endian::little, "frames are little-end
 
 constexpr std::uint32_t kMagic = 0x314F5645;  // "EVO1"
 
-/// The names of the messages, in the order of the variants.
-constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "counters", "model"};
-constexpr std::array kReplyKinds = {"ready", "started",  "compiled", "done",   "ran",
-                                    "timed", "profiled", "modelled", "failed", "broken"};
-static_assert(kRequestKinds.size() == std::variant_size_v<Request>);
-static_assert(kReplyKinds.size() == std::variant_size_v<Reply>);
-
 // ---- Payloads: bulk data, which in the control text would be read byte by byte.
 
 template <class Message>
@@ -148,7 +141,7 @@ auto reading(const Frame& frame, Read&& read) {
 
 Frame encode(const RequestMessage& message) {
   Frame frame;
-  json control = {{"id", message.id}, {"kind", kRequestKinds[message.request.index()]}};
+  json control = {{"id", message.id}, {"kind", name_of(message.request)}};
   std::visit([&](const auto& request) { write_message(request, control, frame.payload); }, message.request);
   frame.control = json::to_cbor(control);
   return frame;

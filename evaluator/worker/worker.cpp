@@ -1,5 +1,7 @@
 #include "evaluator/worker/worker.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <exception>
@@ -14,6 +16,8 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
+#include "evaluator/base/log.h"
+#include "evaluator/base/stopwatch.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/device_server.h"
 #include "evaluator/worker/process.h"
@@ -27,6 +31,8 @@ namespace {
 constexpr int kExitDone = 0;
 constexpr int kExitUsage = 2;
 constexpr int kExitBroken = 3;
+/// What takes so long is in the log.
+constexpr double kSlowPreparationSeconds = 2;
 
 /// One role of a worker: answers the requests that belong to it.
 class Role {
@@ -172,10 +178,17 @@ class Service {
   bool begin_next() {
     if (begun_) return true;
     if (!request_ && !receive()) return false;
+    Stopwatch watch;
     hindrance_ = reply_of([&]() -> std::optional<protocol::Reply> {
       role_.prepare(request_->request);
       return std::nullopt;
     });
+    if (const double took_s = watch.lap_s(); took_s >= kSlowPreparationSeconds) {
+      log_line(LogLevel::info, [&] {
+        return fmt::format("the inputs of {} took {:.3f} s, which is slow", protocol::name_of(request_->request),
+                           took_s);
+      });
+    }
     begun_ = send(channel_, request_->id, protocol::Started{});
     return begun_;
   }
@@ -215,8 +228,9 @@ class Service {
 
 }  // namespace
 
-int serve_worker(const std::vector<std::string>& arguments, const WorkerTools& tools) {
+int serve_worker(std::vector<std::string> arguments, const WorkerTools& tools) {
   if (is_link_end(arguments)) return serve_link_end(arguments);
+  take_log_argument(arguments);
   become_worker();
   reduce_rights(kind_of(arguments));
   Channel channel(UniqueFd(kWorkerSocket), UniqueFd(), nullptr);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "evaluator/base/log.h"
 #include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/worker/remote_link.h"
 
@@ -25,6 +26,9 @@ constexpr int kStartAttempts = 3;
 
 /// How long a worker whose socket is closed may take to end, before it is killed.
 constexpr auto kExitPatience = 2s;
+
+/// What takes so long is in the log, whatever its level.
+constexpr double kSlowRequestSeconds = 10;
 
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -40,12 +44,28 @@ Verdict verdict_of(const Lost& lost) {
 struct WorkerClient::Link {
   Process process;
   Channel channel;
+  Clock::time_point begun = Clock::now();
+  bool ready = false;
 };
 
 WorkerClient::WorkerClient(WorkerOptions options) : options_(std::move(options)) {}
-WorkerClient::~WorkerClient() = default;
+
+WorkerClient::~WorkerClient() {
+  stop();
+}
+
+std::string WorkerClient::called() const {
+  const std::chrono::duration<double> lived = Clock::now() - link_->begun;
+  return fmt::format("worker {} ({}), {} answers in {:.1f} s", link_->process.pid(), options_.name, answers_,
+                     lived.count());
+}
 
 void WorkerClient::stop() {
+  if (link_) log_line(LogLevel::info, [&] { return fmt::format("{}: is ended", called()); });
+  forget();
+}
+
+void WorkerClient::forget() {
   link_.reset();
   pending_.clear();
 }
@@ -58,11 +78,19 @@ void WorkerClient::start_once() {
   const UniqueFd errors_theirs(pipe_ends[1]);
   Process process(options_.command, sockets.theirs.get(), errors_theirs.get());
   ++starts_;
+  answers_ = 0;
   sent_cases_.clear();
-  link_.reset(new Link{std::move(process), Channel(std::move(sockets.ours), std::move(errors_ours), options_.stop)});
+  std::string name = fmt::format("worker {} ({})", process.pid(), options_.name);
+  link_.reset(new Link{std::move(process),
+                       Channel(std::move(sockets.ours), std::move(errors_ours), options_.stop, std::move(name))});
 }
 
 void WorkerClient::start() {
+  if (link_ && pending_.empty() && link_->channel.has_ended()) lose(Lost::How::crashed, "");
+  start_if_none();
+}
+
+void WorkerClient::start_if_none() {
   for (int attempt = 1; !link_; ++attempt) {
     if (options_.stop != nullptr && options_.stop->raised()) throw Stopped{};
     start_once();
@@ -72,9 +100,13 @@ void WorkerClient::start() {
       const auto& ready = std::get<protocol::Ready>(message->reply);
       opened_ = ready.what;
       at_once_ = std::max<std::size_t>(ready.at_once, 1);
+      link_->ready = true;
+      log_line(LogLevel::info, [&] { return fmt::format("{}: has opened {}, start {}", called(), opened_, starts_); });
       return;
     }
     const auto* broken = message ? std::get_if<protocol::Broken>(&message->reply) : nullptr;
+    if (broken != nullptr)
+      log_line(LogLevel::warning, [&] { return fmt::format("{}: does not open: {}", called(), broken->message); });
     stop();
     // What is missing from the start stays missing; what fails after a loss may come back.
     if (broken != nullptr && (starts_ == 1 || attempt == kStartAttempts)) throw machine_error(broken->message);
@@ -87,13 +119,13 @@ void WorkerClient::start() {
 }
 
 std::uint64_t WorkerClient::send(protocol::Request request) {
-  start();
+  start_if_none();
   if (auto* run = std::get_if<protocol::Run>(&request); run != nullptr && run->recipe) {
     run->case_name = fingerprint(*run->recipe);
     if (!sent_cases_.insert(run->case_name).second) run->recipe.reset();
   }
   const protocol::RequestMessage message{next_id_++, std::move(request)};
-  pending_.push_back({message.id, false});
+  pending_.push_back({message.id, false, protocol::name_of(message.request), Clock::now()});
   // A worker that has just died is noticed, with its reason, when its answer is waited for.
   link_->channel.send(protocol::encode(message), after(options_.start_deadline_s));
   return message.id;
@@ -111,6 +143,7 @@ std::variant<protocol::Reply, Lost> WorkerClient::receive(double deadline_s, std
     }
     if (std::optional<Lost> failed = out_of_turn(pending_.front(), *message)) return *std::move(failed);
     if (std::holds_alternative<protocol::Started>(message->reply)) continue;
+    log_answer(pending_.front());
     pending_.pop_front();
     return std::move(message->reply);
   }
@@ -141,9 +174,26 @@ std::optional<std::variant<WorkerClient::Answer, Lost>> WorkerClient::receive_an
       return lose(Lost::How::protocol, fmt::format("it answered request {}, which nobody asked", message->id));
     if (std::optional<Lost> failed = out_of_turn(*asked, *message)) return *std::move(failed);
     if (std::holds_alternative<protocol::Started>(message->reply)) continue;
+    log_answer(*asked);
     pending_.erase(asked);
     return Answer{message->id, std::move(message->reply)};
   }
+}
+
+std::string WorkerClient::at_what() const {
+  if (!link_->ready) return "before it was ready";
+  if (pending_.empty()) return "while it had nothing to do";
+  return fmt::format("at {}", pending_.front().what);
+}
+
+void WorkerClient::log_answer(const Pending& asked) {
+  ++answers_;
+  if (!logs(LogLevel::info)) return;
+  const std::chrono::duration<double> took = Clock::now() - asked.sent;
+  const bool slow = took.count() >= kSlowRequestSeconds;
+  log_line(slow ? LogLevel::info : LogLevel::debug, [&] {
+    return fmt::format("{}: {} took {:.3f} s{}", called(), asked.what, took.count(), slow ? ", which is slow" : "");
+  });
 }
 
 void WorkerClient::keep(std::vector<std::byte> payload) {
@@ -201,7 +251,8 @@ Lost WorkerClient::lose(Lost::How how, std::string reason) {
     }
   }
   if (how == Lost::How::protocol) lost.blameless = false;
-  stop();
+  log_line(LogLevel::warning, [&] { return fmt::format("{}: is lost {}: {}", called(), at_what(), lost.reason); });
+  forget();
   return lost;
 }
 

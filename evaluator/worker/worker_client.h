@@ -55,6 +55,7 @@ struct WorkerOptions {
   double start_deadline_s = 60;      ///< Until it says that its device or compiler is open.
   const StopSignal* stop = nullptr;
   double ready_deadline_s = 120;  ///< Until it begins a request, whose inputs it draws before.
+  std::string name = "worker";    ///< In the log: "compile", "device cuda:0 on node7".
 };
 
 /// The parent's end of one worker process. The process starts with the first request, and again after it was lost.
@@ -65,7 +66,9 @@ class WorkerClient {
   explicit WorkerClient(WorkerOptions options);
   ~WorkerClient();
 
-  /// Starts the worker if there is none. Throws machine_error as send does.
+  /// Starts the worker if there is none, or if it has ended while it had nothing to do: then its loss costs nobody a
+  /// request. To be called before work that needs nothing of what the worker was sent earlier. Throws machine_error as
+  /// send does.
   void start();
 
   /// Starts the worker if there is none and sends. Returns the request's id. receive() reports a worker that dies
@@ -114,9 +117,18 @@ class WorkerClient {
   struct Pending {
     std::uint64_t id = 0;
     bool started = false;
+    const char* what = "";  ///< For the log, as is the next.
+    Clock::time_point sent;
   };
 
+  void forget();
+  void start_if_none();
   void start_once();
+  /// In the log: the worker's name, its process and what it has done.
+  std::string called() const;
+  /// In the log: what a worker that is lost was doing.
+  std::string at_what() const;
+  void log_answer(const Pending& asked);
   /// Loses a worker that begins a request twice, or answers one that it has not begun.
   std::optional<Lost> out_of_turn(Pending& asked, const protocol::ReplyMessage& message);
   std::optional<protocol::ReplyMessage> receive_message(double deadline_s, std::uint64_t max_payload, Lost& lost);
@@ -129,6 +141,7 @@ class WorkerClient {
   std::set<std::string> sent_cases_;  ///< Whose recipes this worker process has had.
   std::uint64_t next_id_ = 1;
   int starts_ = 0;
+  std::uint64_t answers_ = 0;  ///< Of this worker process.
   std::string opened_;
   std::size_t at_once_ = 1;
 };

@@ -1,16 +1,16 @@
 #include "cli/run/joining_hosts.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <chrono>
 #include <condition_variable>
 #include <fstream>
 #include <future>
 #include <mutex>
 
 #include "bench.h"
+#include "tests/announcement.h"
 
 using namespace evo;
-using namespace std::chrono_literals;
+using evo::testing::Announcement;
 
 namespace {
 
@@ -28,10 +28,9 @@ class Joined : public DevicePipeline {
     const std::lock_guard lock(mutex_);
     return devices_;
   }
-  /// Waits until so many are there.
-  bool reaches(std::size_t count, std::chrono::seconds at_most = 15s) {
+  void wait_until_there_are(std::size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, at_most, [&] { return devices_.size() >= count; });
+    changed_.wait(lock, [&] { return devices_.size() >= count; });
   }
 
   void compile_on(const OtherHost&) override {}
@@ -73,33 +72,28 @@ TEST_CASE("a host that is added to the file joins the run, as often as it is nam
   const cli::JoiningHosts joining(watched.request, watched.run, pipeline, nullptr);
   watched.add("here");
   watched.add("here");
-  CHECK(pipeline.reaches(3));
+  pipeline.wait_until_there_are(3);
   CHECK(pipeline.devices().back().id == "vgpu:h200");
 }
 
-TEST_CASE("a host of another model stays out", "[long]") {
+TEST_CASE("a host of another model stays out") {
   WatchedRun watched;
+  const Announcement answered;
   watched.run.device = cli::find_device("vgpu:l4");
   Joined pipeline(watched.run.device);
   {
     const cli::JoiningHosts joining(watched.request, watched.run, pipeline, nullptr);
-    watched.add("here");
-    CHECK_FALSE(pipeline.reaches(2, 4s));
+    watched.add("sh -c '\"$0\" \"$@\"; echo >" + answered.path() + "'");
+    answered.wait();
   }
   CHECK(pipeline.devices().size() == 1);
 }
 
-TEST_CASE("a host that is being asked holds up no run that ends", "[long]") {
+TEST_CASE("a host that is being asked holds up no run that ends") {
   const WatchedRun watched;
-  const auto begun = watched.folder / "begun";
+  const Announcement asked;
   Joined pipeline(watched.run.device);
-  std::chrono::steady_clock::time_point end;
-  {
-    const cli::JoiningHosts joining(watched.request, watched.run, pipeline, nullptr);
-    watched.add("sh -c 'touch " + begun.string() + "; sleep 50'");
-    for (int i = 0; i < 300 && !std::filesystem::exists(begun); ++i) std::this_thread::sleep_for(50ms);
-    REQUIRE(std::filesystem::exists(begun));
-    end = std::chrono::steady_clock::now();
-  }
-  CHECK(std::chrono::steady_clock::now() - end < 20s);
+  const cli::JoiningHosts joining(watched.request, watched.run, pipeline, nullptr);
+  watched.add("sh -c 'echo >" + asked.path() + "; sleep 1000000'");
+  asked.wait();
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Outcome run_toy(const Bench& bench, std::vector<std::string> more) {
+Outcome run_toy_with(const Bench& bench, std::vector<std::string> more) {
   std::vector<std::string> arguments = {"run", "--task", "toy", "--device", "vgpu"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   Outcome outcome = bench.evo(arguments);
@@ -30,7 +30,7 @@ std::string joined(const Json& lines) {
 TEST_CASE("a person's note of a candidate is kept, and show, report and a later proposer have it") {
   const Bench bench;
   write_toy_task(bench, true);
-  run_toy(bench, {"--evals", "20", "--seed", "1"});
+  run_toy_with(bench, {"--evals", "20", "--seed", "1"});
   const std::string best = best_of(bench);
   const Outcome noted = bench.evo({"note", best, "  small blocks win:\x1b[31m\nthe launch is all  "});
   INFO(noted.out << noted.err);
@@ -45,7 +45,7 @@ TEST_CASE("a person's note of a candidate is kept, and show, report and a later 
   CHECK(holds(bench.evo({"report"}).out, "notes of people"));
   CHECK(bench.json({"report"})["peoples_notes"][0]["note"] == "small blocks win:\x1b[31m\nthe launch is all");
 
-  run_toy(bench, {"--evals", "20", "--seed", "2"});
+  run_toy_with(bench, {"--evals", "20", "--seed", "2"});
   const Json lessons = bench.json({"report"})["lessons"];
   CHECK(lessons["runs"] == Json::array({1}));
   CHECK(lessons["candidates"] == 20);
@@ -61,7 +61,7 @@ TEST_CASE("a note that is empty or too long, or of no candidate, is refused") {
   const Bench bench;
   write_toy_task(bench);
   check_refused(bench.evo({"note", "1", "text"}), 2, {"there is no database"});
-  run_toy(bench, {"--evals", "20", "--seed", "1"});
+  run_toy_with(bench, {"--evals", "20", "--seed", "1"});
   check_refused(bench.evo({"note", "1", " \n "}), 2, {"the note is empty"});
   check_refused(bench.evo({"note", "1", std::string(5000, 'x')}), 2, {"5000 bytes", "at most 4096"});
   check_refused(bench.evo({"note", "999", "text"}), 2, {"no candidate 999", "evo elites"});
@@ -80,9 +80,9 @@ for line in sys.stdin:
     genome = {"family": "plain", "genes": {"threads": 256, "items": 1, "padding": 2, "wrong": False}}
     print(json.dumps({"proposals": [{"genome": genome, "note": "padding may help"}]}), flush=True)
 )python");
-  run_toy(bench, {"--evals", "20", "--seed", "1", "--proposer", "python3 propose.py"});
+  run_toy_with(bench, {"--evals", "20", "--seed", "1", "--proposer", "python3 propose.py"});
   CHECK(Json::parse(bench.read("task.json"))["lessons"].empty());
-  run_toy(bench, {"--evals", "20", "--seed", "2", "--proposer", "python3 propose.py"});
+  run_toy_with(bench, {"--evals", "20", "--seed", "2", "--proposer", "python3 propose.py"});
   const Json task = Json::parse(bench.read("task.json"));
   const std::string lessons = joined(task["lessons"]);
   INFO(lessons);
@@ -107,8 +107,8 @@ for line in sys.stdin:
 TEST_CASE("lessons are of the same model of device and the same objective only") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, {"--evals", "20", "--seed", "1"});
-  run_toy(bench, {"--evals", "20", "--seed", "2", "--shapes", "tiny"});
+  run_toy_with(bench, {"--evals", "20", "--seed", "1"});
+  run_toy_with(bench, {"--evals", "20", "--seed", "2", "--shapes", "tiny"});
   CHECK(bench.json({"report"})["lessons"]["runs"].empty());
   CHECK(!holds(bench.evo({"report"}).out, "lessons of"));
 }
@@ -116,8 +116,8 @@ TEST_CASE("lessons are of the same model of device and the same objective only")
 TEST_CASE("a warm start says what it took over and what that brought") {
   const Bench bench;
   write_toy_task(bench);
-  run_toy(bench, {"--evals", "20", "--seed", "1"});
-  const Outcome warm = run_toy(bench, {"--evals", "12", "--seed", "2", "--seed-from", "1"});
+  run_toy_with(bench, {"--evals", "20", "--seed", "1"});
+  const Outcome warm = run_toy_with(bench, {"--evals", "12", "--seed", "2", "--seed-from", "1"});
   INFO(warm.out << warm.err);
   CHECK(holds(warm.err, "seeded with 3 of run 1"));
   CHECK(holds(warm.out, "--seed-from: 3 genomes from run 1; 3 evaluated, 3 valid, the best candidate 21"));
@@ -128,5 +128,5 @@ TEST_CASE("a warm start says what it took over and what that brought") {
   CHECK(told["valid"] == 3);
   CHECK(told["best_us"] > 0);
   CHECK(told["ancestor_of_best"] == told["best"]);
-  CHECK(!holds(run_toy(bench, {"--evals", "20", "--seed", "4"}).out, "--seed-from"));
+  CHECK(!holds(run_toy_with(bench, {"--evals", "20", "--seed", "4"}).out, "--seed-from"));
 }

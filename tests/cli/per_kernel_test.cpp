@@ -13,7 +13,7 @@ namespace {
 /// Tries every genome of one of the files of tests/data/per_kernel.
 Outcome tune(const Bench& bench, const std::string& file) {
   std::filesystem::copy(std::filesystem::path(EVO_TEST_DATA) / "per_kernel", bench.folder(),
-                        std::filesystem::copy_options::overwrite_existing);
+                        std::filesystem::copy_options::recursive);
   Outcome outcome = bench.evo({"tune", file, "--device", "vgpu", "--evals", "4", "--quiet"});
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
@@ -43,7 +43,8 @@ TEST_CASE("a kernel is not refused because its neighbour spills, and its neighbo
 
 TEST_CASE("a kernel that spills is refused by its name") {
   const Bench bench;
-  std::filesystem::copy(std::filesystem::path(EVO_TEST_DATA) / "per_kernel", bench.folder());
+  std::filesystem::copy(std::filesystem::path(EVO_TEST_DATA) / "per_kernel", bench.folder(),
+                        std::filesystem::copy_options::recursive);
   std::string json = bench.read("spills_of_another_k.json");
   json.replace(json.find("another_k.cu:k\""), 15, "another_k.cu:k_plain\"");
   bench.write("spills_of_another_k.json", json);
@@ -51,11 +52,4 @@ TEST_CASE("a kernel that spills is refused by its name") {
       bench.evo({"tune", "spills_of_another_k.json", "--device", "vgpu", "--evals", "2", "--quiet"});
   CHECK_THAT(outcome.out + outcome.err,
              ContainsSubstring("kernel k_plain: ") && ContainsSubstring("bytes of register spills"));
-}
-
-TEST_CASE("the cost model takes each launched kernel's own registers") {
-  const Bench bench;
-  const Outcome run = bench.evo({"run", "--task", "fp8_sdpa", "--device", "vgpu", "--evals", "1", "--quiet", "--genome",
-                                 R"({"family": "wgmma"})"});
-  if (run.code != 0) SKIP("no such genome");
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
@@ -22,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Variables that change what evo does, wherever the tests are run.
-constexpr std::array kUnset = {"EVO_TEMPLATES", "EVO_NVRTC", "NO_COLOR", "TERM"};
+constexpr std::array kUnset = {"EVO_TEMPLATES", "EVO_NVRTC", "EVO_LOG", "NO_COLOR", "TERM"};
 
 std::vector<std::string> environment_of(const ProcessOptions& options) {
   std::map<std::string, std::string> variables;
@@ -138,12 +139,14 @@ void EvoProcess::kill_now() {
   pid_ = -1;
 }
 
-bool EvoProcess::read_some() {
+bool EvoProcess::read_some(std::chrono::milliseconds patience) {
   if (out_ < 0 && err_ < 0) return false;
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now()).count();
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - Clock::now());
   std::array<pollfd, 2> polled = {pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}};
-  const int ready = left > 0 ? poll(polled.data(), polled.size(), static_cast<int>(left)) : 0;
+  const int ready =
+      left.count() > 0 ? poll(polled.data(), polled.size(), static_cast<int>(std::min(left, patience).count())) : 0;
   if (ready == 0) {
+    if (patience < left) return true;
     kill_now();
     FAIL("evo did not end in time; it said:\n" << outcome_.out << outcome_.err);
   }
@@ -155,6 +158,13 @@ bool EvoProcess::read_some() {
 void EvoProcess::wait_for_error_text(const std::string& text) {
   while (outcome_.err.find(text) == std::string::npos) {
     if (!read_some()) FAIL("evo ended without saying '" << text << "'; it said:\n" << outcome_.out << outcome_.err);
+  }
+}
+
+void EvoProcess::wait_until(const std::function<bool()>& holds) {
+  while (!holds()) {
+    if (!read_some(std::chrono::milliseconds(50)))
+      FAIL("evo ended before that came; it said:\n" << outcome_.out << outcome_.err);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ class EvoProcess {
   void wait_for_error_text(const std::string& text);
   /// Reads until one of the streams holds a whole line that has the text, and returns the line. Fails as above.
   std::string wait_for_line(const std::string& text);
+  /// Reads until `holds`, which is asked again and again. Fails as above.
+  void wait_until(const std::function<bool()>& holds);
   /// Sends a signal to the process and its children, as a terminal does.
   void send(int signal) const;
   pid_t pid() const { return pid_; }
@@ -49,7 +52,8 @@ class EvoProcess {
   Outcome finish();
 
  private:
-  bool read_some();  ///< False once both streams are closed.
+  /// For so long at most. False once both streams are closed.
+  bool read_some(std::chrono::milliseconds patience = std::chrono::hours(24));
   void kill_now();
 
   pid_t pid_ = -1;

@@ -260,14 +260,15 @@ TEST_CASE("of measured runs a page predicts the latencies, and has intervals and
     if (!latencies[i].is_null() && latencies[i] > latencies[slowest]) slowest = i;
   const Json& lucky = document["candidates"]["id"][slowest];
   SQLite::Database((bench / "runs/evo.db").string(), SQLite::OPEN_READWRITE)
-      .exec(
-          "UPDATE evaluation SET latency_us = 0.1, profile = 'x' || char(10) || 'compared with elite 1: slower' "
-          "WHERE candidate = " +
-          lucky.dump());
+      .exec("UPDATE evaluation SET latency_us = 0.1 WHERE candidate = " + lucky.dump() +
+            "; INSERT INTO elite_comparison VALUES (" + lucky.dump() + ", 1, 'slower', 1.5, 1.4, 1.6, 3, '')");
   const Json disputed = page_document(bench, {"--predict", "0"})["best"];
   CHECK(disputed["candidate"] == document["best"]["candidate"]);
   CHECK(disputed["timed_faster"] ==
-        Json{{"candidate", lucky}, {"latency_us", 0.1}, {"comparison", "compared with elite 1: slower"}});
+        Json{{"candidate", lucky},
+             {"latency_us", 0.1},
+             {"comparison",
+              "SLOWER than elite 1: 1.5000 [1.4000, 1.6000] of its latency over 3 rounds, timed in turns"}});
 
   CHECK(document["rivals"].empty());
   bench.write("rivals.jsonl", R"({"name": "slow", "shape": "middle", "us": 40, "error": 1e-6}

@@ -17,7 +17,7 @@ namespace {
 const char* const kPage = "pages/nvidia_h200_virtual/toy.md";
 
 /// A search of the toy task.
-void run_small(const Bench& bench, const std::vector<std::string>& more) {
+void search_toy(const Bench& bench, const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {"run", "--task", "toy", "--evals", "6", "--quiet"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   if (std::ranges::find(more, "--device") == more.end()) arguments.insert(arguments.end(), {"--device", "vgpu"});
@@ -53,9 +53,9 @@ bool has_long_line(const std::string& page) {
 TEST_CASE("a results page has the best kernel of each objective and shape, its search, its genome and its rivals") {
   const Bench bench;
   write_toy_task(bench);
-  run_small(bench, {"--seed", "3"});
-  run_small(bench, {"--seed", "4", "--shapes", "large"});
-  run_small(bench, {"--seed", "5", "--objective", "accurate"});
+  search_toy(bench, {"--seed", "3"});
+  search_toy(bench, {"--seed", "4", "--shapes", "large"});
+  search_toy(bench, {"--seed", "5", "--objective", "accurate"});
   bench.write("rival.py", kRival);
   const auto elites = bench.json({"elites"})["elites"];
   const std::string best =
@@ -138,8 +138,8 @@ TEST_CASE(
   const Bench bench;
   write_toy_task(bench);
   CHECK(bench.evo({"results", "-o", "pages"}).code == 2);  // No database yet.
-  run_small(bench, {"--seed", "1"});
-  run_small(bench, {"--seed", "1", "--device", "vgpu:l4"});
+  search_toy(bench, {"--seed", "1"});
+  search_toy(bench, {"--seed", "1", "--device", "vgpu:l4"});
   fs::create_directories(bench / "pages/nvidia_l4_virtual");
   bench.write("pages/nvidia_l4_virtual/toy.md", "# Mine\nby hand\n");
   check_refused(bench.evo({"results", "-o", "pages"}), 2,
@@ -156,9 +156,9 @@ TEST_CASE(
 TEST_CASE("kernels of an older version of a task are shown on demand, and marked") {
   const Bench bench;
   write_toy_task(bench);
-  run_small(bench, {"--seed", "1"});
+  search_toy(bench, {"--seed", "1"});
   bench.write("templates/toy/more.cuh", "// changed\n");
-  run_small(bench, {"--seed", "1"});
+  search_toy(bench, {"--seed", "1"});
   REQUIRE(bench.evo({"results", "-o", "now"}).code == 0);
   CHECK_FALSE(holds(bench.read("now/nvidia_h200_virtual/toy.md"), "older version"));
   REQUIRE(bench.evo({"results", "-o", "all", "--all"}).code == 0);

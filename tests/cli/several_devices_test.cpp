@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <chrono>
+#include <csignal>
 #include <filesystem>
-#include <future>
 #include <memory>
+#include <regex>
 #include <set>
 #include <sstream>
-#include <thread>
 #include <utility>
 
 #include "bench.h"
@@ -214,16 +213,19 @@ TEST_CASE("a host without a device compiles in a search that models nothing, and
 TEST_CASE("a host that joins a run which models nothing compiles from then on", "[long]") {
   const Bench bench;
   bench.write("hosts", "here\n");
-  auto run = std::async(std::launch::async, [&] {
-    // So many that programs still wait for a compiler when the host joins.
-    return bench.evo({"run", "--task", "fp8_sdpa", "--devices", "vgpu:h200", "--time", "25s", "--seed", "3",
-                      "--in-flight", "64", "--hosts", "hosts", "--json"});
-  });
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  // So many in flight that programs still wait for a compiler when the host joins. It ends when it is told to.
+  EvoProcess run({"run", "--task", "fp8_sdpa", "--devices", "vgpu:h200", "--time", "1h", "--seed", "3", "--in-flight",
+                  "64", "--hosts", "hosts", "--json", "--log", "evo.log", "--log-level", "debug"},
+                 {.folder = bench.folder()});
+  run.wait_for_line("run 1: ");
   bench.write("hosts", "here\n" + kHostWithoutDevice + "\n");
-  const Outcome outcome = run.get();
+  // The first answer is to the sample by which compilers are compared.
+  const std::regex second(R"(\(compiles [^)]*\), ([2-9]|\d\d+) answers in \S+ s: compile took)");
+  run.wait_until([&] { return std::regex_search(bench.read("evo.log"), second); });
+  run.send(SIGINT);
+  const Outcome outcome = run.finish();
   INFO(outcome.err);
-  REQUIRE(outcome.code == 0);
+  REQUIRE(outcome.code == 130);
   CHECK(holds(outcome.err, kHostWithoutDevice + " joins the run; it has no device and only compiles: "));
   const nlohmann::json joined = nlohmann::json::parse(outcome.out);
   REQUIRE(joined["compiled"].size() == 2);

@@ -2,13 +2,13 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
 #include <future>
 #include <string>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "evaluator/pipeline/cases.h"
+#include "tests/announcement.h"
 #include "toy_task.h"
 
 using namespace evo;
@@ -50,15 +50,28 @@ TEST_CASE("a compiler failure costs one worker of the model pool, and other cand
   CHECK(no_children_left());
 }
 
+TEST_CASE("workers of a model pool that die while they have nothing to do cost no program") {
+  PipelineOptions options = toy_options();
+  options.run_deadline_s = 60;
+  ModelPool pool(options, 1);
+  for (const char* source : {"counted us=3", "counted us=4"}) {
+    const auto result = start(pool, options, source).get();
+    const auto* failure = std::get_if<Failure>(&result);
+    CHECK((failure == nullptr ? "" : failure->reason) == "");
+    kill_children();
+  }
+}
+
 TEST_CASE("destroying a model pool does not wait for its requests") {
   PipelineOptions options = toy_options();
   options.compile_deadline_s = options.run_deadline_s = 1e9;
+  const Announcement begun;
   std::future<ModelPool::Result> hanging, waiting;
   {
     ModelPool pool(options, 1);
-    hanging = start(pool, options, "compile_hang");
+    hanging = start(pool, options, "compile_hang begun=" + begun.path());
     waiting = start(pool, options, "honest");
-    CHECK(hanging.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout);
+    begun.wait();
   }
   CHECK_THROWS_AS(hanging.get(), Stopped);
   CHECK_THROWS(waiting.get());

@@ -89,8 +89,8 @@ TEST_CASE("a worker behind a command answers as one here, and its bytes come thr
 }
 
 TEST_CASE("a command that holds bytes back until more come does not hold an answer back") {
-  constexpr double kSoon = 5;  // A quarter of the lease is longer.
-  WorkerClient worker(behind("sh -c '\"$0\" \"$@\" | dd ibs=1 obs=64 status=none'"));
+  constexpr double kLongLease = 1000, kSoon = 200;  // A quarter of the lease is longer.
+  WorkerClient worker(behind("sh -c '\"$0\" \"$@\" | dd ibs=1 obs=64 status=none'", kLongLease));
   CHECK(std::holds_alternative<protocol::Reply>(worker.call(source("honest"), kSoon)));
 }
 
@@ -132,8 +132,9 @@ TEST_CASE("a host that hangs is given up after a lease", "[long]") {
 }
 
 TEST_CASE("a worker that works longer than a lease is not given up") {
-  WorkerClient worker(behind(kPlain, kShortLease));
-  const auto answer = worker.call(source("compile_hang"), 3 * kShortLease);
+  constexpr double kLease = 3;  // A busy machine may keep a process from its core for a second.
+  WorkerClient worker(behind(kPlain, kLease));
+  const auto answer = worker.call(source("compile_hang"), 2 * kLease);
   REQUIRE(std::holds_alternative<Lost>(answer));
   CHECK(std::get<Lost>(answer).how == Lost::How::timed_out);
 }
@@ -173,13 +174,11 @@ TEST_CASE("a host that keeps losing its link is set aside, and nothing is lost")
   options.notice = notices.listener();
   const auto pipeline = make_pipeline(options);
   const auto set_aside = [&] { return notices.has("fake:0 on frail is set aside"); };
-  int evaluated = 0;
-  for (; evaluated < 400 && !set_aside(); ++evaluated) {
+  for (int evaluated = 0; !set_aside(); ++evaluated) {
     pipeline->submit(0, toy_candidate(options, "honest us=4 a" + std::to_string(evaluated)));
     pipeline->submit(1, toy_candidate(options, "honest us=4 b" + std::to_string(evaluated)));
     for (int i = 0; i < 2; ++i) CHECK(pipeline->wait().evaluation.verdict == Verdict::valid);
   }
-  CHECK(set_aside());
   CHECK(evaluate_one(*pipeline, toy_candidate(options, "honest us=9")).verdict == Verdict::valid);
 }
 
@@ -210,19 +209,18 @@ TEST_CASE("a host that comes back gets work again") {
   const auto pipeline = make_pipeline(options);
   int evaluated = 0;
   const auto evaluate_until = [&](const std::string& line) {
-    for (; evaluated < 20000 && !notices.has(line); ++evaluated) {
+    for (; !notices.has(line); ++evaluated) {
       pipeline->submit(0, toy_candidate(options, "honest us=4 a" + std::to_string(evaluated)));
       pipeline->submit(1, toy_candidate(options, "honest us=4 b" + std::to_string(evaluated)));
       for (int i = 0; i < 2; ++i) CHECK(pipeline->wait().evaluation.verdict == Verdict::valid);
     }
-    return notices.has(line);
   };
   std::ofstream(down.path) << "";
-  CHECK(evaluate_until("fake:0 on frail is set aside"));
+  evaluate_until("fake:0 on frail is set aside");
   std::filesystem::remove(down.path);
-  CHECK(evaluate_until("fake:0 on frail is back"));
+  evaluate_until("fake:0 on frail is back");
   notices.forget();
-  CHECK(evaluate_until("its candidate runs again"));  // It works, until its next connection ends.
+  evaluate_until("its candidate runs again");  // It works, until its next connection ends.
 }
 
 TEST_CASE("devices survive the way from one host to another, and anything else is refused") {

@@ -7,6 +7,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "engine/base/hash.h"
 #include "engine/record/enumerators.h"
@@ -117,6 +119,20 @@ Evaluation evaluate_one(Evaluator& evaluator, const Candidate& candidate) {
 
 bool no_children_left() {
   return ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD;
+}
+
+void kill_children() {
+  std::vector<pid_t> children;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream numbers(thread.path() / "children");
+    for (pid_t child = 0; numbers >> child;) children.push_back(child);
+  }
+  REQUIRE_FALSE(children.empty());
+  for (const pid_t child : children) REQUIRE(::kill(child, SIGKILL) == 0);
+  for (const pid_t child : children) {
+    siginfo_t ended{};
+    REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  }
 }
 
 void check_ends_with_parent(const WorkerOptions& options, const protocol::Request& request) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,7 @@ class Notices {
     return [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       said_ += line + "\n";
+      changed_.notify_all();
     };
   }
   std::string said() {
@@ -44,6 +46,11 @@ class Notices {
     return said_;
   }
   bool has(const std::string& text) { return said().find(text) != std::string::npos; }
+  /// For ever, if it must.
+  void wait_for(const std::string& text) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return said_.find(text) != std::string::npos; });
+  }
   void forget() {
     const std::lock_guard lock(mutex_);
     said_.clear();
@@ -51,11 +58,16 @@ class Notices {
 
  private:
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::string said_;
 };
 
 /// True when no child of this process is left, running or dead.
 bool no_children_left();
+
+/// Kills the children of this process, as the system's memory watch would, and waits until they have ended. They are
+/// not reaped.
+void kill_children();
 
 /// Checks that everything which a worker with `request` has started ends when its parent is killed.
 void check_ends_with_parent(const WorkerOptions& options, const protocol::Request& request);

@@ -222,6 +222,17 @@ TEST_CASE("a worker that dies between two requests costs only a restart") {
   CHECK(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
 }
 
+TEST_CASE("a worker that died while it had nothing to do is started again before further work") {
+  WorkerClient worker(fake_compile_worker());
+  REQUIRE(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
+  worker.start();
+  CHECK(worker.starts() == 1);
+  kill_children();
+  worker.start();
+  CHECK(std::holds_alternative<protocol::Reply>(worker.call(honest(), kDeadline)));
+  CHECK(worker.starts() == 2);
+}
+
 TEST_CASE("a worker that cannot open its device reports the reason") {
   WorkerClient worker(rogue("broken"));
   CHECK_THROWS_WITH(worker.send(honest()), "no such device on this machine");

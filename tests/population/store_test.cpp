@@ -563,8 +563,8 @@ TEST_CASE("all that is known of a candidate comes along when databases are merge
     return database.execAndGet("SELECT count(*) FROM " + table + where).getInt();
   };
   SQLite::Statement tables(from,
-                           "SELECT name FROM sqlite_schema WHERE type = 'table' AND EXISTS (SELECT 1 FROM "
-                           "pragma_table_info(sqlite_schema.name) AS info WHERE info.name = 'candidate')");
+                           "SELECT one.name FROM sqlite_schema AS one JOIN pragma_table_info(one.name) AS info "
+                           "WHERE one.type = 'table' AND info.name = 'candidate'");
   const std::set<std::string> filled_elsewhere = {"candidate_file", "exchange_candidate", "note", "sitting", "elite"};
   while (tables.executeStep()) {
     const std::string table = tables.getColumn(0).getString();

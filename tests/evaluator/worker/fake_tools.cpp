@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -60,7 +61,10 @@ class FakeCompiler final : public Compiler {
   std::variant<Binary, Failure> compile(const SourceRequest& request) override {
     const std::string& source = request.source;
     const Words words{source};
-    if (words.has("compile_hang")) hang();
+    if (words.has("compile_hang")) {
+      if (const std::string begun = words.value("begun", ""); !begun.empty()) std::ofstream(begun) << "here";
+      hang();
+    }
     if (words.has("compile_crash")) crash();
     if (words.has("compile_break")) throw machine_error("the compiler's disk is full");
     if (words.has("compile_error"))
