@@ -34,5 +34,6 @@ TEST_CASE("a candidate that the gates refuse was not built") {
 TEST_CASE("the documented JSON names every verdict") {
   std::ostringstream page;
   page << std::ifstream(EVO_SOURCE_DIR "/docs/json.md").rdbuf();
-  for (const VerdictInfo& info : verdicts()) CHECK_THAT(page.str(), ContainsSubstring(std::string(name_of(info.verdict))));
+  for (const VerdictInfo& info : verdicts())
+    CHECK_THAT(page.str(), ContainsSubstring(std::string(name_of(info.verdict))));
 }

@@ -424,11 +424,8 @@ TEST_CASE("a missing device or compiler is reported before anything is submitted
 }
 
 TEST_CASE("a reference that fails is the task's fault") {
-  for (const auto& [reference, reason] :
-       std::vector<std::pair<std::string, std::string>>{{"compile_error", "does not compile"},
-                                                        {"fault", "trap"},
-                                                        {"nan", "not finite"},
-                                                        {"crash", "SIGSEGV"}}) {
+  for (const auto& [reference, reason] : std::vector<std::pair<std::string, std::string>>{
+           {"compile_error", "does not compile"}, {"fault", "trap"}, {"nan", "not finite"}, {"crash", "SIGSEGV"}}) {
     PipelineOptions options = toy_options();
     options.tree = toy_tree(reference);
     const auto pipeline = make_pipeline(options);
