@@ -26,7 +26,7 @@ TEST_CASE("evo without arguments prints the commands and the first steps") {
 }
 
 TEST_CASE("the hidden worker command is not listed") {
-  CHECK(run_evo({"--help"}).out.find("worker") == std::string::npos);
+  CHECK(run_evo({"--help"}).out.find("\n  worker") == std::string::npos);
 }
 
 TEST_CASE("a worker with an unknown role or without a number of threads is refused") {

@@ -53,3 +53,12 @@ TEST_CASE("a kernel that spills is refused by its name") {
   CHECK_THAT(outcome.out + outcome.err,
              ContainsSubstring("kernel k_plain: ") && ContainsSubstring("bytes of register spills"));
 }
+
+TEST_CASE("the cost model takes the launched kernel's own registers") {
+  const Bench bench;
+  tune(bench, "k.json");
+  const auto shown = bench.json({"show", "1"})["evaluation"];
+  // 64 threads of 10 registers. With the 128 of its neighbour an SM would hold eight.
+  CHECK(shown["residency"][0]["blocks"] == 32);
+  CHECK(bench.json({"model", "1"})["shapes"][0]["launches"][0]["blocks_per_sm"] == 32);
+}
