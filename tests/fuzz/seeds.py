@@ -82,29 +82,33 @@ mutants = {"base": {"t": 32, "b": False}, "controls": [{"name": "h", "about": "a
 folders = [json.dumps(part).encode() for part in (task, family, mutants)]
 write("task", [b"\0".join(folders), b"\0".join(folders[:2]), folders[0]])
 
-plan = {"tensors": [{"name": "a", "dtype": 1, "bytes": 64, "output": True, "inout": False, "dims": [], "strides": []}],
-        "workspaces": [], "maps": [], "constants": [],
-        "launches": [{"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "cluster": [1, 1, 1], "smem": 0,
-                      "programmatic": False, "arguments": [{"kind": 0, "index": 0, "fields": []}]}]}
-binary = {"arch": "sm_90a", "cubin": b"\x7fELF", "ptx": "", "specialisation": "", "build_arch": "", "registers": 8, "spill_bytes": 0,
-          "static_smem_bytes": 0, "stack_bytes": 0, "cubin_hash": "", "log": "", "compile_ms": 1.5, "flags": "",
-          "kernels": {"k": "k"}, "variables": {}}
-recipe = {"seed": 1, "repeating": False, "perturbed": False, "inputs": [{"name": "a", "dtype": 0, "elements": 64, "row": 8, "matrix": 64, "group": 64,
-                                 "distribution": 0, "gain": 1.0, "stream": 7, "scale": None, "zero_point": None, "is_computed": False,
-                                 "widened": None, "draw": 0, "numbers": [], "content": "", "dims": [], "scale_dims": [],
-                                 "strides": []}]}
-timing = {"cold": False, "min_samples": 5, "max_samples": 9, "min_seconds": 0.05, "max_seconds": 0.5, "warm_up_seconds": 0.01,
-          "relative_interval": 0.01}
+plan = {"tensors": [{"name": "a", "dtype": "f32", "bytes": 64, "output": True, "inout": False, "dims": [], "strides": []}],
+        "workspaces": [], "tensor_maps": [], "constants": [],
+        "launches": [{"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "cluster": [1, 1, 1], "dynamic_smem_bytes": 0,
+                      "programmatic": False, "arguments": [{"kind": "tensor", "index": 0, "fields": []}]}]}
+kernel = {"registers": 8, "spill_bytes": 0, "stack_bytes": 0, "static_smem_bytes": 0, "launched": True, "warning": ""}
+build = {"specialisation": "", "arch": "sm_90a", "cubin_hash": "", "compile_ms": 1.5, "flags": "", "log": "",
+         "kernels": {"k": kernel}, "kernel_names": {"k": "k"}, "variables": {}}
+binary = {"arch": "sm_90a", "build": build}
+recipe = {"seed": 1, "repeating": False, "perturbed": False,
+          "inputs": [{"name": "a", "dtype": "f32", "elements": 64, "row": 8, "matrix": 64, "group": 64,
+                      "distribution": "normal", "gain": 1.0, "stream": 7, "scale": None, "zero_point": None,
+                      "is_computed": False, "widened": None, "draw": "automatic", "numbers": [{"bits": 7}, 3],
+                      "content": "", "dims": [], "scale_dims": [], "strides": [], "unit_scale": False}]}
+timing = {"cold": False, "min_samples": 5, "max_samples": 9, "min_seconds": 0.05, "full_clock_seconds": 0.01,
+          "max_seconds": 0.5, "warm_up_seconds": 0.01, "relative_interval": 0.01, "hopeless_us": 0.0, "to_beat_us": 0.0}
+failure = {"verdict": "crashed", "reason": "r", "device_lost": False, "log": "", "mismatch": None}
 messages = [
     {"id": 1, "kind": "compile", "body": {"source": "x", "arch": "sm_90a", "max_registers": 0, "kernels": ["k"], "variables": []}},
-    {"id": 7, "kind": "load", "body": {"module": 3, "binary": binary, "plans": {"small": plan}}},
+    {"id": 7, "kind": "load", "cubin_bytes": 0, "body": {"module": 3, "binary": binary, "plans": {"small": plan}}},
     {"id": 2, "kind": "unload", "body": {"module": 3}},
-    {"id": 3, "kind": "run", "body": {"module": 3, "shape": "small", "recipe": recipe, "repeats": 1, "sanitised": False}},
+    {"id": 3, "kind": "run", "body": {"module": 3, "shape": "small", "recipe": recipe, "repeats": 1, "sanitised": False,
+                                      "case_name": "c"}},
     {"id": 4, "kind": "time", "body": {"module": 3, "shape": "small", "rotation": [recipe], "timing": timing,
                                        "answered": True, "afterwards": recipe}},
-    {"id": 5, "kind": "ran", "body": {"unrepeatable": None}},
+    {"id": 5, "kind": "ran", "body": {"unrepeatable": failure}},
     {"id": 6, "kind": "broken", "body": {"message": "no"}},
-    {"id": 0, "kind": "ready", "body": {"what": "cuda:0"}},
+    {"id": 0, "kind": "ready", "body": {"what": "cuda:0", "at_once": 1}},
 ]
 write("protocol", [cbor(message) for message in messages])
 
