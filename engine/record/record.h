@@ -26,6 +26,9 @@ struct Field {
   constexpr bool is_inlined() const { return *name == '\0'; }
 };
 
+template <class Record, class Value>
+Field(const char*, Value Record::*) -> Field<Record, Value>;
+
 /// Specialised for each record: a tuple of its fields.
 template <class Record>
 inline constexpr auto kFields = nullptr;
