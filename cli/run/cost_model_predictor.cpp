@@ -15,7 +15,7 @@
 #include "evaluator/base/cores.h"
 #include "evaluator/pipeline/devices.h"
 #include "evaluator/pipeline/gates.h"
-#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/pipeline/program_building.h"
 
 namespace evo::cli {
 namespace {

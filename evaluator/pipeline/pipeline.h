@@ -2,7 +2,6 @@
 
 #include <future>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,10 +41,6 @@ class DevicePipeline : public Evaluator {
   /// Since it was made, up to now.
   virtual LaneTimes times() = 0;
 };
-
-/// Candidates with the same key do the same work: their programs are the same machine code, launched in the same way.
-/// `builds`: one for each program.
-std::string key_of_builds(const Candidate& candidate, const std::vector<Build>& builds);
 
 /// Starts the evaluation pipeline: legality, duplicates, compile workers, a worker for each device, validation in this
 /// process.
