@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/compile_pool.h"
+#include "evaluator/hosts/compile_pool.h"
 
 namespace evo {
 

@@ -8,8 +8,8 @@
 #include "engine/device/device_kind.h"
 #include "evaluator/pipeline/candidate_worker.h"
 #include "evaluator/pipeline/case_judge.h"
-#include "evaluator/pipeline/ranked_timings.h"
 #include "evaluator/pipeline/validation_setup.h"
+#include "evaluator/timing/ranked_timings.h"
 
 namespace evo {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/task/candidate.h"
-#include "evaluator/pipeline/cases.h"
+#include "evaluator/judge/cases.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "engine/task/limits.h"
+#include "evaluator/judge/comparison.h"
+#include "evaluator/judge/wrong_answer.h"
 #include "evaluator/pipeline/candidate_worker.h"
-#include "evaluator/pipeline/comparison.h"
-#include "evaluator/pipeline/wrong_answer.h"
 
 namespace evo {
 namespace {

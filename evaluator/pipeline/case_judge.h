@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
-#include "evaluator/pipeline/output_comparison.h"
-#include "evaluator/pipeline/pooled_draws.h"
+#include "evaluator/judge/output_comparison.h"
+#include "evaluator/judge/pooled_draws.h"
 #include "evaluator/pipeline/validation_setup.h"
 
 namespace evo {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "evaluator/judge/close_cases.h"
 #include "evaluator/pipeline/candidate_worker.h"
 #include "evaluator/pipeline/case_judge.h"
-#include "evaluator/pipeline/close_cases.h"
 #include "evaluator/pipeline/validation_setup.h"
 
 namespace evo {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/search/evaluator.h"
+#include "evaluator/hosts/pipeline_options.h"
 #include "evaluator/pipeline/candidate_job.h"
-#include "evaluator/pipeline/pipeline_options.h"
 
 namespace evo {
 

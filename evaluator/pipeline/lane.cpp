@@ -14,8 +14,8 @@
 #include "engine/device/device_kind.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/base/stopwatch.h"
-#include "evaluator/pipeline/interleaved_timing.h"
 #include "evaluator/pipeline/program_building.h"
+#include "evaluator/timing/interleaved_timing.h"
 #include "evaluator/worker/process.h"
 
 namespace evo {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>

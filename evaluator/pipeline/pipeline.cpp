@@ -16,8 +16,8 @@
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/lane.h"
 #include "evaluator/pipeline/program_building.h"
-#include "evaluator/pipeline/shared_timing.h"
 #include "evaluator/pipeline/shared_work.h"
+#include "evaluator/timing/shared_timing.h"
 
 namespace evo {
 namespace {

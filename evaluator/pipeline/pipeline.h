@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/search/evaluator.h"
-#include "engine/task/evaluation.h"
-#include "evaluator/pipeline/helping_host.h"
-#include "evaluator/pipeline/interleaved_timing.h"
-#include "evaluator/pipeline/lane_times.h"
-#include "evaluator/pipeline/pipeline_options.h"
+#include "evaluator/hosts/helping_host.h"
+#include "evaluator/hosts/pipeline_options.h"
+#include "evaluator/timing/interleaved_timing.h"
+#include "evaluator/timing/lane_times.h"
 
 namespace evo {
 

@@ -5,8 +5,8 @@
 
 #include "engine/task/candidate.h"
 #include "evaluator/device/device.h"
+#include "evaluator/hosts/compile_pool.h"
 #include "evaluator/pipeline/candidate_job.h"
-#include "evaluator/pipeline/compile_pool.h"
 
 namespace evo {
 

@@ -4,7 +4,7 @@
 
 #include "engine/device/device_kind.h"
 #include "evaluator/base/cores.h"
-#include "evaluator/pipeline/binary_cache.h"
+#include "evaluator/hosts/binary_cache.h"
 #include "evaluator/pipeline/evaluation_log.h"
 
 namespace evo {

@@ -11,18 +11,18 @@
 
 #include "engine/search/evaluator.h"
 #include "engine/task/calibration.h"
+#include "evaluator/hosts/compile_pool.h"
+#include "evaluator/hosts/pipeline_options.h"
+#include "evaluator/judge/cases.h"
+#include "evaluator/judge/noise_floor.h"
+#include "evaluator/judge/oracle.h"
 #include "evaluator/pipeline/candidate_job.h"
-#include "evaluator/pipeline/cases.h"
-#include "evaluator/pipeline/comparison_queue.h"
-#include "evaluator/pipeline/compile_pool.h"
 #include "evaluator/pipeline/device_health.h"
 #include "evaluator/pipeline/known_candidates.h"
 #include "evaluator/pipeline/lane_roll.h"
-#include "evaluator/pipeline/lane_times.h"
-#include "evaluator/pipeline/noise_floor.h"
-#include "evaluator/pipeline/oracle.h"
-#include "evaluator/pipeline/pipeline_options.h"
-#include "evaluator/pipeline/ranked_timings.h"
+#include "evaluator/timing/comparison_queue.h"
+#include "evaluator/timing/lane_times.h"
+#include "evaluator/timing/ranked_timings.h"
 
 namespace evo {
 

@@ -9,11 +9,11 @@
 
 #include "engine/device/device_kind.h"
 #include "evaluator/base/stopwatch.h"
+#include "evaluator/judge/close_cases.h"
 #include "evaluator/pipeline/candidate_timing.h"
 #include "evaluator/pipeline/candidate_worker.h"
 #include "evaluator/pipeline/case_judge.h"
 #include "evaluator/pipeline/case_runs.h"
-#include "evaluator/pipeline/close_cases.h"
 
 namespace evo {
 namespace {

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
-#include "evaluator/pipeline/ranked_timings.h"
 #include "evaluator/pipeline/validation_setup.h"
+#include "evaluator/timing/ranked_timings.h"
 
 namespace evo {
 

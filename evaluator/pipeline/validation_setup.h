@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "engine/task/calibration.h"
-#include "evaluator/pipeline/cases.h"
-#include "evaluator/pipeline/noise_floor.h"
-#include "evaluator/pipeline/oracle.h"
-#include "evaluator/pipeline/pipeline_options.h"
+#include "evaluator/hosts/pipeline_options.h"
+#include "evaluator/judge/cases.h"
+#include "evaluator/judge/noise_floor.h"
+#include "evaluator/judge/oracle.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {
