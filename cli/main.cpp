@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
-#include "cli/run/guarded_command.h"
+#include "cli/proposer/guarded_command.h"
 #include "cli/run/remote_hosts.h"
 #include "cli/shell/completion.h"
 #include "cli/text/exit_code.h"
@@ -25,7 +25,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/base/log.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {

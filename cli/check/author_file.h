@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "engine/task/verdict.h"
+#include "engine/result/verdict.h"
 
 namespace evo::cli {
 

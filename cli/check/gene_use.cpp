@@ -6,7 +6,7 @@
 
 #include "engine/base/comments.h"
 #include "engine/base/text.h"
-#include "engine/task/template.h"
+#include "engine/source/template.h"
 
 namespace evo::cli {
 namespace {

@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/cases.h"
+#include "evaluator/judge/cases.h"
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "evaluator/worker/device_server.h"

@@ -7,7 +7,7 @@
 
 #include "cli/check/sanitised_program.h"
 #include "engine/base/source_tree.h"
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 #include "engine/task/limits.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"

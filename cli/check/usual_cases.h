@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "evaluator/pipeline/cases.h"
+#include "evaluator/judge/cases.h"
 
 namespace evo::cli {
 

@@ -12,12 +12,12 @@
 
 #include "cli/commands/commands.h"
 #include "cli/selftest/diagnosis_score.h"
+#include "cli/sources/templates.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
@@ -25,7 +25,7 @@
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
-#include "evaluator/pipeline/diagnosis.h"
+#include "evaluator/judge/diagnosis.h"
 
 namespace evo::cli {
 namespace {

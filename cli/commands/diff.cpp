@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "cli/commands/commands.h"
+#include "cli/sources/sources.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
-#include "cli/subject/sources.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/sources/templates.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/task_listing.h"
-#include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
 #include "cli/text/json_text.h"

@@ -13,11 +13,11 @@
 #include "cli/model/cost_report.h"
 #include "cli/model/model_fit.h"
 #include "cli/model/profile_report.h"
+#include "cli/sources/templates.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
 #include "cli/text/format.h"
@@ -26,7 +26,7 @@
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {

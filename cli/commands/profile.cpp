@@ -24,7 +24,7 @@
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/random.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/profiler.h"
 
 namespace evo::cli {

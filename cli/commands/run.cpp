@@ -12,6 +12,7 @@
 
 #include "cli/check/argument_check.h"
 #include "cli/commands/commands.h"
+#include "cli/proposer/proposer_setup.h"
 #include "cli/report/floor_share.h"
 #include "cli/report/lessons.h"
 #include "cli/run/device_shares.h"
@@ -20,7 +21,6 @@
 #include "cli/run/joining_hosts.h"
 #include "cli/run/opening.h"
 #include "cli/run/progress.h"
-#include "cli/run/proposer_setup.h"
 #include "cli/run/run_setup.h"
 #include "cli/run/run_summary.h"
 #include "cli/run/run_workers.h"

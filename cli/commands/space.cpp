@@ -9,18 +9,18 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/sources/templates.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
-#include "cli/subject/templates.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/suggest.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
-#include "engine/task/t1.h"
+#include "engine/short_form/t1.h"
 
 namespace evo::cli {
 namespace {

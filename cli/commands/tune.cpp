@@ -10,7 +10,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/run.h"
 #include "cli/run/run_options.h"
-#include "cli/subject/short_form_file.h"
+#include "cli/sources/short_form_file.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
 #include "cli/text/shell_words.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/subject/claim.h"
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 #include "evaluator/device/device.h"
 
 namespace evo::cli {

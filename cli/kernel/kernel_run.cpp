@@ -23,7 +23,7 @@
 #include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/device_buffers.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {

@@ -13,11 +13,11 @@
 #include "cli/subject/lookup.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/result/profile.h"
 #include "engine/task/candidate.h"
-#include "engine/task/profile.h"
 #include "evaluator/base/parallel.h"
 #include "evaluator/base/statistics.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/vgpu/cost/modelled_counters.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/text/terminal.h"
-#include "engine/task/profile.h"
+#include "engine/result/profile.h"
 
 namespace evo::cli {
 

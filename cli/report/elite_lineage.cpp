@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/sources/sources.h"
 #include "cli/subject/lookup.h"
-#include "cli/subject/sources.h"
 #include "cli/text/text_diff.h"
 
 namespace evo::cli {

@@ -3,7 +3,7 @@
 #include "cli/model/modeller.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 
 namespace evo::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/statistics.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 
 namespace evo::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/rivals/rival_process.h"
 #include "cli/subject/json.h"
 #include "engine/base/error.h"
-#include "evaluator/pipeline/outside_answers.h"
+#include "evaluator/judge/outside_answers.h"
 
 namespace evo::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "engine/base/dtype.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/cases.h"
+#include "evaluator/judge/cases.h"
 
 namespace evo::cli {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/base/source_tree.h"
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 #include "engine/task/target.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"

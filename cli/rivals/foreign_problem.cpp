@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "cli/run/guarded_command.h"
-#include "cli/run/line_process.h"
+#include "cli/proposer/guarded_command.h"
+#include "cli/proposer/line_process.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/files.h"
 #include "cli/text/shell_words.h"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/subject/shipped_places.h"
+#include "cli/sources/shipped_places.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/run/guarded_command.h"
+#include "cli/proposer/guarded_command.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"

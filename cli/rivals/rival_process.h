@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/run/line_process.h"
+#include "cli/proposer/line_process.h"
 
 namespace evo::cli {
 

@@ -15,7 +15,7 @@
 #include "engine/base/rng.h"
 #include "evaluator/base/random.h"
 #include "evaluator/base/statistics.h"
-#include "evaluator/pipeline/outside_answers.h"
+#include "evaluator/judge/outside_answers.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {

@@ -16,7 +16,7 @@
 #include "cli/text/shell_words.h"
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
-#include "evaluator/pipeline/outside_answers.h"
+#include "evaluator/judge/outside_answers.h"
 
 namespace evo::cli {
 namespace {

@@ -13,9 +13,9 @@
 #include "engine/base/mean.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/cores.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/gates.h"
-#include "evaluator/pipeline/pipeline.h"
+#include "evaluator/pipeline/program_building.h"
 
 namespace evo::cli {
 namespace {

@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
+#include "engine/result/profile.h"
 #include "engine/search/latency_predictor.h"
 #include "engine/task/candidate.h"
-#include "engine/task/profile.h"
-#include "evaluator/pipeline/binary_cache.h"
-#include "evaluator/pipeline/model_pool.h"
+#include "evaluator/hosts/binary_cache.h"
+#include "evaluator/hosts/model_pool.h"
 
 namespace evo::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/run/run_setup.h"
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 #include "evaluator/base/statistics.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "population/store/store.h"

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "engine/task/candidate.h"
-#include "evaluator/pipeline/pipeline_options.h"
+#include "evaluator/hosts/pipeline_options.h"
 #include "population/store/store.h"
 
 namespace evo::cli {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/search/evaluator.h"
-#include "engine/task/evaluation.h"
 
 namespace evo::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/run/run_setup.h"
-#include "evaluator/pipeline/model_pool.h"
+#include "evaluator/hosts/model_pool.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/worker/channel.h"
 

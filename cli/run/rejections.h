@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 #include "population/store/store.h"
 
 namespace evo::cli {

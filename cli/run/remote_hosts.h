@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/helping_host.h"
+#include "evaluator/hosts/helping_host.h"
 #include "evaluator/worker/channel.h"
 
 namespace evo::cli {

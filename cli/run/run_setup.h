@@ -9,7 +9,7 @@
 #include "cli/run/run_options.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/helping_host.h"
+#include "evaluator/hosts/helping_host.h"
 #include "population/store/store.h"
 
 namespace evo::cli {

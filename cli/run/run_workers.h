@@ -9,8 +9,8 @@
 #include "cli/run/run_setup.h"
 #include "engine/search/evaluator.h"
 #include "engine/search/latency_predictor.h"
-#include "evaluator/pipeline/binary_cache.h"
-#include "evaluator/pipeline/model_pool.h"
+#include "evaluator/hosts/binary_cache.h"
+#include "evaluator/hosts/model_pool.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {

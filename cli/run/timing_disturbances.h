@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 
 namespace evo::cli {
 

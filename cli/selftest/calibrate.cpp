@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "evaluator/pipeline/cases.h"
-#include "evaluator/pipeline/comparison.h"
-#include "evaluator/pipeline/oracle.h"
-#include "evaluator/pipeline/output_comparison.h"
+#include "evaluator/judge/cases.h"
+#include "evaluator/judge/comparison.h"
+#include "evaluator/judge/oracle.h"
+#include "evaluator/judge/output_comparison.h"
 
 namespace evo::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "engine/task/mutant.h"
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/diagnosis.h"
+#include "evaluator/judge/diagnosis.h"
 
 namespace evo::cli {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/task/evaluation.h"
-#include "engine/task/source_mutation.h"
+#include "engine/result/evaluation.h"
+#include "engine/source/source_mutation.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 #include "engine/task/mutant.h"
 #include "evaluator/device/device.h"
 

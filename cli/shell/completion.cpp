@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "cli/shell/man_page.h"
-#include "cli/subject/templates.h"
+#include "cli/sources/templates.h"
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 
 namespace evo::embedded {
 extern const std::string_view completion_bash;

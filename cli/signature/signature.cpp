@@ -10,10 +10,10 @@
 
 #include "cli/run/fixed_width_evaluator.h"
 #include "cli/selftest/selftest.h"
+#include "cli/sources/shipped_places.h"
+#include "cli/sources/templates.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
-#include "cli/subject/shipped_places.h"
-#include "cli/subject/templates.h"
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/base/rng.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/subject/restore.h"
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
 #include "population/store/store.h"
 
 namespace evo::cli {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/subject/restore.h"
-#include "population/export/request.h"
+#include "population/code/request.h"
 
 namespace evo::cli {
 

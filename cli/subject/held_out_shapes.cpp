@@ -7,7 +7,7 @@
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
-#include "evaluator/pipeline/cases.h"
+#include "evaluator/judge/cases.h"
 
 namespace evo::cli {
 namespace {

@@ -3,8 +3,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
 #include "engine/task/genome.h"
 #include "evaluator/device/device.h"
 #include "population/store/store.h"

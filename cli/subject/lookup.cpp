@@ -14,7 +14,7 @@
 #include "engine/device/device_kind.h"
 #include "engine/task/candidate.h"
 #include "engine/task/error_context.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 
 namespace evo::cli {
 

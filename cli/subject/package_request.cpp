@@ -5,10 +5,10 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/subject/templates.h"
+#include "cli/sources/templates.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
-#include "population/export/specialised.h"
+#include "population/code/specialised.h"
 
 namespace evo::cli {
 namespace {

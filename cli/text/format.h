@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/expression/expression.h"
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 #include "evaluator/base/statistics.h"
 
 namespace evo::cli {

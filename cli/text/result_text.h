@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 
 /// What evaluations hold as facts, in words.
 namespace evo::cli {

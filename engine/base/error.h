@@ -12,7 +12,7 @@ enum class Fault {
 };
 
 /// A fault of the user or the machine, in one line: what is wrong, where, and what to do about it. A fault of a
-/// *candidate* is never an Error but a Verdict (engine/task/verdict.h). Line breaks and other control characters in
+/// *candidate* is never an Error but a Verdict (engine/result/verdict.h). Line breaks and other control characters in
 /// quoted input become blanks.
 class Error : public std::runtime_error {
  public:

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/result/verdict.h"
 #include "engine/task/family.h"
 #include "engine/task/genome.h"
 #include "engine/task/point.h"
-#include "engine/task/verdict.h"
 
 namespace evo {
 

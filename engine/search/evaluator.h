@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
 
 namespace evo {
 

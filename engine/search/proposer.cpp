@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/result/evaluation.h"
 
 namespace evo {
 namespace {

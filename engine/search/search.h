@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/search/evaluator.h"
 #include "engine/strategy/strategy.h"
-#include "engine/task/evaluation.h"
 
 namespace evo {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/rng.h"
+#include "engine/result/evaluation.h"
 
 namespace evo {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/base/comments.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/task/preprocessor_lines.h"
+#include "engine/source/preprocessor_lines.h"
 
 namespace evo {
 namespace {

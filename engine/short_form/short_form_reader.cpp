@@ -13,9 +13,9 @@
 #include "engine/base/text.h"
 #include "engine/device/device_limits.h"
 #include "engine/short_form/t1_form.h"
+#include "engine/source/kernel_functions.h"
 #include "engine/task/draw.h"
 #include "engine/task/family.h"
-#include "engine/task/kernel_functions.h"
 
 namespace evo {
 namespace {

@@ -9,8 +9,8 @@
 #include "engine/device/device_limits.h"
 #include "engine/expression/json_value.h"
 #include "engine/short_form/short_form_reader.h"
+#include "engine/short_form/t1.h"
 #include "engine/task/family.h"
-#include "engine/task/t1.h"
 
 // Genes, what restricts them, and the first genome that these allow.
 namespace evo {

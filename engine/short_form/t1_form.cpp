@@ -16,8 +16,8 @@
 #include "engine/expression/json_place.h"
 #include "engine/expression/json_value.h"
 #include "engine/short_form/substitution.h"
+#include "engine/short_form/t1.h"
 #include "engine/task/family.h"
-#include "engine/task/t1.h"
 
 namespace evo {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/base/noticeable.h"
-#include "engine/task/profile.h"
+#include "engine/result/profile.h"
 
 namespace evo {
 namespace {

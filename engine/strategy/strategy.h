@@ -11,8 +11,6 @@
 
 namespace evo {
 
-inline constexpr std::size_t kEliteCount = 3;
-
 /// A genome to evaluate and where it came from.
 struct Proposal {
   std::uint64_t ticket = 0;  ///< 0, 1, 2, ... in ask order.
@@ -28,7 +26,7 @@ struct Answer {
   std::uint64_t ticket = 0;
   std::optional<double> latency_us;
   std::size_t cases = 0;  ///< Where it failed: the validated cases that it reached. They are always in the same order.
-  std::vector<float> traits = {};  ///< Its counters as numbers (traits_of, engine/task/profile.h); empty: unknown.
+  std::vector<float> traits = {};  ///< Its counters as numbers (traits_of, engine/result/profile.h); empty: unknown.
 
   /// The same answer to another ticket.
   Answer to(std::uint64_t other) const { return {other, latency_us, cases, traits}; }

@@ -8,7 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/expression/json_place.h"
-#include "engine/task/template.h"
+#include "engine/source/template.h"
 
 namespace evo {
 namespace {

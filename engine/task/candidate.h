@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/source/template.h"
 #include "engine/task/family.h"
 #include "engine/task/genome.h"
 #include "engine/task/plan.h"
 #include "engine/task/target.h"
 #include "engine/task/task.h"
-#include "engine/task/template.h"
 
 namespace evo {
 

@@ -7,10 +7,10 @@
 
 #include "engine/device/device_limits.h"
 #include "engine/expression/expression.h"
+#include "engine/source/template.h"
 #include "engine/task/argument.h"
 #include "engine/task/gene.h"
 #include "engine/task/task.h"
-#include "engine/task/template.h"
 
 namespace evo {
 

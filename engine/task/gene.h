@@ -12,7 +12,7 @@ namespace evo {
 
 /// One named choice of a family (docs/templates.md). This file knows what its kind decides: how family.json gives it,
 /// which alleles are neighbours, how far two are apart, how a surrogate sees them, and which files they name. T1 files
-/// and recordings have readers of their own (engine/task/t1.cpp, engine/replay/recording.cpp).
+/// and recordings have readers of their own (engine/short_form/t1.cpp, engine/replay/recording.cpp).
 struct Gene {
   enum class Kind {
     number,    ///< Ordered: integers, in T1 files and recordings also reals.

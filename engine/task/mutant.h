@@ -8,8 +8,8 @@
 #include "engine/base/source_tree.h"
 #include "engine/base/text_edit.h"
 #include "engine/expression/expression.h"
+#include "engine/result/verdict.h"
 #include "engine/task/task.h"
-#include "engine/task/verdict.h"
 
 namespace evo {
 

@@ -10,8 +10,8 @@
 
 #include "engine/base/error.h"
 #include "engine/expression/json_place.h"
+#include "engine/source/template.h"
 #include "engine/task/argument.h"
-#include "engine/task/template.h"
 
 namespace evo {
 namespace {

@@ -8,8 +8,8 @@
 #include "engine/device/device_kind.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
+#include "engine/source/template.h"
 #include "engine/task/task.h"
-#include "engine/task/template.h"
 
 namespace evo {
 namespace {

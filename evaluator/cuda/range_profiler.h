@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/task/profile.h"
+#include "engine/result/profile.h"
 #include "evaluator/cuda/cupti.h"
 
 namespace evo::cuda {

@@ -10,10 +10,10 @@
 
 #include "engine/base/dtype.h"
 #include "engine/base/error.h"
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
+#include "engine/result/profile.h"
 #include "engine/task/family.h"
 #include "engine/task/plan.h"
-#include "engine/task/profile.h"
 
 namespace evo {
 

@@ -17,7 +17,7 @@ using DeviceOpener = std::function<std::unique_ptr<Device>()>;
 using DeviceProbe = std::function<Check(const DeviceInfo& info, const DeviceOpener& open)>;
 
 /// A kind of device and how its devices are found and opened. Devices are named KIND:NAME. To add a kind, write a
-/// function that returns this and register it (evaluator/pipeline/devices.h).
+/// function that returns this and register it (evaluator/hosts/devices.h).
 struct DeviceBackend {
   DeviceKind kind;
   std::string usage;  ///< How users name its devices: "cuda:N".

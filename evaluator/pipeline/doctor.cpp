@@ -14,7 +14,7 @@
 #include "engine/base/error.h"
 #include "engine/device/launch_rules.h"
 #include "evaluator/compile/nvrtc_compiler.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 
 namespace evo::embedded {
 extern const std::string_view doctor_probe;  // doctor_probe.cu

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/task/verdict.h"
+#include "engine/result/verdict.h"
 #include "evaluator/base/log.h"
 
 namespace evo {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/task/evaluation.h"
+#include "engine/result/evaluation.h"
 
 namespace evo {
 

@@ -2,16 +2,15 @@
 
 #include <future>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/result/evaluation.h"
 #include "engine/search/evaluator.h"
-#include "engine/task/evaluation.h"
-#include "evaluator/pipeline/helping_host.h"
-#include "evaluator/pipeline/interleaved_timing.h"
-#include "evaluator/pipeline/lane_times.h"
-#include "evaluator/pipeline/pipeline_options.h"
+#include "evaluator/hosts/helping_host.h"
+#include "evaluator/hosts/pipeline_options.h"
+#include "evaluator/timing/interleaved_timing.h"
+#include "evaluator/timing/lane_times.h"
 
 namespace evo {
 
@@ -42,10 +41,6 @@ class DevicePipeline : public Evaluator {
   /// Since it was made, up to now.
   virtual LaneTimes times() = 0;
 };
-
-/// Candidates with the same key do the same work: their programs are the same machine code, launched in the same way.
-/// `builds`: one for each program.
-std::string key_of_builds(const Candidate& candidate, const std::vector<Build>& builds);
 
 /// Starts the evaluation pipeline: legality, duplicates, compile workers, a worker for each device, validation in this
 /// process.

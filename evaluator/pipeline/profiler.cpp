@@ -6,7 +6,7 @@
 #include "engine/device/device_kind.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/device/inputs.h"
-#include "evaluator/pipeline/binary_cache.h"
+#include "evaluator/hosts/binary_cache.h"
 
 namespace evo {
 namespace {

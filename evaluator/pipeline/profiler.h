@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "engine/result/profile.h"
 #include "engine/task/candidate.h"
-#include "engine/task/profile.h"
 #include "evaluator/device/device.h"
-#include "evaluator/pipeline/pipeline_options.h"
+#include "evaluator/hosts/pipeline_options.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {

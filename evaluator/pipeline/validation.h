@@ -4,33 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "engine/task/calibration.h"
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
-#include "evaluator/pipeline/cases.h"
-#include "evaluator/pipeline/noise_floor.h"
-#include "evaluator/pipeline/oracle.h"
-#include "evaluator/pipeline/pipeline_options.h"
-#include "evaluator/worker/worker_client.h"
+#include "evaluator/pipeline/validation_setup.h"
+#include "evaluator/timing/ranked_timings.h"
 
 namespace evo {
-
-/// What candidates are validated with. All of it must outlive the validation.
-struct ValidationSetup {
-  const PipelineOptions& options;
-  const std::optional<Calibration>& calibration;
-  const CasePlan& plan;
-  OracleStore& oracles;
-  ExtraOracles& extra;
-  NoiseFloor& floor;
-  WorkerClient& device;
-};
-
-/// The candidate that another one has to be faster than.
-struct ToBeat {
-  double us = 0;
-  bool at_full_clock = false;  ///< No power limit slowed it down.
-};
 
 /// The gates that run a candidate on the device, in this order: smoke case, all cases with repeatability, further seeds
 /// where an error came close to its limit, the sanitiser where the device has one, timing, the outputs of the timed

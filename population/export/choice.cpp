@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/base/error.h"
-#include "population/export/text.h"
+#include "population/code/text.h"
 
 namespace evo::embedded {
 extern const std::string_view export_nearest;  // nearest.cuh

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "population/export/specialised.h"
+#include "population/code/specialised.h"
 
 /// How an exported file of several kernels chooses among them.
 namespace evo {

@@ -12,12 +12,12 @@
 #include "engine/base/mean.h"
 #include "engine/base/text.h"
 #include "engine/task/scope.h"
+#include "population/code/kernel_source.h"
+#include "population/code/specialised.h"
 #include "population/export/choice.h"
 #include "population/export/host_code.h"
-#include "population/export/kernel_source.h"
 #include "population/export/main_code.h"
 #include "population/export/provenance.h"
-#include "population/export/specialised.h"
 
 namespace evo {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "population/export/request.h"
+#include "population/code/request.h"
 
 namespace evo {
 

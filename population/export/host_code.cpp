@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "population/export/alignment.h"
+#include "population/code/alignment.h"
+#include "population/code/launch_function.h"
+#include "population/code/signature.h"
+#include "population/code/text.h"
 #include "population/export/choice.h"
-#include "population/export/launch_function.h"
-#include "population/export/signature.h"
-#include "population/export/text.h"
 
 namespace evo::embedded {
 extern const std::string_view export_host_helpers;  // host_helpers.cuh

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "population/export/specialised.h"
+#include "population/code/specialised.h"
 
 /// The host code of an exported file: the family's launch plan, with everything folded into it that is known before a
 /// launch.

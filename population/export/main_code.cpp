@@ -12,12 +12,12 @@
 #include "engine/expression/expression_cpp.h"
 #include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"
-#include "population/export/alignment.h"
-#include "population/export/argument_code.h"
-#include "population/export/kernel_source.h"
+#include "population/code/alignment.h"
+#include "population/code/argument_code.h"
+#include "population/code/kernel_source.h"
+#include "population/code/text.h"
 #include "population/export/main_draws.h"
 #include "population/export/main_numbers.h"
-#include "population/export/text.h"
 
 // main_head.cuh, main_types.cuh, ...
 namespace evo::embedded {

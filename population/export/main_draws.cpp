@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "engine/expression/expression_cpp.h"
-#include "population/export/argument_code.h"
+#include "population/code/argument_code.h"
+#include "population/code/text.h"
 #include "population/export/host_code.h"
-#include "population/export/text.h"
 
 namespace evo {
 namespace {

@@ -11,10 +11,10 @@
 #include "engine/base/hash.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/record_json.h"
-#include "engine/task/template.h"
+#include "engine/source/template.h"
+#include "population/code/kernel_source.h"
+#include "population/code/text.h"
 #include "population/export/choice.h"
-#include "population/export/kernel_source.h"
-#include "population/export/text.h"
 #include "population/store/codec.h"
 
 namespace evo {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "population/export/specialised.h"
+#include "population/code/specialised.h"
 
 /// The provenance of an exported file: a comment for people at its top and one for evo at its end.
 namespace evo {

@@ -8,7 +8,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/text.h"
 #include "engine/expression/json_place.h"
-#include "population/export/kernel_source.h"
+#include "population/code/kernel_source.h"
 #include "population/export/provenance.h"
 
 namespace evo {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/base/source_tree.h"
-#include "population/export/request.h"
+#include "population/code/request.h"
 
 namespace evo {
 

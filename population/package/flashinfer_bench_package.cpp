@@ -10,9 +10,9 @@
 #include "engine/base/rng.h"
 #include "engine/base/text.h"
 #include "engine/expression/expression_python.h"
+#include "population/code/text.h"
 #include "population/export/export.h"
 #include "population/export/provenance.h"
-#include "population/export/text.h"
 #include "population/package/filled.h"
 #include "population/package/torch_binding.h"
 

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "engine/expression/expression_cpp.h"
-#include "population/export/alignment.h"
+#include "population/code/alignment.h"
+#include "population/code/text.h"
 #include "population/export/export.h"
 #include "population/export/host_code.h"
-#include "population/export/text.h"
 #include "population/package/filled.h"
 
 // torch_binding.cpp.in, ...

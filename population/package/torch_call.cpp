@@ -9,7 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/expression/expression_python.h"
-#include "population/export/text.h"
+#include "population/code/text.h"
 
 namespace evo {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "population/code/specialised.h"
 #include "population/export/choice.h"
-#include "population/export/specialised.h"
 #include "population/package/kernels_to_package.h"
 
 /// A call of the exported kernels as torch sees it: tensors with dtypes and shapes, sizes that follow from them.

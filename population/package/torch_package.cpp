@@ -12,10 +12,10 @@
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_python.h"
 #include "engine/task/limits.h"
-#include "population/export/alignment.h"
+#include "population/code/alignment.h"
+#include "population/code/text.h"
 #include "population/export/export.h"
 #include "population/export/provenance.h"
-#include "population/export/text.h"
 #include "population/package/filled.h"
 #include "population/package/torch_binding.h"
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
+#include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
 
 namespace evo {
 

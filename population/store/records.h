@@ -11,10 +11,10 @@
 
 #include "engine/base/source_tree.h"
 #include "engine/record/record.h"
+#include "engine/result/evaluation.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
 #include "engine/task/candidate.h"
-#include "engine/task/evaluation.h"
 #include "engine/task/genome.h"
 
 /// The records that the store takes and gives.

@@ -9,8 +9,8 @@
 #include <string>
 #include <variant>
 
+#include "cli/sources/templates.h"
 #include "cli/subject/lookup.h"
-#include "cli/subject/templates.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/space/space.h"
@@ -20,7 +20,7 @@
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/vgpu/virtual_device.h"
 

@@ -8,13 +8,13 @@
 #include <sstream>
 #include <string>
 
+#include "cli/sources/templates.h"
 #include "cli/subject/lookup.h"
-#include "cli/subject/templates.h"
 #include "engine/base/rng.h"
+#include "engine/short_form/t1.h"
 #include "engine/space/space.h"
 #include "engine/strategy/strategies.h"
-#include "engine/task/t1.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 // What the search itself costs: building spaces, and each ask and tell after many answers. Arguments

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "cli/model/modelled_latencies.h"
+#include "cli/sources/templates.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
-#include "cli/subject/templates.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/base/text.h"
@@ -29,7 +29,7 @@
 #include "engine/search/seeds.h"
 #include "engine/strategy/strategies.h"
 #include "evaluator/base/parallel.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 // Strategies on landscapes over a space that no recording can hold, all 34 million genomes of fp8_sdpa's

@@ -2,9 +2,9 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "engine/expression/expression_cpp.h"
+#include "engine/source/template.h"
 #include "engine/space/space.h"
 #include "engine/task/candidate.h"
-#include "engine/task/template.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

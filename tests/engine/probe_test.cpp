@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/base/error.h"
-#include "engine/task/template.h"
+#include "engine/source/template.h"
 
 using namespace evo;
 using Catch::Matchers::ContainsSubstring;

@@ -1,4 +1,4 @@
-#include "engine/task/profile.h"
+#include "engine/result/profile.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

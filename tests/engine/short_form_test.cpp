@@ -7,11 +7,11 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "engine/source/template.h"
 #include "engine/task/candidate.h"
 #include "engine/task/family.h"
 #include "engine/task/plan_resolution.h"
 #include "engine/task/target.h"
-#include "engine/task/template.h"
 
 using namespace evo;
 using Catch::Matchers::ContainsSubstring;

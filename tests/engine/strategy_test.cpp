@@ -13,9 +13,9 @@
 #include <set>
 
 #include "engine/base/hash.h"
+#include "engine/result/profile.h"
 #include "engine/search/seeds.h"
 #include "engine/strategy/strategies.h"
-#include "engine/task/profile.h"
 #include "tests/engine/support.h"
 
 using namespace evo;

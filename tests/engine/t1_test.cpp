@@ -1,4 +1,4 @@
-#include "engine/task/t1.h"
+#include "engine/short_form/t1.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "engine/task/verdict.h"
+#include "engine/result/verdict.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -18,10 +18,10 @@
 #include "engine/strategy/strategies.h"
 #include "engine/task/candidate.h"
 #include "engine/task/target.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
+#include "tests/evaluator/worker/recorded_device.h"
 #include "toy_task.h"
-#include "worker/recorded_device.h"
 
 using namespace evo;
 using namespace evo::testing;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker/host_memory_device.h"
+#include "tests/evaluator/worker/host_memory_device.h"
 
 namespace evo {
 

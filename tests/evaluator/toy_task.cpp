@@ -12,7 +12,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/record/enumerators.h"
-#include "worker/fake_tools.h"
+#include "tests/evaluator/worker/fake_tools.h"
 
 namespace evo::testing {
 namespace {

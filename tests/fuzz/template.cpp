@@ -1,5 +1,5 @@
 // Any text is a template or an error with file and line; includes stay in the tree, loops and output are bounded.
-#include "engine/task/template.h"
+#include "engine/source/template.h"
 
 #include <cstddef>
 #include <cstdint>

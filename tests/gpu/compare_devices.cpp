@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "cli/subject/templates.h"
+#include "cli/sources/templates.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/space/space.h"

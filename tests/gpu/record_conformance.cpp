@@ -3,7 +3,8 @@
 //
 //   g++ -O2 -std=c++20 -DFMT_HEADER_ONLY -DEVO_TEST_DATA='"."' -I. -I/usr/local/cuda/include -o record_conformance
 //     tests/gpu/record_conformance.cpp
-//     tests/vgpu/{instruction_forms,listed_forms,ptx_forms,operand_values,matrix_cases,warp_cases,tensor_cases,wgmma_cases}.cpp
+//     tests/vgpu/conformance/{instruction,listed,ptx}_forms.cpp tests/vgpu/conformance/operand_values.cpp
+//     tests/vgpu/conformance/{matrix,warp,tensor,wgmma}_cases.cpp
 //     -lcuda
 //   ./record_conformance OUTDIR [FILE ...]       (tests/data/ptx_forms.txt is read; a copy has to lie next to
 //   the program)
@@ -31,12 +32,12 @@
 #include <utility>
 #include <vector>
 
-#include "tests/vgpu/instruction_forms.h"
-#include "tests/vgpu/listed_forms.h"
-#include "tests/vgpu/matrix_cases.h"
-#include "tests/vgpu/tensor_cases.h"
-#include "tests/vgpu/warp_cases.h"
-#include "tests/vgpu/wgmma_cases.h"
+#include "tests/vgpu/conformance/instruction_forms.h"
+#include "tests/vgpu/conformance/listed_forms.h"
+#include "tests/vgpu/conformance/matrix_cases.h"
+#include "tests/vgpu/conformance/tensor_cases.h"
+#include "tests/vgpu/conformance/warp_cases.h"
+#include "tests/vgpu/conformance/wgmma_cases.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "engine/task/plan_resolution.h"
+#include "population/code/kernel_source.h"
 #include "population/export/choice.h"
 #include "population/export/export.h"
-#include "population/export/kernel_source.h"
 #include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"

@@ -10,7 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/task/plan_resolution.h"
-#include "population/export/kernel_source.h"
+#include "population/code/kernel_source.h"
 #include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"

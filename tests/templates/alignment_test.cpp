@@ -1,5 +1,5 @@
 // Kernels of the shipped families take tensors at any multiple of 16 bytes, as exported launchers promise.
-#include "population/export/alignment.h"
+#include "population/code/alignment.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -9,7 +9,7 @@
 
 #include "evaluator/device/device_memory.h"
 #include "evaluator/device/pristine_inputs.h"
-#include "evaluator/pipeline/cases.h"
+#include "evaluator/judge/cases.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "tests/templates/shipped.h"
 

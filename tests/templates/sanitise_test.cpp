@@ -4,7 +4,7 @@
 #include <optional>
 #include <variant>
 
-#include "evaluator/pipeline/cases.h"
+#include "evaluator/judge/cases.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "evaluator/worker/device_server.h"
 #include "tests/templates/shipped.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "recorded_numerics.h"
+#include "tests/vgpu/conformance/recorded_numerics.h"
 
 namespace evo::vgpu {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "evaluator/vgpu/machine/tensor_map.h"
+#include "tests/vgpu/conformance/warp_kernel.h"
 #include "tests/vgpu/gpu_for_tests.h"
-#include "tests/vgpu/warp_kernel.h"
 
 // Clusters of blocks, distributed shared memory, setmaxnreg.
 using namespace evo::vgpu;

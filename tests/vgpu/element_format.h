@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/vgpu/recorded_case.h"
+#include "tests/vgpu/conformance/recorded_case.h"
 
 /// Elements of the operands of matrix products.
 namespace evo::conformance {

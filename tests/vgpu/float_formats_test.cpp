@@ -14,7 +14,7 @@
 #include "directed_rounding.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
 #include "evaluator/vgpu/numbers/row_conversions.h"
-#include "recorded_numerics.h"
+#include "tests/vgpu/conformance/recorded_numerics.h"
 
 namespace evo::vgpu {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "recorded_numerics.h"
+#include "tests/vgpu/conformance/recorded_numerics.h"
 
 namespace evo::vgpu {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "evaluator/vgpu/ptx/load_error.h"
-#include "tests/vgpu/conformance_check.h"
+#include "tests/vgpu/conformance/conformance_check.h"
+#include "tests/vgpu/conformance/wgmma_cases.h"
 #include "tests/vgpu/gpu_for_tests.h"
-#include "tests/vgpu/wgmma_cases.h"
 
 namespace evo::vgpu {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "engine/task/profile.h"
+#include "engine/result/profile.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/device_models.h"
 

@@ -3,11 +3,11 @@
 
 #include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/bulk_operations.h"
-#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/mbarrier_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/isa/pending_copies.h"
 #include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/parts/choose.h"
+#include "evaluator/vgpu/parts/pending_copies.h"
 
 // PTX ISA 9.0, 9.7.9.25 "Data Movement and Conversion Instructions: Asynchronous copy" (non-bulk). A copy
 // reads its source when it is issued and writes its target when it is waited for, the latest moment that the

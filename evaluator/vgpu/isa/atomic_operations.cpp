@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "evaluator/vgpu/decode/memory_operands.h"
-#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/cluster_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
 #include "evaluator/vgpu/numbers/reduction.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is
 // atomic, the lanes' in ascending order.

@@ -1,12 +1,12 @@
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/cluster_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/isa/warp_operations.h"
 #include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.13.1 "bar, barrier" and 9.7.13.2 "bar.warp.sync".
 namespace evo::vgpu {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "evaluator/numbers/float_formats.h"
-#include "evaluator/vgpu/isa/choose.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 /// What the files about cvt share.
 namespace evo::vgpu {

@@ -2,8 +2,8 @@
 #include <type_traits>
 
 #include "evaluator/vgpu/isa/convert.h"
-#include "evaluator/vgpu/isa/rounded_lanes.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
+#include "evaluator/vgpu/parts/rounded_lanes.h"
 
 // cvt with an integer on one side, or both.
 namespace evo::vgpu {

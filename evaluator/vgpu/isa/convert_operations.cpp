@@ -3,10 +3,10 @@
 
 #include "evaluator/vgpu/isa/convert.h"
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/isa/rounded_lanes.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
 #include "evaluator/vgpu/numbers/row_conversions.h"
+#include "evaluator/vgpu/parts/rounded_lanes.h"
 
 // PTX ISA 9.0, 9.7.9 "Data Movement and Conversion Instructions": cvt, cvt.pack.
 namespace evo::vgpu {

@@ -1,12 +1,12 @@
 #include <cmath>
 #include <limits>
 
-#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/isa/rounded_lanes.h"
-#include "evaluator/vgpu/isa/row_functions.h"
 #include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
+#include "evaluator/vgpu/parts/choose.h"
+#include "evaluator/vgpu/parts/rounded_lanes.h"
+#include "evaluator/vgpu/parts/row_functions.h"
 
 // PTX ISA 9.0, 9.7.3 "Floating Point Instructions".
 namespace evo::vgpu {

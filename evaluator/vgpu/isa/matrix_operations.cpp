@@ -7,10 +7,10 @@
 
 #include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/decode/memory_operands.h"
-#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.14.5: mma.sync, ldmatrix, stmatrix.
 namespace evo::vgpu {

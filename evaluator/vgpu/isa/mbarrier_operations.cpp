@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "evaluator/vgpu/decode/memory_operands.h"
-#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/isa/pending_copies.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/cluster.h"
+#include "evaluator/vgpu/parts/choose.h"
+#include "evaluator/vgpu/parts/pending_copies.h"
 
 // PTX ISA 9.0, 9.7.13.15 "mbarrier". A wait whose phase is not over parks its lanes. test_wait does so too, because
 // the speed of polling is undefined. A wait ends without its phase only when no other warp can advance.

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "evaluator/vgpu/decode/memory_operands.h"
-#include "evaluator/vgpu/isa/bulk_issue.h"
-#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/machine/tensor_copy.h"
+#include "evaluator/vgpu/parts/bulk_issue.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9.27 "Data Movement and Conversion Instructions: Tensor copy" in tile mode, and tensormap.replace.
 namespace evo::vgpu {

@@ -4,10 +4,10 @@
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/isa/choose.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
 namespace evo::vgpu {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "evaluator/pipeline/devices.h"
+#include "evaluator/hosts/devices.h"
 #include "fake_tools.h"
 
 namespace evo::testing {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/pipeline/devices.h"
-#include "evaluator/pipeline/helping_server.h"
+#include "evaluator/hosts/devices.h"
+#include "evaluator/hosts/helping_server.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/process.h"

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/result/evaluation.h"
+#include "engine/search/proposer.h"
+#include "engine/task/candidate.h"
+#include "engine/task/task.h"
+#include "evaluator/device/device.h"
+#include "population/store/records.h"
+
+namespace evo::cli {
+
+/// The state of a run that a proposer is told, beyond its task.
+struct ProposerBriefing {
+  std::optional<DeviceInfo> rates = {};   ///< Peak rates of the device, for the floors; empty: they are unknown.
+  std::vector<std::string> lessons = {};  ///< Of earlier runs, a sentence each.
+  std::function<Candidate(const Genome&)> build = {};  ///< For the sources of elites; may be empty.
+};
+
+/// The lines that a proposer reads (docs/proposer.md).
+class ProposerMessages {
+ public:
+  /// `files`: the task's.
+  ProposerMessages(const Task& task, const Target& target, const Space& space, const DeviceInfo& device,
+                   const SourceTree& files, ProposerBriefing briefing);
+  ~ProposerMessages();
+  ProposerMessages(ProposerMessages&&) noexcept;
+
+  /// The first line.
+  const std::string& greeting() const { return greeting_; }
+
+  /// Adds an evaluation to what the next question reports.
+  void observe(const Proposal& proposal, const Evaluation& evaluation);
+  /// Adds a refusal: why a proposal was not taken.
+  void refused(nlohmann::ordered_json refusal);
+
+  /// The line that asks for proposals. Each refusal is in one only. `spent`: by the exchanges so far.
+  std::string question(const ExchangeSums& spent);
+
+  /// Of a valid candidate. Throws usage_error for another ticket.
+  const Genome& genome_of(std::uint64_t ticket) const;
+
+ private:
+  struct Known;  // the evaluations so far
+
+  std::string greeting_;
+  std::map<std::string, double> floors_us_;  // by timed shape; empty: unknown
+  std::function<Candidate(const Genome&)> build_;
+  std::unique_ptr<Known> known_;
+};
+
+}  // namespace evo::cli

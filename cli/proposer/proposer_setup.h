@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include "cli/proposer/proposer_messages.h"
+#include "cli/proposer/proposer_process.h"
+#include "cli/run/run_setup.h"
+#include "engine/search/proposer.h"
+#include "engine/search/search.h"
+#include "engine/search/share_bandit.h"
+#include "engine/space/space.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// Of a language model at least a fifth, so that it can show when it has become better.
+ProposerShare proposer_share(const RunRequest& request);
+
+/// Looks at everything about a proposer that can be wrong on the command line or on this machine.
+void check_proposer(const RunRequest& request);
+
+bool has_proposer(const RunRequest& request);
+
+/// Its process. `space`, `templates` and `store` must outlive it.
+std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, RunId id,
+                                               const Space& space, const ProposedTemplates& templates,
+                                               ProposerBriefing briefing, Store& store, const SearchLimits& limits);
+
+/// A proposer would not give the same answers again. A resumed run takes its answers, and the templates in them, from
+/// the database.
+RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRun& run, ProposedTemplates& templates);
+
+}  // namespace evo::cli

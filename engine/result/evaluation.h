@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "engine/record/record.h"
+#include "engine/result/build.h"
+#include "engine/result/mismatch.h"
+#include "engine/result/profile.h"
+#include "engine/result/timing.h"
+#include "engine/result/verdict.h"
+
+namespace evo {
+
+/// One validated case: shape x seed x regime, one output.
+struct CaseError {
+  std::string shape;
+  std::uint64_t seed = 0;
+  std::string regime;
+  std::string output;
+  double relative_l2 = 0;
+  double max_abs = 0;
+  double cosine = 1;
+};
+
+template <>
+inline constexpr auto kFields<CaseError> =
+    std::tuple(Field{"shape", &CaseError::shape}, Field{"seed", &CaseError::seed}, Field{"regime", &CaseError::regime},
+               Field{"output", &CaseError::output}, Field{"relative_l2", &CaseError::relative_l2},
+               Field{"max_abs", &CaseError::max_abs}, Field{"cosine", &CaseError::cosine});
+static_assert(lists_all_fields<CaseError>());
+
+/// Where an evaluation spent its time, in seconds. Zeros: unknown, or it came no further.
+struct PhaseTimes {
+  double waiting_s = 0;     ///< For its programs to be compiled, with nothing else to evaluate meanwhile.
+  double validation_s = 0;  ///< Every run and comparison ahead of the timing, the sanitiser's among them.
+  double timing_s = 0;
+};
+
+template <>
+inline constexpr auto kFields<PhaseTimes> = std::tuple(Field{"waiting_s", &PhaseTimes::waiting_s},
+                                                       Field{"validation_s", &PhaseTimes::validation_s},
+                                                       Field{"timing_s", &PhaseTimes::timing_s});
+static_assert(lists_all_fields<PhaseTimes>());
+
+/// Where a candidate ran. Empty texts: it did not, or nobody knows.
+struct RanOn {
+  std::string device;  ///< "cuda:1", by its number on that host.
+  std::string uuid;    ///< Empty for a virtual GPU.
+  std::string host;
+};
+
+template <>
+inline constexpr auto kFields<RanOn> = std::tuple(Field{"device", &RanOn::device}, Field{"uuid", &RanOn::uuid},
+                                                  Field{"host", &RanOn::host});
+static_assert(lists_all_fields<RanOn>());
+
+/// How many blocks of a launch one SM holds.
+struct Residency {
+  std::string kernel;
+  int registers = 0;            ///< Of a thread.
+  std::int64_t smem_bytes = 0;  ///< Of a block, static and dynamic.
+  int blocks = 0;
+};
+
+template <>
+inline constexpr auto kFields<Residency> = std::tuple(Field{"kernel", &Residency::kernel},
+                                                      Field{"registers", &Residency::registers},
+                                                      Field{"smem_bytes", &Residency::smem_bytes},
+                                                      Field{"blocks", &Residency::blocks});
+static_assert(lists_all_fields<Residency>());
+
+/// So many candidates of a board are its elites.
+inline constexpr std::size_t kEliteCount = 3;
+
+/// How a challenger does against the elite that it would displace.
+enum class Standing { faster, same, slower, challenger_failed, elite_failed };
+
+/// A challenger and the elite that it would displace, timed in turns.
+struct EliteComparison {
+  std::int64_t elite = 0;  ///< Its candidate's number; 0: it is not in this database.
+  Standing standing = Standing::faster;
+  double ratio = 0;      ///< The challenger's latency over the elite's, a mean over the rounds; 0: one of them failed.
+  double ratio_low = 0;  ///< Of the 95 % interval.
+  double ratio_high = 0;
+  std::uint64_t rounds = 0;
+  std::string failure = {};  ///< Why one of them failed.
+
+  bool displaces() const { return standing == Standing::faster || standing == Standing::elite_failed; }
+};
+
+template <>
+inline constexpr auto kFields<EliteComparison> = std::tuple(Field{"elite", &EliteComparison::elite},
+                                                            Field{"standing", &EliteComparison::standing},
+                                                            Field{"ratio", &EliteComparison::ratio},
+                                                            Field{"ratio_low", &EliteComparison::ratio_low},
+                                                            Field{"ratio_high", &EliteComparison::ratio_high},
+                                                            Field{"rounds", &EliteComparison::rounds},
+                                                            Field{"failure", &EliteComparison::failure});
+static_assert(lists_all_fields<EliteComparison>());
+
+struct Evaluation {
+  Verdict verdict = Verdict::harness_failed;
+  std::string reason;                     ///< Why it failed, in words; empty where `mismatch` tells it.
+  std::optional<Mismatch> mismatch = {};  ///< Of a wrong answer.
+  std::vector<Build> builds;
+  std::vector<CaseError> errors;  ///< Every case that ran, up to the first wrong one.
+  std::vector<Timing> timings;
+  double latency_us = 0;  ///< Objective: geometric mean of the warm medians over the timed shapes; valid only.
+  double worst_relative_l2 = 0;
+  std::vector<Profile> profiles = {};              ///< Counters at the timed shapes, where they were read.
+  std::vector<Residency> residency = {};           ///< Of each launch of the first plan of each program.
+  std::optional<EliteComparison> comparison = {};  ///< With the elite that it would have displaced.
+  std::string notes = {};                          ///< What an older evo noted of these in words; else empty.
+  PhaseTimes phases = {};
+  RanOn ran_on = {};
+  std::uint64_t salt = 0;  ///< Mixed into the seeds; replays the run's inputs.
+};
+
+template <>
+inline constexpr auto kFields<Evaluation> =
+    std::tuple(Field{"verdict", &Evaluation::verdict}, Field{"reason", &Evaluation::reason},
+               Field{"mismatch", &Evaluation::mismatch}, Field{"builds", &Evaluation::builds},
+               Field{"cases", &Evaluation::errors}, Field{"timings", &Evaluation::timings},
+               Field{"latency_us", &Evaluation::latency_us}, Field{"worst_relative_l2", &Evaluation::worst_relative_l2},
+               Field{"profiles", &Evaluation::profiles}, Field{"residency", &Evaluation::residency},
+               Field{"comparison", &Evaluation::comparison}, Field{"notes", &Evaluation::notes},
+               Field{"", &Evaluation::phases}, Field{"", &Evaluation::ran_on}, Field{"salt", &Evaluation::salt});
+static_assert(lists_all_fields<Evaluation>());
+
+/// The latency that a strategy gets: that of a valid candidate, or of a duplicate of one; empty for failures.
+std::optional<double> latency_of(const Evaluation& evaluation);
+
+}  // namespace evo

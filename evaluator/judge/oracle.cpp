@@ -1,0 +1,301 @@
+#include "evaluator/judge/oracle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "engine/base/error.h"
+#include "engine/task/candidate.h"
+#include "engine/task/plan_resolution.h"
+#include "evaluator/device/recipe_fingerprint.h"
+#include "evaluator/judge/torch_reference.h"
+
+namespace evo {
+namespace {
+
+/// A plain kernel in double precision takes this many times as long as the candidates.
+constexpr double kPatience = 10;
+
+/// What a worker at rest may leave on the device. Starting another one takes half a second.
+constexpr std::uint64_t kMostBytesAtRest = std::uint64_t{1} << 30;
+
+std::size_t bytes_of(const Expected& expected) {
+  std::size_t bytes = 0;
+  for (const ExpectedOutput& output : expected) bytes += output.bytes.size();
+  return bytes;
+}
+
+/// A reference with typed outputs gives narrow floats; the comparison is made with f32.
+ExpectedOutput widened(ExpectedOutput output) {
+  if (!is_floating(output.dtype) || output.dtype == DType::f32 || output.dtype == DType::f64) return output;
+  const std::size_t count = output.bytes.size() * 8 / static_cast<std::size_t>(bits_of(output.dtype));
+  ExpectedOutput wide{DType::f32, std::vector<std::byte>(count * sizeof(float))};
+  widen(output.dtype, output.bytes.data(), count, reinterpret_cast<float*>(wide.bytes.data()));
+  return wide;
+}
+
+std::vector<Shape> shapes_of_specialisation(const Task& task, const CasePlan& plan, const Bindings& specialisation) {
+  std::vector<Shape> shapes;
+  for (const Case& one : plan.cases) {
+    const bool known = std::ranges::any_of(shapes, [&](const Shape& shape) { return shape.name == one.shape.name; });
+    const bool fits = std::ranges::all_of(task.specialised, [&](const std::string& parameter) {
+      return one.shape.parameters.at(parameter) == specialisation.at(parameter);
+    });
+    if (!known && fits) shapes.push_back(one.shape);
+  }
+  return shapes;
+}
+
+}  // namespace
+
+class OracleRun {
+ public:
+  OracleRun(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop)
+      : options_(options),
+        plan_(plan),
+        stop_(stop),
+        compiler_(worker_options(options, {"compile"}, stop)),
+        device_(worker_options(options, {"device", options.device.id}, stop)) {}
+
+  void open() {
+    if (has_torch_reference(options_.task)) {
+      torch_.emplace(options_, stop_);
+      return;
+    }
+    load_references();
+    compiler_.stop();
+  }
+
+  Expected compute(const Case& one) {
+    placed_bytes_ += input_bytes(one.recipe);
+    if (torch_) return torch_->compute(one);
+    const Reference& reference = reference_for(one);
+    const Plan& plan = reference.program.plans.at(one.shape.name);
+    const std::uint64_t bytes = protocol::output_bytes(plan);
+    placed_bytes_ += bytes;
+    const auto ran = ask<protocol::Ran>(
+        device_, protocol::Run{reference.module, one.shape.name, reference_recipe(options_.task, one.recipe), 1},
+        kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
+        fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
+    if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
+    return split(one, plan, ran.outputs);
+  }
+
+  /// Of inputs and outputs that its worker was given room for, of all cases together.
+  std::uint64_t placed_bytes() const { return placed_bytes_; }
+
+ private:
+  /// A loaded reference program.
+  struct Reference {
+    std::uint64_t module = 0;
+    Program program;
+  };
+
+  [[noreturn]] void blame_task(const std::string& what) const {
+    throw usage_error(fmt::format("{}: {}", options_.task.reference, what));
+  }
+
+  /// Asks again when the worker was lost through no fault of the reference. `doing` and `where` are for messages: what
+  /// the machine failed to do, and where the reference is at fault.
+  template <typename T>
+  T ask(WorkerClient& worker, const protocol::Request& request, double deadline_s, std::uint64_t payload,
+        const Program& program, const std::string& doing, const std::string& where) {
+    for (int attempt = 0;; ++attempt) {
+      auto answer = worker.ask<T>(request, deadline_s, payload);
+      if (auto* good = std::get_if<T>(&answer)) return std::move(*good);
+      if (const auto* failure = std::get_if<Failure>(&answer))
+        blame_task(where + ": " + program.lines.translated(failure->reason));
+      if (const auto* broken = std::get_if<protocol::Broken>(&answer))
+        throw machine_error(doing + ": " + broken->message);
+      const Lost& lost = std::get<Lost>(answer);
+      if (!lost.blameless) blame_task("the worker was lost: " + lost.reason);
+      if (attempt > 0) throw machine_error(doing + ": the worker was lost: " + lost.reason);
+      if (&worker == &device_) reload();
+    }
+  }
+
+  void load_references() {
+    for (const Bindings& specialisation : specialisations_of(options_.task, options_.target)) {
+      Reference reference;
+      reference.module = references_.size() + 1;
+      reference.program = reference_program(options_.tree, options_.task, options_.target.options, specialisation,
+                                            shapes_of_specialisation(options_.task, plan_, specialisation));
+      binaries_.push_back(compile(reference.program));
+      references_.push_back(std::move(reference));
+    }
+    reload();
+  }
+
+  Binary compile(const Program& program) {
+    return ask<protocol::Compiled>(compiler_, protocol::compile_request(program, options_.device.arch),
+                                   options_.compile_deadline_s, protocol::kMaxProgramBytes, program,
+                                   "compiling the reference", "it does not compile")
+        .binary;
+  }
+
+  void reload() {
+    device_.start();
+    for (std::size_t i = 0; i < references_.size(); ++i) {
+      const auto answer = device_.ask<protocol::Done>(
+          protocol::Load{references_[i].module, binaries_[i], references_[i].program.plans}, options_.run_deadline_s);
+      if (const auto* failure = std::get_if<Failure>(&answer))
+        blame_task("it does not load: " + references_[i].program.lines.translated(failure->reason));
+      if (const auto* lost = std::get_if<Lost>(&answer)) throw machine_error("loading the reference: " + lost->reason);
+      if (const auto* broken = std::get_if<protocol::Broken>(&answer))
+        throw machine_error("loading the reference: " + broken->message);
+    }
+  }
+
+  const Reference& reference_for(const Case& one) const {
+    for (const Reference& reference : references_) {
+      if (reference.program.plans.contains(one.shape.name)) return reference;
+    }
+    throw machine_error(fmt::format("no reference for shape {}", one.shape.name));
+  }
+
+  Expected split(const Case& one, const Plan& plan, const std::vector<std::byte>& outputs) const {
+    Expected expected = expected_outputs(plan, outputs);
+    if (const std::string bad = why_not_finite(plan, expected); !bad.empty())
+      blame_task(fmt::format("shape {}, regime {}, seed {}: {}", one.shape.name, one.regime.name, one.seed, bad));
+    return expected;
+  }
+
+  const PipelineOptions& options_;
+  const CasePlan& plan_;
+  const StopSignal* stop_;
+  WorkerClient compiler_;
+  WorkerClient device_;
+  std::optional<TorchReference> torch_;  ///< In the place of what follows.
+  std::vector<Reference> references_;
+  std::vector<Binary> binaries_;
+  std::uint64_t placed_bytes_ = 0;
+};
+
+CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe) {
+  const std::vector<Tensor> drawn = drawn_tensors(task);
+  for (std::size_t i = task.inputs.size(); i < recipe.inputs.size(); ++i)
+    recipe.inputs[i].widened = reference_dtype(task, drawn.at(i), recipe.inputs[i].dtype);
+  return recipe;
+}
+
+Expected expected_outputs(const Plan& plan, std::span<const std::byte> outputs) {
+  Expected expected;
+  std::size_t offset = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.output || tensor.bytes == 0) continue;
+    expected.push_back(widened({tensor.dtype, dense_bytes(tensor, outputs.subspan(offset, tensor.bytes))}));
+    offset += tensor.bytes;
+  }
+  return expected;
+}
+
+std::string why_not_finite(const Plan& plan, const Expected& expected) {
+  std::size_t number = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.output || tensor.bytes == 0) continue;
+    const ExpectedOutput& output = expected[number++];
+    if (const auto bad = first_not_finite(output.dtype, output.bytes))
+      return fmt::format("{}[{}] is not finite (never written, or computed from garbage)", tensor.name, *bad);
+  }
+  return {};
+}
+
+void OracleStore::put(std::size_t number, Expected expected) {
+  const std::lock_guard lock(mutex_);
+  expected_.at(number) = std::make_shared<const Expected>(std::move(expected));
+  changed_.notify_all();
+}
+
+void OracleStore::finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
+}
+
+void OracleStore::wait_until_finished() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return finished_ || failure_; });
+  if (!finished_) std::rethrow_exception(failure_);
+}
+
+void OracleStore::fail(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  failure_ = std::move(error);
+  changed_.notify_all();
+}
+
+std::shared_ptr<const Expected> OracleStore::get(std::size_t number) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return expected_.at(number) || failure_; });
+  if (!expected_[number]) std::rethrow_exception(failure_);
+  return expected_[number];
+}
+
+void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store) {
+  OracleRun run(options, plan, &stop);
+  run.open();
+  store.put(plan.smoke, run.compute(plan.cases[plan.smoke]));
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    if (i != plan.smoke) store.put(i, run.compute(plan.cases[i]));
+  }
+}
+
+std::shared_ptr<const Expected> KnownOracles::get(const std::string& key, const Compute& compute) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !under_way_.contains(key); });
+    if (const auto* known = known_.find(key)) return *known;
+    under_way_.insert(key);
+  }
+  std::shared_ptr<const Expected> computed;
+  std::exception_ptr failure;
+  try {
+    computed = compute();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  under_way_.erase(key);
+  changed_.notify_all();
+  if (failure) std::rethrow_exception(failure);
+  known_.put(key, computed, bytes_of(*computed));
+  return computed;
+}
+
+struct ExtraOracles::Impl {
+  const PipelineOptions& options;
+  const CasePlan& plan;
+  const StopSignal* stop;
+  std::shared_ptr<KnownOracles> known;
+  std::optional<OracleRun> run;
+
+  Expected compute(const Case& one) {
+    if (!run) {
+      run.emplace(options, plan, stop);
+      run->open();
+    }
+    return run->compute(one);
+  }
+};
+
+ExtraOracles::ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop,
+                           std::shared_ptr<KnownOracles> known)
+    : impl_(new Impl{options, plan, stop, std::move(known), std::nullopt}) {}
+ExtraOracles::~ExtraOracles() = default;
+
+std::shared_ptr<const Expected> ExtraOracles::get(const Case& one) {
+  return impl_->known->get(fingerprint(one.recipe),
+                           [&] { return std::make_shared<const Expected>(impl_->compute(one)); });
+}
+
+void ExtraOracles::rest() {
+  if (impl_->run && impl_->run->placed_bytes() > kMostBytesAtRest) impl_->run.reset();
+}
+
+}  // namespace evo

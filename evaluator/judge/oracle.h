@@ -1,0 +1,100 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluator/base/recently_used.h"
+#include "evaluator/hosts/pipeline_options.h"
+#include "evaluator/judge/cases.h"
+#include "evaluator/judge/comparison.h"
+#include "evaluator/worker/worker_client.h"
+
+namespace evo {
+
+/// Every output that is there, in the task's order.
+using Expected = std::vector<ExpectedOutput>;
+
+/// The reference's arguments for a case: tensors that are read and written hold the drawn values in the reference's own
+/// types.
+CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe);
+
+/// The reference's outputs in the form that is compared. `outputs`: the bytes of every output of its plan, in order.
+Expected expected_outputs(const Plan& plan, std::span<const std::byte> outputs);
+/// "y[3] is not finite"; empty when every value is finite.
+std::string why_not_finite(const Plan& plan, const Expected& expected);
+
+/// Expected outputs by case. One thread fills it, another reads. They never enter a process that runs candidates.
+class OracleStore {
+ public:
+  explicit OracleStore(std::size_t cases) : expected_(cases) {}
+
+  void put(std::size_t number, Expected expected);
+  /// To be called when all are there and the worker that computed them has ended.
+  void finish();
+  /// To be called when no further oracle will come: readers that wait get this error.
+  void fail(std::exception_ptr error);
+  /// Waits for one case's. Throws the error that `fail` was given.
+  std::shared_ptr<const Expected> get(std::size_t number);
+  /// Waits for `finish`, because nothing else may run on a GPU while a candidate is timed. Throws as `get` does.
+  void wait_until_finished();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::shared_ptr<const Expected>> expected_;
+  std::exception_ptr failure_;
+  bool finished_ = false;
+};
+
+/// Compiles the reference and runs it on every case, the smoke case first, in worker processes of its own. Throws
+/// usage_error for a reference that does not compile, fails, or gives values that are not finite.
+void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store);
+
+/// Oracles of one reference that were computed once, by the case's recipe: all devices of a run share them. Oracles
+/// that were not used for long are forgotten. Any thread may ask.
+class KnownOracles {
+ public:
+  using Compute = std::function<std::shared_ptr<const Expected>()>;
+
+  /// The one that is known, or else what `compute` gives. Who asks while another thread computes it waits for that;
+  /// where it fails there, it is computed here. Throws what `compute` throws.
+  std::shared_ptr<const Expected> get(const std::string& key, const Compute& compute);
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{2} << 30;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  RecentlyUsed<std::shared_ptr<const Expected>> known_{kMostBytes};
+  std::set<std::string> under_way_;
+};
+
+/// Oracles of further cases of the plan's shapes, computed when they are asked for. Used by one thread.
+class ExtraOracles {
+ public:
+  /// Everything referred to must outlive it. `stop` may be null. `known`: those that are computed already; of the same
+  /// reference.
+  ExtraOracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal* stop,
+               std::shared_ptr<KnownOracles> known = std::make_shared<KnownOracles>());
+  ~ExtraOracles();
+  /// Throws as compute_oracles does.
+  std::shared_ptr<const Expected> get(const Case& one);
+  /// To be called before something is timed: a worker that may hold much of the device's memory ends. Another one has
+  /// nothing to do until the next `get`.
+  void rest();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace evo

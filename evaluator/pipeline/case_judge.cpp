@@ -1,0 +1,98 @@
+#include "evaluator/pipeline/case_judge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/task/limits.h"
+#include "evaluator/judge/comparison.h"
+#include "evaluator/judge/wrong_answer.h"
+#include "evaluator/pipeline/candidate_worker.h"
+
+namespace evo {
+namespace {
+
+/// Elements of an output whose error is described.
+constexpr std::uint64_t kLookedAt = 1 << 20;
+
+Failure wrong_answer_of(Mismatch mismatch) {
+  Failure failure{Verdict::wrong_answer, ""};
+  failure.mismatch = std::move(mismatch);
+  return failure;
+}
+
+/// `miss`: empty for an output that is right.
+Mismatch mismatch_of(const Case& one, const ComparedOutput& output, const std::optional<Miss>& miss,
+                     const EmulationError& honest) {
+  Mismatch mismatch{one.shape.name, one.regime.name, one.seed, output.name, miss.value_or(Miss{})};
+  if (!output.limits.follow_emulation()) return mismatch;
+  mismatch.emulation_l2 = honest.relative_l2;
+  mismatch.emulation_row = honest.row_l2;
+  return mismatch;
+}
+
+}  // namespace
+
+ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected> expected,
+                                std::vector<std::byte> outputs) const {
+  ComparedCase compared{false, std::move(expected), {}, {}};
+  const Plan& plan = plan_of(candidate_, one);
+  if (outputs.size() != protocol::output_bytes(plan)) return compared;
+  compared.has_right_size = true;
+  const Task& task = setup_.options.task;
+  const Bindings& choices = setup_.options.target.options;
+  std::vector<EmulationError>& honest = compared.honest;
+  const Limits of_regime = limits_for(setup_.calibration, task, limits_, one.regime.name);
+  const auto limits_of = [&](const Tensor& output) {
+    const Limits limits = limits_of_output(task, output, choices, of_regime);
+    honest.push_back(limits.follow_emulation() ? setup_.floor.emulation_error(one, *compared.expected, honest.size())
+                                               : EmulationError{});
+    return following(limits, honest.back());
+  };
+  compared.outputs = compare_outputs(task, choices, one, plan, *compared.expected, std::move(outputs), limits_of);
+  return compared;
+}
+
+CaseJudge::Check CaseJudge::judge(const Case& one, const ComparedCase& compared, bool further) {
+  if (!compared.has_right_size)
+    return {Failure{Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size"}};
+  Check check;
+  for (std::size_t i = 0; i < compared.outputs.size(); ++i) {
+    const ComparedOutput& output = compared.outputs[i];
+    const Difference& difference = output.difference;
+    const auto miss = miss_of(difference, output.limits);
+    check.closeness = std::max(check.closeness, closeness(difference, output.limits));
+    const bool open = miss && PooledDraws::leave_open(difference, output.limits, output.rows, further);
+    Mismatch mismatch = mismatch_of(one, output, miss, compared.honest[i]);
+    if (output.limits.follow_emulation()) pooled_.add(mismatch, difference, output.limits, open);
+    if (open) check.further_draws = std::max(check.further_draws, PooledDraws::further_draws(difference, output.rows));
+    if (miss && !open && setup_.floor.explains(difference, output.limits, one, *compared.expected, i)) continue;
+    evaluation_.errors.push_back({one.shape.name, one.seed, one.regime.name, output.name, difference.relative_l2,
+                                  difference.max_abs, difference.cosine});
+    evaluation_.worst_relative_l2 = std::max(evaluation_.worst_relative_l2, difference.relative_l2);
+    if (miss && !open) {
+      mismatch.looks_like = look_of(one, output);
+      return {wrong_answer_of(std::move(mismatch))};
+    }
+  }
+  return check;
+}
+
+std::optional<Failure> CaseJudge::check(std::size_t number, std::span<const std::byte> outputs) {
+  const Case& one = setup_.plan.cases[number];
+  return judge(one, compare(one, setup_.oracles.get(number), {outputs.begin(), outputs.end()})).failure;
+}
+
+std::optional<Failure> CaseJudge::check_pools() const {
+  auto mismatch = pooled_.mismatch();
+  if (!mismatch) return std::nullopt;
+  return wrong_answer_of(*std::move(mismatch));
+}
+
+/// The summary of a diagnosis. Very large answers are not looked at: a search must not wait for them.
+std::string CaseJudge::look_of(const Case& one, const ComparedOutput& output) const {
+  if (output.elements > kLookedAt) return {};
+  const auto wrong = wrong_answer(setup_.options.task, setup_.options.target.options, one, output);
+  return wrong ? summary(*wrong) : "";
+}
+
+}  // namespace evo

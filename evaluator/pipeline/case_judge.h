@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/result/evaluation.h"
+#include "engine/task/candidate.h"
+#include "evaluator/judge/output_comparison.h"
+#include "evaluator/judge/pooled_draws.h"
+#include "evaluator/pipeline/validation_setup.h"
+
+namespace evo {
+
+/// Every output of one case, beside its oracle.
+struct ComparedCase {
+  bool has_right_size = false;
+  std::shared_ptr<const Expected> expected;
+  std::vector<ComparedOutput> outputs;
+  std::vector<EmulationError> honest;  ///< By output.
+};
+
+/// Judges the outputs of one candidate.
+class CaseJudge {
+ public:
+  /// Everything must outlive it. `evaluation` is given the errors.
+  CaseJudge(const ValidationSetup& setup, const Candidate& candidate, Evaluation& evaluation)
+      : setup_(setup),
+        candidate_(candidate),
+        limits_(limits_of(setup.options.task, setup.options.target)),
+        evaluation_(evaluation) {}
+
+  /// Changes nothing: several threads may compare.
+  ComparedCase compare(const Case& one, std::shared_ptr<const Expected> expected, std::vector<std::byte> outputs) const;
+
+  struct Check {
+    std::optional<Failure> failure;
+    /// Of the output that is closest to a limit. Above 1 without a failure: the case is ill-conditioned and set aside,
+    /// or further draws are to tell.
+    double closeness = 0;
+    int further_draws = 0;  ///< That many, where they are to tell.
+  };
+  /// Keeps the errors of a case and says whether they are too large. `further`: a draw beyond the grid's.
+  Check judge(const Case& one, const ComparedCase& compared, bool further = false);
+  /// Both, for a case of the plan.
+  std::optional<Failure> check(std::size_t number, std::span<const std::byte> outputs);
+  /// Whether the draws that were left open break their limits together.
+  std::optional<Failure> check_pools() const;
+
+ private:
+  std::string look_of(const Case& one, const ComparedOutput& output) const;
+
+  const ValidationSetup& setup_;
+  const Candidate& candidate_;
+  const Limits& limits_;
+  Evaluation& evaluation_;
+  PooledDraws pooled_;
+};
+
+}  // namespace evo

@@ -1,0 +1,40 @@
+#include "evaluator/pipeline/shared_work.h"
+
+#include <utility>
+
+#include "engine/device/device_kind.h"
+#include "evaluator/base/cores.h"
+#include "evaluator/hosts/binary_cache.h"
+#include "evaluator/pipeline/evaluation_log.h"
+
+namespace evo {
+namespace {
+
+PipelineOptions with_defaults(PipelineOptions options) {
+  if (options.run_deadline_s <= 0) options.run_deadline_s = kind_named(options.device.kind).run_deadline_s;
+  if (!options.binaries) options.binaries = std::make_shared<BinaryCache>();
+  return options;
+}
+
+}  // namespace
+
+SharedWork::SharedWork(PipelineOptions given)
+    : options(with_defaults(std::move(given))),
+      calibration(load_calibration(options.tree, options.task)),
+      plan(plan_cases(options.task, options.target, options.device.kind, options.salt)),
+      oracles(plan.cases.size()),
+      compile_workers(options.compile_workers > 0 ? options.compile_workers : usable_cores()),
+      pool(options, compile_workers, &stop),
+      known(options.dedup),
+      ranked(1e3 * options.device.clock_ghz) {
+  for (const Finished& finished : options.finished) known.recall(finished);
+}
+
+void SharedWork::report(Evaluator::Done result) {
+  result.evaluation.salt = options.salt;
+  log_evaluation(result.ticket, result.evaluation);
+  done.push_back(std::move(result));
+  changed.notify_all();
+}
+
+}  // namespace evo

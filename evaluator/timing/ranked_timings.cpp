@@ -1,0 +1,24 @@
+#include "evaluator/timing/ranked_timings.h"
+
+#include <algorithm>
+
+namespace evo {
+
+void RankedTimings::add(const std::string& source_key, const Evaluation& evaluation) {
+  const bool at_full_clock = std::ranges::all_of(evaluation.timings, [this](const Timing& timing) {
+    return timing.cold || (!timing.conditions.power_limited && is_full_clock(timing.conditions.sm_mhz_low, full_mhz_));
+  });
+  // The warm-up of a slower one may have ended before a power limit showed.
+  const bool warmed_up = fastest_.size() < kEliteCount || evaluation.latency_us <= fastest_.back().us;
+  if (at_full_clock && warmed_up) at_full_clock_.insert(source_key);
+  const auto behind = std::ranges::upper_bound(fastest_, evaluation.latency_us, {}, &ToBeat::us);
+  fastest_.insert(behind, {evaluation.latency_us, at_full_clock});
+  if (fastest_.size() > kEliteCount) fastest_.pop_back();
+}
+
+std::optional<ToBeat> RankedTimings::to_beat() const {
+  if (fastest_.size() < kEliteCount) return std::nullopt;
+  return fastest_.back();
+}
+
+}  // namespace evo

@@ -1,0 +1,54 @@
+#include "cli/subject/held_out_shapes.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+#include <string>
+
+#include "cli/sources/templates.h"
+#include "engine/device/device_kind.h"
+#include "engine/task/floor.h"
+#include "evaluator/judge/cases.h"
+#include "tests/cli/bench.h"
+
+using namespace evo;
+using namespace evo::testing;
+
+TEST_CASE("held-out shapes are new, bounded, and of the existing specialisations") {
+  const SourceTree tree = cli::read_templates(kTemplates);
+  for (const char* name : {"fp8_sdpa", "fp8_qkt"}) {
+    const Task task = load_task(tree, name);
+    const Target target = make_target(task, "vgpu", {}, {});
+    std::set<std::string> seen;
+    for (std::uint64_t salt = 1; salt <= 20; ++salt) {
+      const auto shapes = cli::held_out_shapes(task, target, "vgpu", salt);
+      REQUIRE(shapes.size() == 2);
+      for (const Shape& shape : shapes) {
+        CHECK(shape.parameters.at("D") == Value(std::int64_t{64}));
+        CHECK(work_of(task, target.options, shape, kind_named("vgpu")) <= 1e8);
+        const auto same = [&](const Shape& known) { return known.parameters == shape.parameters; };
+        CHECK(std::ranges::none_of(task.shapes, same));
+        std::string text;
+        for (const auto& [parameter, value] : shape.parameters) text += expr::to_string(value) + " ";
+        seen.insert(text);
+      }
+    }
+    CHECK(seen.size() > 30);
+  }
+}
+
+TEST_CASE("a kernel that is right for the validated shapes alone does not verify") {
+  const Bench bench;
+  write_toy_task(bench);
+  std::string kernel = bench.read("templates/toy/plain/kernel.cu");
+  // A kernel that is right for the sizes of the task's shapes alone.
+  kernel.replace(kernel.find("if (i${item} < N)"), 17, "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
+  bench.write("templates/toy/plain/kernel.cu", kernel);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
+  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
+  const Outcome outcome = bench.evo({"verify", "best.cu"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(holds(outcome.out, "not reproduced"));
+  CHECK(holds(outcome.out, "shape held_out_"));
+}

@@ -1,0 +1,139 @@
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+
+#include "tests/cli/bench.h"
+
+using namespace evo::testing;
+
+namespace {
+
+/// Long enough that it cannot end by itself before the signal comes.
+const std::vector<std::string> kLongRun = {"run",     "--task", "toy",    "--device", "vgpu",
+                                           "--evals", "52",     "--seed", "1",        "--progress"};
+
+ProcessOptions in(const Bench& bench) {
+  return {.folder = bench.folder()};
+}
+
+}  // namespace
+
+TEST_CASE("Ctrl-C ends a run cleanly, and a message says how to resume it") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  EvoProcess process(kLongRun, in(bench));
+  process.wait_for_error_text("(new best)");
+  process.send(SIGINT);
+  const Outcome outcome = process.finish();
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 130);
+  CHECK(outcome.err.find("finishing what is in flight") != std::string::npos);
+  CHECK(outcome.out.find("evo run --resume 1") != std::string::npos);
+  const auto run = bench.json({"runs"})["runs"][0];
+  CHECK(run["status"] == "interrupted");
+  CHECK(run["evaluated"] > 0);
+  CHECK(run["evaluated"] < 52);
+}
+
+TEST_CASE("an interrupted run that is resumed gives the results of an uninterrupted run") {
+  const Bench interrupted, whole;
+  write_toy_task(interrupted, true);
+  write_toy_task(whole, true);
+  REQUIRE(whole.evo(kLongRun).code == 0);
+  {
+    EvoProcess process(kLongRun, in(interrupted));
+    process.wait_for_error_text("(new best)");
+    process.send(SIGTERM);
+    REQUIRE(process.finish().code == 130);
+  }
+  const Outcome outcome = interrupted.evo({"run", "--resume", "1"});
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  const auto essence = [](const Bench& bench) {
+    nlohmann::json rows = nlohmann::json::array();
+    const nlohmann::json elites = bench.json({"elites"});
+    for (const auto& elite : elites["elites"]) rows.push_back({elite["genome"], elite["latency_us"]});
+    return rows;
+  };
+  CHECK(essence(interrupted) == essence(whole));
+  CHECK(interrupted.json({"runs"})["runs"][0]["evaluated"] == 52);
+  CHECK(interrupted.json({"runs"})["runs"][0]["status"] == "finished");
+}
+
+TEST_CASE("a second Ctrl-C ends the run at once, and every recorded result is kept") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  EvoProcess process(kLongRun, in(bench));
+  process.wait_for_error_text("(new best)");
+  process.send(SIGINT);
+  process.wait_for_error_text("Ctrl-C again stops at once");
+  process.send(SIGINT);
+  const Outcome outcome = process.finish();
+  CHECK(outcome.code == 130);
+  const auto run = bench.json({"runs"})["runs"][0];
+  CHECK(run["evaluated"] > 0);
+  CHECK(bench.evo({"run", "--resume", "1", "--quiet"}).code == 0);
+  CHECK(bench.json({"runs"})["runs"][0]["evaluated"] == 52);
+}
+
+TEST_CASE("a killed run can be resumed") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  {
+    EvoProcess process(kLongRun, in(bench));
+    process.wait_for_error_text("(new best)");
+    process.send(SIGKILL);
+    REQUIRE(process.finish().signal == SIGKILL);
+  }
+  CHECK(bench.json({"runs"})["runs"][0]["status"] == "running");
+  const Outcome outcome = bench.evo({"run", "--resume", "1", "--quiet"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(bench.json({"runs"})["runs"][0]["evaluated"] == 52);
+}
+
+namespace {
+
+/// A run whose proposer and the proposer's child never end. They hold evo's standard error, so EvoProcess::finish()
+/// waits for their end, too.
+Outcome ended_while_a_proposer_computes(const Bench& bench, int signal, bool twice = false) {
+  std::vector<std::string> arguments = kLongRun;
+  for (const char* more :
+       {"--proposer", "sleep 1000 & echo thinking >&2; sleep 1000 | cat", "--proposer-deadline", "1h"})
+    arguments.push_back(more);
+  EvoProcess process(arguments, in(bench));
+  process.wait_for_error_text("thinking");
+  process.send(signal);
+  if (twice) process.send(signal);
+  return process.finish();
+}
+
+}  // namespace
+
+TEST_CASE("Ctrl-C ends a run while its proposer computes, and the proposer and its children end too") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  CHECK(ended_while_a_proposer_computes(bench, SIGINT).code == 130);
+  const auto run = bench.json({"runs"})["runs"][0];
+  CHECK(run["status"] == "interrupted");
+  CHECK(run["evaluated"] < 52);
+  const Bench again;
+  write_toy_task(again, true);
+  CHECK(ended_while_a_proposer_computes(again, SIGTERM, true).code == 130);
+}
+
+TEST_CASE("a proposer and its children end when evo is killed") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  CHECK(ended_while_a_proposer_computes(bench, SIGKILL).signal == SIGKILL);
+}
+
+TEST_CASE("a run that has reached its time limit does not wait for its proposer") {
+  const Bench bench;
+  write_toy_task(bench, true);
+  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--time", "1s", "--proposer",
+                                     "sleep 1000", "--proposer-deadline", "1h"});
+  INFO(outcome.err);
+  const auto run = bench.json({"runs"})["runs"][0];
+  CHECK(run["status"] == "finished");
+  CHECK(run["evaluated"] < 52);
+}

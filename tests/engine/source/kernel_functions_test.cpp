@@ -1,0 +1,24 @@
+#include "engine/source/kernel_functions.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace evo;
+
+TEST_CASE("kernels of a source are found whatever stands between __global__ and the name") {
+  CHECK(kernel_functions(
+            "__global__ void a(int);\ntemplate <class T> __global__ void __launch_bounds__(256, 2)\n b(T* x) {}"
+            "__global__ static __attribute__((used)) void c(int) {}  __global__ void a(int) {}") ==
+        std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("names that a source declares extern C are found, one by one and in blocks") {
+  CHECK(c_names("__global__ void mangled(int) {}").empty());
+  CHECK(c_names("extern \"C\" __global__ void __launch_bounds__(32) k(int x) { f(x); }") ==
+        std::vector<std::string>{"k"});
+  CHECK(c_names("extern \"C\" __constant__ float table[4];\n  extern \"C\" __device__ int count = 3;") ==
+        std::vector<std::string>{"table", "count"});
+  CHECK(c_names(
+            "extern \"C\" {  // extern \"C\" int no;\n#define NOT this\n__device__ int a[] = {1, 2};\n"
+            "__device__ alignas(16) float b;\n/* int c; */ __device__ int d(int x) { return x ? x : 1; }\n}\nint e;") ==
+        std::vector<std::string>{"a", "b", "d"});
+}
