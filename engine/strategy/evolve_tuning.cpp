@@ -15,10 +15,10 @@
 namespace evo {
 namespace {
 
-using Field = std::variant<std::size_t EvolveTuning::*, double EvolveTuning::*>;
+using TunedMember = std::variant<std::size_t EvolveTuning::*, double EvolveTuning::*>;
 
-const std::map<std::string, Field, std::less<>>& fields() {
-  static const std::map<std::string, Field, std::less<>> kFields = {
+const std::map<std::string, TunedMember, std::less<>>& fields() {
+  static const std::map<std::string, TunedMember, std::less<>> kFields = {
       {"founders", &EvolveTuning::founders},     {"spread", &EvolveTuning::spread},
       {"good_share", &EvolveTuning::good_share}, {"exploration", &EvolveTuning::exploration},
       {"failure", &EvolveTuning::failure},       {"fit_every", &EvolveTuning::fit_every},

@@ -197,7 +197,7 @@ void execute_tensor_prefetch(Warp& warp, const Instruction& in, std::uint32_t ma
 
 // ---- tensormap.replace, tensormap.cp_fenceproxy
 
-enum class Field : std::uint32_t {
+enum class MapField : std::uint32_t {
   global_address,
   rank,
   box_dim,
@@ -209,43 +209,43 @@ enum class Field : std::uint32_t {
   swizzle_mode,
   fill_mode,
 };
-constexpr std::string_view kFields[] = {"global_address", "rank",           "box_dim",  "global_dim",
-                                        "global_stride",  "element_stride", "elemtype", "interleave_layout",
-                                        "swizzle_mode",   "fill_mode"};
+constexpr std::string_view kMapFields[] = {"global_address", "rank",           "box_dim",  "global_dim",
+                                           "global_stride",  "element_stride", "elemtype", "interleave_layout",
+                                           "swizzle_mode",   "fill_mode"};
 
 /// False for a value that the field cannot have.
-bool replace(TensorMapObject& map, Field field, std::size_t dimension, std::uint64_t value) {
+bool replace(TensorMapObject& map, MapField field, std::size_t dimension, std::uint64_t value) {
   switch (field) {
-    case Field::global_address:
+    case MapField::global_address:
       map.address = value;
       return true;
-    case Field::rank:  // Counted from zero.
+    case MapField::rank:  // Counted from zero.
       map.rank = static_cast<std::uint8_t>(value + 1);
       return value < kMaxTensorRank;
-    case Field::box_dim:
+    case MapField::box_dim:
       map.box[dimension] = static_cast<std::uint16_t>(value);
       return value <= 256;
-    case Field::global_dim:
+    case MapField::global_dim:
       map.last[dimension] = static_cast<std::uint32_t>(value - 1);
       return true;
-    case Field::global_stride:
+    case MapField::global_stride:
       if (dimension >= map.stride_bytes.size()) return false;
       map.stride_bytes[dimension] = value;
       return true;
-    case Field::element_stride:
+    case MapField::element_stride:
       map.element_stride[dimension] = static_cast<std::uint8_t>(value);
       return value <= 8;
-    case Field::elemtype: {
+    case MapField::elemtype: {
       // PTX has bf16, tf32 and tf32.ftz behind f64, and f32.ftz ahead of it, as TensorElement.
       map.element = static_cast<TensorElement>(value);
       return bytes_of(map.element) != 0;
     }
-    case Field::interleave_layout:
+    case MapField::interleave_layout:
       return value == 0;
-    case Field::swizzle_mode:
+    case MapField::swizzle_mode:
       map.swizzle = static_cast<Swizzle>(value);
       return value <= 3;
-    case Field::fill_mode:
+    case MapField::fill_mode:
       map.fills_with_nan = static_cast<std::uint8_t>(value);
       return value <= 1;
   }
@@ -264,7 +264,7 @@ void execute_replace(Warp& warp, const Instruction& in, std::uint32_t mask) {
     if (map.magic != TensorMapObject::kMagic) return warp.fail(in, "these 128 bytes are no tensor map", lane);
     const Word dimension = warp.row(in.op[1])[lane];
     const std::uint64_t value = source_row<T>(warp, in.op[2])[lane];
-    if (dimension >= kMaxTensorRank || !replace(map, static_cast<Field>(in.more), dimension, value)) {
+    if (dimension >= kMaxTensorRank || !replace(map, static_cast<MapField>(in.more), dimension, value)) {
       return warp.fail(in, "the value " + std::to_string(value) + " is not possible there", lane);
     }
     std::memcpy(bytes, &map, sizeof map);
@@ -362,8 +362,8 @@ void decode_replace(Form& form) {
   const Where where = take_space(form);
   if (!form.take("b1024")) form.unsupported();
   std::size_t field = 0;
-  while (field < std::size(kFields) && !form.take(kFields[field])) ++field;
-  if (field == std::size(kFields)) form.unsupported("no field");
+  while (field < std::size(kMapFields) && !form.take(kMapFields[field])) ++field;
+  if (field == std::size(kMapFields)) form.unsupported("no field");
   const Type type = form.type();
   const AddressForm address = take_base(form, form.operand(0), where, true);
   const bool has_dimension = form.operand_count() > 2;

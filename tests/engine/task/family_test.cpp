@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "engine/task/target.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
