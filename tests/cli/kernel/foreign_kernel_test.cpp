@@ -11,7 +11,7 @@ using namespace evo::testing;
 
 namespace {
 
-const char* const kSoftmax = R"cuda(#include <torch/extension.h>
+const char* const kSoftmaxExtension = R"cuda(#include <torch/extension.h>
 #include <cuda_runtime.h>
 #include <vector>
 
@@ -83,21 +83,21 @@ void check_wrong(const Bench& bench, const std::string& text, const std::string&
 
 TEST_CASE("a file with a binding for torch is judged by its kernels, and planted faults are rejected with the reason") {
   const Bench bench;
-  const Outcome right = verified(bench, kSoftmax);
+  const Outcome right = verified(bench, kSoftmaxExtension);
   INFO(right.out << right.err);
   CHECK(right.code == 0);
   CHECK(holds(right.out, "right, worst relative error "));
   // The maximum is not subtracted: only a regime with large values shows it.
-  check_wrong(bench, changed(kSoftmax, "fmaxf(largest, row[i])", "fmaxf(largest, 0.0f)"),
+  check_wrong(bench, changed(kSoftmaxExtension, "fmaxf(largest, row[i])", "fmaxf(largest, 0.0f)"),
               "wrong: wrong_answer: shape ");
-  check_wrong(bench, changed(kSoftmax, "i < columns; i += threads) y", "i < columns - 1; i += threads) y"),
+  check_wrong(bench, changed(kSoftmaxExtension, "i < columns; i += threads) y", "i < columns - 1; i += threads) y"),
               "wrong: wrong_answer: shape ");
   // A race that changes no answer: no judge that compares answers sees it.
   check_wrong(bench,
-              changed(kSoftmax, "float sum = 0.0f;",
+              changed(kSoftmaxExtension, "float sum = 0.0f;",
                       "__shared__ volatile float last; last = row[threadIdx.x % columns]; float sum = last * 0.0f;"),
               "race: kernel (anonymous namespace)::softmax_rows<256>, softmax.cu:");
-  check_wrong(bench, changed(kSoftmax, "i < columns; i += threads) sum", "i <= columns; i += threads) sum"),
+  check_wrong(bench, changed(kSoftmaxExtension, "i < columns; i += threads) sum", "i <= columns; i += threads) sum"),
               "behind the end of 'x'");
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a file with a launcher in C is judged, too, and its answers as JSON")
 TEST_CASE("a launch that cannot be read is refused in one line") {
   const Bench bench;
   const auto refused = [&](const std::string& launch, const std::string& why) {
-    check_refused(verified(bench, kSoftmax, launch), 2, {"--launch '" + launch + "'", why});
+    check_refused(verified(bench, kSoftmaxExtension, launch), 2, {"--launch '" + launch + "'", why});
   };
   refused("softmax_rows", "there is no <<< >>>");
   refused("softmax_rows<256><<<B * N>>>(x, y, M)", "there are not two or three things in <<< >>>");
@@ -132,8 +132,8 @@ TEST_CASE("a launch that cannot be read is refused in one line") {
 
 TEST_CASE("of a file the device code is left, with its numbers of lines") {
   using evo::cli::device_code;
-  const std::string code = device_code(kSoftmax);
-  CHECK(std::ranges::count(code, '\n') == std::ranges::count(std::string(kSoftmax), '\n'));
+  const std::string code = device_code(kSoftmaxExtension);
+  CHECK(std::ranges::count(code, '\n') == std::ranges::count(std::string(kSoftmaxExtension), '\n'));
   INFO(code);
   for (const char* host : {"torch", "cuda_runtime", "<vector>", "cudaStream_t", "forward(", "PYBIND11"})
     CHECK_FALSE(holds(code, host));
