@@ -218,7 +218,8 @@ class Renderer {
   }
 
   void execute(const syntax::Place& place, const syntax::Let& let) {
-    define(place, let.name, evaluated(place, let.value));
+    for (const syntax::Argument& definition : let.definitions)
+      define(place, definition.name, evaluated(place, *definition.value));
   }
 
   void execute(const syntax::Place& place, const syntax::Include& include) {

@@ -167,9 +167,10 @@ class Parser {
   }
 
   Let let(const Directive& directive) const {
-    const auto equals = directive.rest.find('=');
-    if (equals == std::string_view::npos) fail(place(), "expected 'let NAME = EXPRESSION'");
-    return {name(trim(directive.rest.substr(0, equals))), expression(trim(directive.rest.substr(equals + 1)))};
+    Let let{arguments(directive.rest)};
+    for (const Argument& definition : let.definitions)
+      if (!definition.value) fail(place(), "expected 'let NAME = EXPRESSION, ...'");
+    return let;
   }
 
   Include include(const Directive& directive) const {

@@ -43,14 +43,13 @@ struct For {
 struct Probe {
   Block body;
 };
-struct Let {
-  std::string name;
-  Expression value;
-};
 /// `name = value`, or a name alone.
 struct Argument {
   std::string name;
   std::optional<Expression> value;
+};
+struct Let {
+  std::vector<Argument> definitions;  ///< All have values.
 };
 struct Include {
   std::string path;

@@ -63,6 +63,7 @@ TEST_CASE("for runs from the first value up to and without the last") {
 
 TEST_CASE("let defines a name until its block ends") {
   CHECK(render("//% let half = tile / 2\n${half}\n") == "32\n");
+  CHECK(render("//% let half = tile / 2, twice = max(half, 1) * 4, text = 'a, b'\n${twice} ${text}\n") == "128 a, b\n");
   CHECK(render("//% for i in 0..2\n//% let twice = 2 * i\n${twice}\n//% end\n") == "0\n2\n");
   CHECK_THAT(render_complaint("//% if swizzle\n//% let x = 1\n//% end\n${x}\n"),
              ContainsSubstring("t/f/kernel.cu:4: 'x': unknown name 'x'"));
@@ -188,7 +189,7 @@ TEST_CASE("errors name the file and line they are in") {
   CHECK(render_complaint("//% if swizzle\n//% end swizzle\n") == "t/f/kernel.cu:2: unexpected 'swizzle' after 'end'");
   CHECK(render_complaint("//% if\n//% end\n") == "t/f/kernel.cu:1: expression expected");
   CHECK(render_complaint("//% for i = 0..2\n//% end\n") == "t/f/kernel.cu:1: expected 'for NAME in FIRST..END'");
-  CHECK(render_complaint("//% let x\n") == "t/f/kernel.cu:1: expected 'let NAME = EXPRESSION'");
+  CHECK(render_complaint("//% let x\n") == "t/f/kernel.cu:1: expected 'let NAME = EXPRESSION, ...'");
   CHECK(render_complaint("//% let 2x = 1\n") == "t/f/kernel.cu:1: '2x' is not a name");
   CHECK(render_complaint("//% let min = 1\n") == "t/f/kernel.cu:1: 'min' is not a name");
   CHECK(render_complaint("//% include part.cuh\n") ==
