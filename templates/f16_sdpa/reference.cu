@@ -4,10 +4,10 @@
 // Row i attends to keys 0 to i.
 //% end
 
-//% include "include/reference/elements.cuh"
+#include "include/reference/elements.cuh"
 
 //% let gathered_weight = 'score[i]'
-//% include "include/reference/attention.cuh"
+#include "include/reference/attention.cuh"
 
 extern "C" __global__ void f16_sdpa_reference(const Element* q, const Element* k, const Element* v, float* o,
                                               float scale, int S) {

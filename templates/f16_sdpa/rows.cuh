@@ -1,3 +1,4 @@
+#pragma once
 struct Output {
   half_bits* o;
   float* partial_o;
@@ -10,9 +11,8 @@ struct Output {
 
 __device__ __forceinline__ float row_factor(const Output&, const Work&, float row_sum) { return reciprocal(row_sum); }
 
-//% let row_dtype = dtype
-//% include "include/attention/store_columns.cuh"
+//% include "include/attention/store_columns.cuh" with row_dtype = dtype
 
-//% include "include/attention/columns.cuh"
-
-//% include "include/attention/rows.cuh"
+#include "include/attention/columns.cuh"
+typedef ColumnsInOrder Columns;
+#include "include/attention/rows.cuh"

@@ -1,3 +1,4 @@
+#pragma once
 // Scores become weights. A thread has two rows of its warp's sixteen, `row` and `row + 8`, and of every eight keys two:
 // scores[4 n + 0..1] are those of `row` and keys 8 n + 2 quad + 0..1, scores[4 n + 2..3] those of `row + 8`. So lie the
 // results of mma.sync and of wgmma, and the output with columns in the place of keys. Scores are kept as the product
@@ -9,12 +10,9 @@ constexpr float lowest_max = -1e20f;
 // What was accumulated below one maximum counts below a larger one.
 __device__ __forceinline__ float shrink_by(float old_max, float new_max) { return exp2_approximate(old_max - new_max); }
 
-//% include "include/attention/row_maximum.cuh"
+#include "include/attention/row_maximum.cuh"
 
-//% if rescale == 'threshold'
-constexpr float let_pass = ${rescale_threshold}.0f;  // octaves
-//% end
-//% include "include/attention/rescale.cuh"
+#include "include/attention/rescale.cuh"
 
 // Keys at `keys` (of either row) and beyond cannot win and get weight 0: their score is minus infinity.
 __device__ __forceinline__ void mask_scores(float (&scores)[score_registers], const int (&keys)[2], int lane) {
@@ -28,17 +26,17 @@ __device__ __forceinline__ void mask_scores(float (&scores)[score_registers], co
 // Masks what rows from `first_row` on (`row` is this thread's first) must not see of a tile.
 __device__ __forceinline__ void mask_tile(float (&scores)[score_registers], int first_key, int first_row, int row, int S,
                                           int lane) {
-//% if mask == 'causal'
-  if (first_key + tile_k > min(S, first_row + 1)) {
-    const int keys[2] = {min(S, row + 1) - first_key, min(S, row + 9) - first_key};
-    mask_scores(scores, keys, lane);
+  if constexpr (causal) {
+    if (first_key + tile_k > min(S, first_row + 1)) {
+      const int keys[2] = {min(S, row + 1) - first_key, min(S, row + 9) - first_key};
+      mask_scores(scores, keys, lane);
+    }
+  } else {
+    if (first_key + tile_k > S) {
+      const int keys[2] = {S - first_key, S - first_key};
+      mask_scores(scores, keys, lane);
+    }
   }
-//% else
-  if (first_key + tile_k > S) {
-    const int keys[2] = {S - first_key, S - first_key};
-    mask_scores(scores, keys, lane);
-  }
-//% end
 }
 
 // In octaves. `scale` is positive.
@@ -54,27 +52,20 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const float 
   for (int r = 0; r < 2; ++r) tile_max[r] = quad_max(highest[r]) * scale;
 }
 
-//% if exponential == 'mixed'
 // Whether a weight is computed on the FMA pipe: ${polynomial_percent} % are.
 __device__ __forceinline__ constexpr bool by_polynomial(int i) {
   return (i / 4 + 1) * ${polynomial_percent} / 100 != i / 4 * ${polynomial_percent} / 100;
 }
 
-//% end
 // In place, the scores from `begin` to `end`: so in what follows.
 template <int begin = 0, int end = score_registers>
 __device__ __forceinline__ void weigh(float (&scores)[score_registers], float scale, const float (&row_max)[2]) {
 #pragma unroll
   for (int i = begin; i < end; ++i) {
     const float octaves = fmaf(scores[i], scale, -row_max[i / 2 % 2]);
-//% if exponential == 'ex2'
-    scores[i] = exp2_approximate(octaves);
-//% else
-    scores[i] = by_polynomial(i) ? exp2_polynomial(octaves) : exp2_approximate(octaves);
-//% end
+    scores[i] = !weighs_by_ex2 && by_polynomial(i) ? exp2_polynomial(octaves) : exp2_approximate(octaves);
   }
 }
-//% if row_sum == 'adds'
 
 // Adds a tile's weights, as they are before they are rounded, to the thread's share of its rows' sums.
 template <int begin = 0, int end = score_registers>
@@ -82,7 +73,6 @@ __device__ __forceinline__ void add_weights(float (&row_sum)[2], const float (&w
 #pragma unroll
   for (int i = begin; i < end; i += 2) row_sum[i / 2 % 2] += weights[i] + weights[i + 1];
 }
-//% end
 
 // The operand of the second product: of each 16 keys two weights of `row`, `row + 8`, and of the keys 8 further.
 template <int begin = 0, int end = score_registers>

@@ -4,7 +4,7 @@
 // Query i of a batch sees keys 0 to i + keys - queries${window > 0 ? ', the last ' : ''}${window > 0 ? window : ''}${window > 0 ? ' of them' : ''}.
 //% end
 
-//% include "include/reference/e4m3.cuh"
+#include "include/reference/e4m3.cuh"
 
 //% let gathered_weight = 'score[i]'
 

@@ -4,15 +4,15 @@
 // Row i attends to keys 0 to i.
 //% end
 
-//% include "include/reference/e4m3.cuh"
+#include "include/reference/e4m3.cuh"
 
 //% let gathered_weight = 'score[i]'
-//% include "include/reference/attention.cuh"
+#include "include/reference/attention.cuh"
 
 extern "C" __global__ void fp8_sdpa_reference(const unsigned char* q, const unsigned char* k,
                                               const unsigned char* v, const float* q_scale,
                                               const float* k_scale, const float* v_scale, float* o, int S) {
-//% include "fp8_sdpa/reference_row.cuh"
+#include "fp8_sdpa/reference_row.cuh"
   const double result = attention<D>(q + row_start, k + head_start, column, next_value, keys, scale);
   o[row_start + threadIdx.x] = (float)(result * (double)v_scale[group]);
 }

@@ -1,11 +1,11 @@
 // The stages of fp8_sdpa for one query row and head, in double precision: one block of D threads.
 
-//% include "include/reference/e4m3.cuh"
+#include "include/reference/e4m3.cuh"
 
 extern "C" __global__ void fp8_sdpa_stages(const unsigned char* q, const unsigned char* k, const unsigned char* v,
                                            const float* q_scale, const float* k_scale, float* scores, float* weights,
                                            float* sums, float* rows, int S) {
-//% include "fp8_sdpa/reference_row.cuh"
+#include "fp8_sdpa/reference_row.cuh"
   const long long row = (long long)head * S + blockIdx.x;
 
   float* row_scores = scores + row * S;

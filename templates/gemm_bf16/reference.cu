@@ -1,7 +1,7 @@
 // c = a b: one thread for each element, in double precision. Products of bf16 values are exact there.
 
 //% let dtype = 'bf16'
-//% include "include/reference/elements.cuh"
+#include "include/reference/elements.cuh"
 
 extern "C" __global__ void gemm_bf16_reference(const unsigned short* a, const unsigned short* b, float* c, int M,
                                                int N, int K) {

@@ -1,3 +1,4 @@
+#pragma once
 // Affine codes of 8 bits as operands of f16 products. What is multiplied is (code - zero point) / unit, exactly: whole
 // numbers from -255 to 255 are f16 values. Scales, and `unit`, multiply sums in f32. Of four codes, codes 0 and 2 make
 // the first pair and codes 1 and 3 the second one. Needs types.cuh, convert.cuh, f16x2.cuh and memory.cuh.

@@ -10,4 +10,4 @@ __device__ __forceinline__ void decode_in_order(const Decoder& decoder, u32 code
   second = pick_bytes<0x7632>(even, odd);
 }
 
-//% include "include/wmma_tiles.cuh"
+#include "include/wmma_tiles.cuh"

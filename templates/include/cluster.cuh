@@ -1,3 +1,4 @@
+#pragma once
 // Clusters: CTAs that run together and read each other's shared memory (PTX ISA, mapa and barrier.cluster; sm_90).
 
 __device__ __forceinline__ int rank_in_cluster() {

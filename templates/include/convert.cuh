@@ -1,3 +1,4 @@
+#pragma once
 // Conversions between f32, 16-bit and 8-bit floats (PTX ISA, cvt). The first element is always the low one.
 
 __device__ __forceinline__ f16x2 f16x2_from_f32(float first, float second) {

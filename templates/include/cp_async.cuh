@@ -1,3 +1,4 @@
+#pragma once
 // Copies from global to shared memory that run beside the threads (PTX ISA, cp.async; sm_80 and newer).
 
 // 16 bytes; zeros where `there` is false, and then nothing is read: `from` need only be a valid address.

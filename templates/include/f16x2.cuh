@@ -1,3 +1,4 @@
+#pragma once
 // Arithmetic on two f16 at once.
 
 __device__ __forceinline__ f16x2 fma_f16x2(f16x2 a, f16x2 b, f16x2 c) {

@@ -1,3 +1,4 @@
+#pragma once
 // Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and newer): a launch starts while the one
 // ahead of it in the stream still runs.
 

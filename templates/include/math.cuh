@@ -1,3 +1,4 @@
+#pragma once
 // Fast f32 functions.
 
 // 2^x on the multi-function unit; relative error 2^-22, results below 2^-126 are 0 (PTX ISA, ex2.approx.ftz).

@@ -1,3 +1,4 @@
+#pragma once
 // Barriers in shared memory that also count bytes (PTX ISA, mbarrier; sm_90). A barrier turns over to its next
 // phase when the arrivals and the bytes that it waits for have all come. Phases are told apart by their parity.
 

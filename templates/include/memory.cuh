@@ -1,3 +1,4 @@
+#pragma once
 // Vector loads and stores, 16 bytes unless the name says otherwise. Addresses are aligned to the access.
 
 __device__ __forceinline__ shared_address shared_address_of(const void* pointer) {

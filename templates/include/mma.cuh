@@ -1,3 +1,4 @@
+#pragma once
 // Warp-wide matrix products on tensor cores: d += a b, 16 rows by 8 columns (PTX ISA, mma.m16n8k16 and
 // m16n8k32). With row = lane / 4 and quad = lane % 4 a lane holds
 //   d[0], d[1]: (row, 2 quad + 0..1)     d[2], d[3]: (row + 8, 2 quad + 0..1)

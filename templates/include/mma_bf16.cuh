@@ -1,3 +1,4 @@
+#pragma once
 // Warp-wide bf16 products on tensor cores: d += a b, 16 rows by 8 columns, f32 sums (PTX ISA, mma.m16n8k16). Fragments
 // lie as those of mma_f16 in mma.cuh:
 //   d[0], d[1]: (row, 2 quad + 0..1)                    d[2], d[3]: (row + 8, 2 quad + 0..1)

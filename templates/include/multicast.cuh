@@ -1,3 +1,4 @@
+#pragma once
 // What the CTAs of a cluster share: one TMA load that fills the shared memory of several, and barriers that consumers
 // of other CTAs arrive at (PTX ISA, cp.async.bulk.tensor with .multicast::cluster; sm_90).
 

@@ -3,7 +3,7 @@
 //% let far = load_cache == 'no_l1' ? 'ld.global.nc.L1::no_allocate' : 'ld.global.nc.L1::no_allocate.L2::256B'
 //% let load_operation = load_cache in ('no_l1', 'no_l1_256') ? far : near
 //% let store_operation = store_cache == 'stream' ? 'st.global.cs' : 'st.global'
-//% include "include/elements.cuh"
+#include "include/elements.cuh"
 
 constexpr int columns = ${M};
 constexpr int row_threads = ${row_threads};
@@ -14,7 +14,7 @@ constexpr int packet_elements = packet_bytes / sizeof(Element);
 constexpr int packets = ${packets};                     // of a thread in a row
 typedef Packet<packet_bytes> RowPacket;
 
-//% include "include/row_reduction.cuh"
+#include "include/row_reduction.cuh"
 
 // The first column of packet `i` of this thread: neighbouring threads have neighbouring packets.
 __device__ __forceinline__ int column_of(int i) {

@@ -1,3 +1,4 @@
+#pragma once
 // Where 16-byte chunk `chunk` of row `row` lies in a shared tile with `row_bytes` bytes a row, 16 to 256.
 // ldmatrix reads one chunk column of eight successive rows at once; it is free of bank conflicts when their
 // addresses differ modulo 128.

@@ -1,3 +1,4 @@
+#pragma once
 // Tiles copied by the tensor memory accelerator (PTX ISA, cp.async.bulk.tensor; sm_90). A tensor map holds the
 // extents, the box that one copy moves and the swizzle of the tile in shared memory; what lies outside of the
 // tensor is read as zero and not written.

@@ -1,3 +1,4 @@
+#pragma once
 // The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction
 // of a second.
 typedef unsigned char e4m3;            // one OCP E4M3 code

@@ -1,3 +1,4 @@
+#pragma once
 // Exchange between the four lanes that share the rows of an mma result.
 
 __device__ __forceinline__ float quad_max(float value) {

@@ -1,3 +1,4 @@
+#pragma once
 // Warpgroups (four warps, aligned) that play different parts in a CTA.
 
 // A barrier among `threads` threads; 0 is the one of __syncthreads.

@@ -1,3 +1,4 @@
+#pragma once
 // Matrix products of a warpgroup (PTX ISA, wgmma; sm_90a): d += a b with 64 rows, asynchronous. b and possibly a
 // are read from shared memory through descriptors. Rows of a shared operand hold the summed dimension, `row_bytes`
 // (64 or 128) codes swizzled as TMA does it; eight rows are a swizzle atom, and operands start at an atom.

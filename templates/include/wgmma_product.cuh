@@ -1,36 +1,28 @@
-//% # One product of a warpgroup; the including file lets product_name, product_columns (n), product_type (f32 or
-//% # f16: type of d), product_rows (smem or registers: where a is) and product_operands (e4m3 or f16) be.
-//% let d_registers = product_type == 'f32' ? product_columns / 2 : product_columns / 4
-//% let d_letter = product_type == 'f32' ? 'f' : 'r'
-//% let d_ctype = product_type == 'f32' ? 'float' : 'f16x2'
-//% let a_operands = product_rows == 'smem' ? 1 : 4
-//% let depth = product_operands == 'e4m3' ? 32 : 16
-// d (+)= a b over ${depth} ${product_operands} values: 64 rows, ${product_columns} columns, d in ${product_type}.${product_operands == 'f16' ? ' b has its columns innermost.' : ''}
-template <bool accumulate>
-__device__ __forceinline__ void ${product_name}(${d_ctype}* d, ${product_rows == 'smem' ? 'matrix_descriptor' : 'const u32*'} a, matrix_descriptor b) {
+//% takes name, columns, operands, result = 'f32', rows = 'registers', b = 'rows', accumulates = 'constant'
+//% let registers = result == 'f32' ? columns / 2 : columns / 4, letter = result == 'f32' ? 'f' : 'r', shared = rows == 'smem', fixed = accumulates == 'constant'
+//% let ending = operands == 'e4m3' ? '' : b == 'columns' ? ', 1' : ', 0'
+// One product of a warpgroup, d (+)= a b over ${operands == 'e4m3' ? 32 : 16} ${operands} values: 64 rows, ${columns} columns, d in ${result}.${b == 'columns' ? ' b has its columns innermost.' : ''}
+${fixed ? 'template <bool accumulate>' : ''}
+__device__ __forceinline__ void ${name}(${result == 'f32' ? 'float' : 'f16x2'}* d, ${shared ? 'matrix_descriptor' : 'const u32*'} a, matrix_descriptor b${fixed ? '' : ', int accumulate'}) {
   asm volatile(
       "{\n"
       ".reg .pred accumulate;\n"
-      "setp.ne.b32 accumulate, %${d_registers + a_operands + 1}, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n${product_columns}k${depth}.${product_type}.${product_operands}.${product_operands} {"
-//% for i in 0..d_registers / 4
-      "%${4 * i}, %${4 * i + 1}, %${4 * i + 2}, %${4 * i + 3}${4 * i + 4 < d_registers ? ', ' : ''}"
+      "setp.ne.b32 accumulate, %${registers + (shared ? 2 : 5)}, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n${columns}k${operands == 'e4m3' ? 32 : 16}.${result}.${operands}.${operands} {"
+//% for i in 0..registers / 4
+      "%${4 * i}, %${4 * i + 1}, %${4 * i + 2}, %${4 * i + 3}${4 * i + 4 < registers ? ', ' : ''}"
 //% end
-      "}, "
-//% if product_rows == 'smem'
-      "%${d_registers}, "
+//% if shared
+      "}, %${registers}, "
+      "%${registers + 1}, accumulate, 1, 1${operands == 'e4m3' ? '' : ', 0'}${ending};\n"
 //% else
-      "{%${d_registers}, %${d_registers + 1}, %${d_registers + 2}, %${d_registers + 3}}, "
+      "}, {%${registers}, %${registers + 1}, %${registers + 2}, %${registers + 3}}, "
+      "%${registers + 4}, accumulate, 1, 1${ending};\n"
 //% end
-      "%${d_registers + a_operands}, accumulate, 1, 1${product_operands == 'f16' ? ', 1' : ''};\n"
       "}"
-//% for i in 0..d_registers / 4
-      ${i == 0 ? ':' : ' '} "+${d_letter}"(d[${4 * i}]), "+${d_letter}"(d[${4 * i + 1}]),
-        "+${d_letter}"(d[${4 * i + 2}]), "+${d_letter}"(d[${4 * i + 3}])${4 * i + 4 < d_registers ? ',' : ''}
+//% for i in 0..registers / 4
+      ${i == 0 ? ':' : ' '} "+${letter}"(d[${4 * i}]), "+${letter}"(d[${4 * i + 1}]),
+        "+${letter}"(d[${4 * i + 2}]), "+${letter}"(d[${4 * i + 3}])${4 * i + 4 < registers ? ',' : ''}
 //% end
-//% if product_rows == 'smem'
-      : "l"(a), "l"(b), "n"(accumulate));
-//% else
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(accumulate));
-//% end
+      : ${shared ? '"l"(a)' : '"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])'}, "l"(b), "${fixed ? 'n' : 'r'}"(accumulate));
 }

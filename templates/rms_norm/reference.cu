@@ -1,7 +1,7 @@
 // y = x / sqrt(mean(x^2) + epsilon) * weight: one CTA for each row, in double precision on the exactly decoded
 // elements.
 
-//% include "include/reference/elements.cuh"
+#include "include/reference/elements.cuh"
 
 // To the nearest ${dtype}, ties to even.
 __device__ double rounded(double value) {

@@ -3,7 +3,7 @@
 extern "C" __global__ void sim_fp8_qkt_reference(const unsigned char* q, const unsigned char* k, const float* q_scales,
                                                  const float* k_scales, const unsigned char* q_zeros,
                                                  const unsigned char* k_zeros, float* s, int M, int N) {
-//% include "include/reference/score_place.cuh"
+#include "include/reference/score_place.cuh"
   const int q_zero = q_zeros[scale_of];
   const int k_zero = k_zeros[scale_of];
   int dot = 0;

@@ -5,7 +5,7 @@
 //% end
 
 //% let gathered_weight = 'score[i]'
-//% include "include/reference/attention.cuh"
+#include "include/reference/attention.cuh"
 
 struct Decoder {
   int q_zero;

@@ -1,7 +1,7 @@
 // y = softmax(x) over rows of ${M} elements${causal ? ', causal' : ''}: one CTA for each row, in double
 // precision on the exactly decoded elements.
 
-//% include "include/reference/elements.cuh"
+#include "include/reference/elements.cuh"
 
 extern "C" __global__ void softmax_reference(const Element* x, float* y, int N) {
   constexpr int M = ${M};

@@ -1,5 +1,5 @@
 // What the families share: rows and their packets, what a row sees, powers.
-//% include "include/row_packets.cuh"
+#include "include/row_packets.cuh"
 
 constexpr float log2_e = 1.4426950408889634f;
 constexpr float lowest = -2.0e38f;                      // a maximum of nothing; times log2_e still finite

@@ -5,54 +5,45 @@
 // Row i attends to keys 0 to i: tiles beyond the CTA's last row are skipped.
 //% end
 
-//% include "include/types.cuh"
-
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% include "include/cp_async.cuh"
-
-//% include "include/swizzle.cuh"
-
-//% include "include/ldmatrix.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/cp_async.cuh"
+#include "include/swizzle.cuh"
+#include "include/ldmatrix.cuh"
 
 //% if dtype == 'f16'
-//%   include "include/mma.cuh"
+#include "include/mma.cuh"
+
 //% else
-//%   include "include/mma_bf16.cuh"
-//% end
-
-//% include "include/math.cuh"
-
-//% include "include/warp.cuh"
-
-//% if waits_for_launches
-//%   include "include/grid_dependency.cuh"
+#include "include/mma_bf16.cuh"
 
 //% end
-//% include "include/attention/warp_sizes.cuh"
-//% if merges
+
+#include "include/math.cuh"
+#include "include/warp.cuh"
+#include "include/grid_dependency.cuh"
+
+#include "include/attention/warp_sizes.cuh"
 constexpr int merging_threads = threads;
-//% end
 constexpr int score_registers = tile_k / 2;    // of 16 rows
 constexpr int o_registers = head_dim / 2;
 typedef float Scores[score_registers];
 typedef u32 Weights[score_registers / 2];
 typedef float Accumulators[o_registers];
 
-//% include "f16_sdpa/softmax.cuh"
+#include "f16_sdpa/choices.cuh"
+#include "f16_sdpa/softmax.cuh"
 
-//% let works_in_pairs = true
-//% include "include/attention/work.cuh"
+#include "include/attention/work.cuh"
+#include "include/cluster.cuh"
+#include "f16_sdpa/rows.cuh"
 
-//% include "f16_sdpa/rows.cuh"
+#include "include/attention/sync_group.cuh"
 
-//% include "include/attention/sync_group.cuh"
+#include "tiles.cuh"
 
-//% include "tiles.cuh"
-
-//% include "products.cuh"
+#include "products.cuh"
 
 //% if register_cap > 0
 extern "C" __global__ void f16_sdpa(
@@ -64,17 +55,17 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
     float softmax_scale, int S, int heads) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
   const shared_address smem = shared_address_of(smem_storage);
-//% include "include/attention/warp_place.cuh"
+#include "include/attention/warp_place.cuh"
   const shared_address k_tiles = smem + q_bytes + group * group_bytes;
   const shared_address v_tiles = k_tiles + stages * tile_bytes;
   const Output output = {o, partial_o, partial_statistics, S, heads};
   constexpr float log2_e = 1.4426950408889634f;
   const float scale = softmax_scale * log2_e;  // scores in octaves
 
-//% if waits_for_launches
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   for_each_work(S, heads, [&](const Work& work) {
     const long long head_start = (long long)work.head * S * head_dim;
     const half_bits* q_head = q + head_start;
@@ -82,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
     const half_bits* v_head = v + head_start;
 //% let query_count = 'S'
 //% let key_count = 'S'
-//% include "include/attention/start_copies.cuh"
+#include "include/attention/start_copies.cuh"
 
 //% if q_operand == 'global'
     u32 query[head_dim / 16][m_tiles][4];
@@ -124,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
                                      const Weights(&weights)[m_tiles], shared_address v_tile) {
       multiply_pv(acc_o, row_sum, weights, v_tile, lane);
     };
-//% include "include/attention/pass_over_keys.cuh"
+#include "include/attention/pass_over_keys.cuh"
 //% if merges
     merge_rows(smem + q_bytes, output, work);
 //% else
@@ -133,12 +124,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
       store_rows(output, work, work.first_row + warp_row + 16 * m, acc_o[m], row_max[m], row_sum[m], lane);
     }
 //% end
-//% if persistent
-    __syncthreads();  // every warp is done with this query tile's shared memory
-//% end
+    if constexpr (persistent) __syncthreads();  // every warp is done with this query tile's shared memory
   });
 }
 //% if kv_split > 1
 
-//%   include "f16_sdpa/combine.cuh"
+#include "f16_sdpa/combine.cuh"
 //% end

@@ -2,59 +2,27 @@
 // of one head: ${warpgroups_q} consumer warpgroup(s) side by side over the rows, ${warpgroups_k} group(s) of them over the keys, and a producer
 // that brings tiles. docs/kernels/f16_sdpa.md tells the algorithm and the layouts.
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/swizzle.cuh"
+#include "include/ldmatrix.cuh"
+#include "include/stmatrix.cuh"
+#include "include/math.cuh"
+#include "include/warp.cuh"
+#include "include/warpgroup.cuh"
+#include "include/mbarrier.cuh"
+#include "include/tma.cuh"
+#include "include/wgmma.cuh"
+#include "include/cluster.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
+//% include "include/wgmma_product.cuh" with name = 'multiply_qk', columns = tile_k, operands = dtype, rows = q_operand == 'smem' ? 'smem' : 'registers'
 
-//% include "include/memory.cuh"
+//% include "include/wgmma_product.cuh" with name = 'multiply_early_qk', columns = early_keys, operands = dtype, rows = q_operand == 'smem' ? 'smem' : 'registers'
 
-//% include "include/swizzle.cuh"
+//% include "include/wgmma_product.cuh" with name = 'multiply_pv', columns = D, operands = dtype, b = 'columns'
 
-//% if q_operand == 'registers'
-//%   include "include/ldmatrix.cuh"
-
-//% end
-//% if epilogue == 'tma'
-//%   include "include/stmatrix.cuh"
-
-//% end
-//% include "include/math.cuh"
-
-//% include "include/warp.cuh"
-
-//% include "include/warpgroup.cuh"
-
-//% include "include/mbarrier.cuh"
-
-//% include "include/tma.cuh"
-
-//% include "include/wgmma.cuh"
-
-//% if split_over_cluster
-//%   include "include/cluster.cuh"
-
-//% end
-//% if waits_for_launches
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% let product_dtype = dtype
-//% for early in 0..(halves_diagonal ? 2 : 1)
-//%   let product_name = early ? 'multiply_early_qk' : 'multiply_qk'
-//%   let product_columns = early ? early_keys : tile_k
-//%   let product_rows = q_operand == 'smem' ? 'smem' : 'registers'
-//%   let product_b = 'rows'
-//%   include "include/wgmma_half_product.cuh"
-
-//% end
-//% if true
-//%   let product_name = 'multiply_pv'
-//%   let product_columns = D
-//%   let product_rows = 'registers'
-//%   let product_b = 'columns'
-//%   include "include/wgmma_half_product.cuh"
-
-//% end
 constexpr int head_dim = ${D};
 constexpr int row_panels = head_dim / 64;        // q, k, v lie in panels of 64 columns, 128 bytes a row
 constexpr int tile_k = ${tile_k};                  // keys of one tile
@@ -68,55 +36,46 @@ constexpr int threads = ${threads};
 constexpr int score_registers = tile_k / 2;
 constexpr int o_registers = head_dim / 2;
 constexpr int group_bytes = ${group_bytes};          // of a group's tiles, and of its partial rows later
-//% if merges
 constexpr int merging_threads = consumer_threads;
-//% end
-//% if warpgroups_k > 1
 constexpr int consumers_barrier = groups + 1;    // 1..groups: of a group; 0: of __syncthreads
-//% end
-//% if schedule == 'ping_pong'
 constexpr int turn_barrier = 2;                  // of the first warpgroup; the others' follow
-//% end
-//% if epilogue == 'tma'
 constexpr int staging_barrier = groups + 4;      // of the first row warpgroup; the others' follow
-//% end
+constexpr int producer_registers = ${producer_registers};      // of a thread, if registers are split
+constexpr int consumer_registers = ${consumer_registers};
+constexpr int head_bytes_per_key = 4 * head_dim;
+constexpr int early_keys = ${early_keys};              // of a tile: their output may start before the others are weighed
+constexpr int early_scores = early_keys / 2;
+typedef float TileScores[score_registers];
 
-//% include "f16_sdpa/softmax.cuh"
+#include "f16_sdpa/choices.cuh"
+constexpr QueryOperand q_operand = QueryOperand::${q_operand};
+constexpr Schedule schedule = Schedule::${schedule};
+constexpr Epilogue epilogue = Epilogue::${epilogue};
+constexpr DependentLaunch pdl = DependentLaunch::${pdl};
+constexpr bool register_split = ${register_split};
+constexpr bool takes_works = ${takes_works};             // from a queue
+constexpr bool passes_tiles = ${passes_tiles};           // those that no row of the warpgroup sees,
+constexpr bool passes_before = ${passes_before};          // ahead of the others
+constexpr bool passes_after = ${passes_after};           // and behind them
 
-//% let has_operands = false
-//% let k_bytes = tile_bytes
-//% let v_bytes = tile_bytes
-//% include "include/attention/shared_memory.cuh"
+#include "f16_sdpa/softmax.cuh"
 
-//% let works_in_pairs = true
-//% include "include/attention/work.cuh"
+//% include "include/attention/shared_memory.cuh" with has_operands = false, k_bytes = tile_bytes, v_bytes = tile_bytes
+// Values are multiplied as they come: nobody prepares them.
+constexpr bool consumers_prepare = false;
+constexpr int preparing_warp = 0;
+__device__ __forceinline__ void prepare_values(const SharedMemory&, int, const RingPlace<stages>&, int, int) {}
 
-//% if takes_works
-//%   let head_bytes_per_key = 4 * D
-//%   include "include/attention/work_queue.cuh"
+#include "include/attention/work.cuh"
+#include "include/attention/work_queue.cuh"
+#include "include/attention/pass_tiles.cuh"
+#include "include/attention/seen_tiles.cuh"
+#include "f16_sdpa/rows.cuh"
+#include "include/attention/staged_rows.cuh"
+#include "loads.cuh"
 
-//% end
-//% if passes_tiles
-//%   let value_tile = 'values'
-//%   include "include/attention/pass_tiles.cuh"
-
-//%   include "include/attention/seen_tiles.cuh"
-
-//% end
-//% include "f16_sdpa/rows.cuh"
-
-//% include "loads.cuh"
-
-//% if epilogue == 'tma'
-//%   let row_dtype = dtype
-//%   include "include/attention/staged_columns.cuh"
-
-//%   include "include/attention/staged_rows.cuh"
-
-//% end
 //% let two_steps = false
-//% let consumers_prepare = false
-//% include "consumer.cuh"
+#include "consumer.cuh"
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     f16_sdpa(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
@@ -127,38 +86,26 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
 
   if (threadIdx.x == consumer_threads) {
-//% if q_operand != 'global'
-    prefetch_tensor_map(q_map);
-//% end
+    if constexpr (q_operand != QueryOperand::global) prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
     prefetch_tensor_map(v_map);
-//% if takes_works
-    init_work_queue(smem);
-//% end
+    if constexpr (takes_works) init_work_queue(smem);
     init_barriers(smem);
   }
   __syncthreads();
-//% if waits_for_launches
-  wait_for_launch_ahead();
-//% end
-//% if pdl == 'early'
-  start_launch_behind();
-//% end
+  if constexpr (waits_for_launches) wait_for_launch_ahead();
+  if constexpr (pdl == DependentLaunch::early) start_launch_behind();
 
   if (threadIdx.x >= consumer_threads) {
-//% if register_split
-    shrink_registers_to<${producer_registers}>();
-//% end
+    if constexpr (register_split) shrink_registers_to<producer_registers>();
     if (threadIdx.x == consumer_threads) produce(smem, q_map, k_map, v_map, next_work, S, heads);
   } else {
-//% if register_split
-    grow_registers_to<${consumer_registers}>();
-//% end
+    if constexpr (register_split) grow_registers_to<consumer_registers>();
     constexpr float log2_e = 1.4426950408889634f;
     consume(smem, o_map, q, {o, partial_o, partial_statistics, S, heads}, softmax_scale * log2_e);
   }
 }
 //% if split_over_grid
 
-//%   include "f16_sdpa/combine.cuh"
+#include "f16_sdpa/combine.cuh"
 //% end

@@ -1,3 +1,4 @@
+#pragma once
 // The producer, one thread: brings tiles to shared memory by TMA, ahead of the consumers and across query tiles.
 
 // Rows of a head, a panel of their columns after the other.
@@ -8,10 +9,9 @@ __device__ __forceinline__ void load_rows(shared_address to, const TensorMap& ma
   for (int p = 0; p < row_panels; ++p) load_box(to + p * rows * 128, map, full, p * 64, first_row, head);
 }
 
-//% if q_operand != 'global'
 // The 64 rows of a row warpgroup.
 __device__ __forceinline__ void load_query_rows(const SharedMemory& smem, const TensorMap& map, int row_part,
-                                                const Work& work) {
+                                                const Work& work, int) {
   const shared_address full = smem.query_full(row_part);
   arrive_expecting(full, 64 * head_dim * 2);
 #pragma unroll
@@ -21,25 +21,15 @@ __device__ __forceinline__ void load_query_rows(const SharedMemory& smem, const 
   }
 }
 
-//% end
 __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& q_map, const TensorMap& k_map,
                                         const TensorMap& v_map, u32* next_work, int S, int heads) {
   RingPlace<stages> place;
-//% if q_operand != 'global' && persistent
   u32 query_parity = 1;  // of the phase in which the query tile was freed
-//% end
-//% if takes_works
-  take_works(smem, next_work, S, heads, [&](const Work& work) {
-//% else
-  for_each_work(S, heads, [&](const Work& work) {
-//% end
-//% if q_operand != 'global'
-//%   let query_place = 'work'
-//%   include "include/attention/load_queries.cuh"
-//%   if !persistent
-    load_queries();
-//%   end
-//% end
+  const int problem = S;
+  ${takes_works ? 'take_works(smem, next_work, S, heads' : 'for_each_work(S, heads'}, [&](const Work& work) {
+#include "include/attention/load_queries.cuh"
+
+    if constexpr (q_operand != QueryOperand::global && !persistent) load_queries();
     for (int first = first_tile_of(work, 0); first < work.tiles; first += tile_step) {
 #pragma unroll
       for (int group = 0; group < groups; ++group) {
@@ -48,9 +38,7 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
           wait_for(smem.barrier(keys_free, group, place.stage), place.free_parity());
           load_rows(smem.keys(group, place.stage), k_map, smem.barrier(keys_full, group, place.stage), tile_k,
                     first_key, work.head);
-//% if q_operand != 'global' && persistent
           load_queries_once();
-//% end
           wait_for(smem.barrier(values_free, group, place.stage), place.free_parity());
           load_rows(smem.values(group, place.stage), v_map, smem.barrier(values_full, group, place.stage), tile_k,
                     first_key, work.head);

@@ -1,13 +1,14 @@
-//% include "include/attention/combine.cuh"
+//% if split_over_grid
+#include "include/attention/combine.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
     fp8_attention_combine(const float* __restrict__ partial_o, const float2* __restrict__ partial_statistics,
                           const float* __restrict__ v_scale, half_bits* __restrict__ o, float* __restrict__ lse,
                           const __grid_constant__ Sizes sizes) {
-//% if pdl != 'none'
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (pdl != DependentLaunch::none) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   const Problem problem = {sizes};
   const auto statistics_of = [&](long long row) { return partial_statistics[row]; };
   combine_rows(partial_o, (int)all_rows(problem), statistics_of, [&](int row, int column, const PartialRow& merged) {
@@ -20,3 +21,4 @@ extern "C" __global__ void __launch_bounds__(128)
     finish_row(problem, work, row % rows_of_head, column, merged.acc, merged.row_max, merged.row_sum, v_scale, o, lse);
   });
 }
+//% end

@@ -4,38 +4,54 @@
 // layouts.
 
 // Rows may see no key at all, as those of a causal mask that have none before them.
-//% let mask = 'causal'
-//% include "include/attention/e4m3/prelude.cuh"
+//% include "include/attention/e4m3/prelude.cuh" with rows_may_be_empty = true
+constexpr bool log_sum_exp = ${log_sum_exp};
 
+// How a score becomes a weight, and rows their weights.
 //% slot exponential
+#include "include/attention/e4m3/softmax.cuh"
 
-//% include "include/attention/e4m3/softmax.cuh"
+// What a CTA works on, and where it lies.
+#include "include/attention/e4m3/shared_memory.cuh"
+#include "work.cuh"
+#include "include/attention/pass_tiles.cuh"
+#include "seen_tiles.cuh"
 
-//% include "include/attention/e4m3/shared_memory.cuh"
+// Tiles: how they come, how values become an operand, how rows leave.
+#include "tiles.cuh"
+#include "include/attention/e4m3/values.cuh"
+#include "include/attention/e4m3/loads.cuh"
+#include "include/attention/e4m3/producer.cuh"
+#include "include/attention/e4m3/query.cuh"
+#include "rows.cuh"
 
-//% include "work.cuh"
+// A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles.
+__device__ __forceinline__ void consume(const SharedMemory& smem, const Arguments& arguments) {
+#include "include/attention/warpgroup_place.cuh"
+  const Problem& problem = arguments;
+  const Arguments& output = arguments;
 
-//% if passes_tiles
-//%   let value_tile = 'operand'
-//%   include "include/attention/pass_tiles.cuh"
+  RingPlace<stages> place;
+  u32 query_parity = 0;
+  for_each_work(problem, [&](const Work& work) {
+    // Load the query, and begin with the first tile that its rows see.
+#include "include/attention/e4m3/begin_work.cuh"
 
-//%   include "seen_tiles.cuh"
+    // What is done with each tile: scores, softmax, product. The schedule says in which order.
+#include "include/attention/e4m3/scores.cuh"
+#include "include/attention/e4m3/weights.cuh"
+#include "include/attention/e4m3/accumulate.cuh"
 
-//% end
-//% include "include/attention/e4m3/values.cuh"
+    const int preparing_warp = row_part * 4 + warp + (v_path == ValuePath::all ? 4 : 0);
+//% slot schedule
 
-//% include "tiles.cuh"
-
-//% include "include/attention/e4m3/loads.cuh"
-
-//% include "include/attention/e4m3/producer.cuh"
-
-//% include "include/attention/e4m3/query.cuh"
-
-//% include "rows.cuh"
-
-//% let consumers_prepare = v_path == 'consumers' || v_path == 'all'
-//% include "include/attention/e4m3/consumer.cuh"
+    // Store.
+    end_output();
+#include "include/attention/end_tiles.cuh"
+#include "include/attention/e4m3/finish_sums.cuh"
+#include "include/attention/finish_rows.cuh"
+  });
+}
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     fp8_attention(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
@@ -51,16 +67,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
   const Problem problem = {sizes${cu_seqlens ? ', cu_seqlens_q' : ''}${cu_seqlens && page == 0 ? ', cu_seqlens_kv' : ''}${page > 0 ? ', page_table, kv_lengths' : ''}};
   const Arguments arguments = {problem, q, q_scale, k_scale, v_scale, o, lse, partial_o, partial_statistics};
 
-//% include "include/attention/e4m3/roles.cuh"
+#include "include/attention/e4m3/roles.cuh"
 }
-//% if v_path == 'prepass'
 
-//%   let prepass_name = 'fp8_attention_transpose_v'
-//%   let prepass_sizes = ', int kv_heads'
-//%   let prepass_place = 'head % kv_heads, head / kv_heads, 0'
-//%   include "include/attention/e4m3/prepass.cuh"
-//% end
-//% if split_over_grid
-
-//%   include "combine.cuh"
-//% end
+// Kernels ahead and behind.
+//% include "include/attention/e4m3/prepass.cuh" with name = 'fp8_attention_transpose_v', sizes = ', int kv_heads', place = 'head % kv_heads, head / kv_heads, 0'
+#include "combine.cuh"

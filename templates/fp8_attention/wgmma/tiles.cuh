@@ -8,14 +8,13 @@ __device__ __forceinline__ void load_rows(shared_address to, const TensorMap& ma
     load_box(to + p * rows * row_bytes, map, full, p * row_bytes, first_row, head, batch, 0);
   }
 }
-//% if q_operand != 'global'
+
 __device__ __forceinline__ void load_query_box(shared_address to, const TensorMap& map, shared_address full, int column,
                                                int row, const Work& work, const Problem& problem) {
   load_box(to, map, full, column, problem.first_query(work) + row, problem.query_head(work, 0),
            problem.tensor_batch(work), 0);
 }
 
-//% end
 // Rows of keys or values from `first_key` of the batch on.
 __device__ __forceinline__ void load_tile(shared_address to, const TensorMap& map, shared_address full, int first_key,
                                           const Work& work, const Problem& problem) {

@@ -1,7 +1,5 @@
 // What a CTA works on: ${tile_q} rows that share a head of keys and, of their key tiles, those of its share.
-//% if pack
-// Rows are packed: row `r` of a key head is position r / ratio of the r % ratio-th query head of its group.
-//% end
+// Packed rows: row `r` of a key head is position r / ratio of the r % ratio-th query head of its group.
 struct Work {
   int batch;
   int head;        // of the batch's heads of ${pack ? 'keys' : 'queries'}
@@ -93,17 +91,12 @@ struct Problem : Sizes {
 
   // Keys that the query at a position sees: from key_begin up to key_end, which may be before it.
   __device__ __forceinline__ int key_end(const Work& work, int position) const {
-//% if causal
+    if (!causal) return keys(work);
     return min(keys(work), keys(work) - queries(work) + position + 1);  // the last query sees the last key
-//% else
-    return keys(work);
-//% end
   }
-//% if window > 0
   __device__ __forceinline__ int key_begin(const Work& work, int position) const {
     return max(0, keys(work) - queries(work) + position + 1 - window);
   }
-//% end
 };
 
 // Once its place and its lengths are known.
@@ -112,11 +105,7 @@ __device__ __forceinline__ void find_tiles(Work& work, const Problem& problem) {
   const int last_row = min(work.first_row + tile_q, problem.rows(work)) - 1;
   const int end = problem.key_end(work, problem.position(last_row));
   work.tiles = end > 0 ? (end + tile_k - 1) / tile_k : 0;
-//% if window > 0
-  work.first_tile = problem.key_begin(work, problem.position(work.first_row)) / tile_k;
-//% else
-  work.first_tile = 0;
-//% end
+  work.first_tile = has_window ? problem.key_begin(work, problem.position(work.first_row)) / tile_k : 0;
 }
 
 //% if cu_seqlens
@@ -134,11 +123,7 @@ __device__ __forceinline__ bool find_work(Work& work, int row_tile, int head, in
     work.queries = problem.cu_seqlens_q[work.batch + 1] - work.first_query;
     const int tiles = (problem.rows(work) + tile_q - 1) / tile_q;
     if (row_tile < tiles) {
-//%   if causal
-      work.first_row = (tiles - 1 - row_tile) * tile_q;  // the longest first
-//%   else
-      work.first_row = row_tile * tile_q;
-//%   end
+      work.first_row = (causal ? tiles - 1 - row_tile : row_tile) * tile_q;  // causal: the longest first
 //%   if page > 0
       work.first_key = 0;
       work.keys = problem.kv_lengths[work.batch];
@@ -174,31 +159,30 @@ template <typename Body>
 __device__ __forceinline__ void for_each_work(const Problem& problem, const Body& body) {
 //% if cu_seqlens
   Work work;
-//%   if persistent
-  const int row_tiles = most_row_tiles(problem);
-  for (int i = blockIdx.x; i < row_tiles * problem.row_heads(); i += gridDim.x) {
-    if (find_work(work, i % row_tiles, i / row_tiles, 0, problem)) body(work);
-  }
-//%   else
-  if (find_work(work, blockIdx.x / kv_split, blockIdx.y, blockIdx.x % kv_split, problem)) body(work);
-//%   end
-//% elif persistent
-  const int row_tiles = (problem.rows_of(problem.S_q) + tile_q - 1) / tile_q;
-  const int heads = problem.batches * problem.row_heads();
-  for (int i = blockIdx.x; i < row_tiles * heads; i += gridDim.x) {
-//%   if causal
-    body(work_of(row_tiles - 1 - i / heads, i % heads, 0, problem));  // the longest first
-//%   else
-    body(work_of(i % row_tiles, i / row_tiles, 0, problem));  // neighbours share keys and values
-//%   end
+  if constexpr (persistent) {
+    const int row_tiles = most_row_tiles(problem);
+    for (int i = blockIdx.x; i < row_tiles * problem.row_heads(); i += gridDim.x) {
+      if (find_work(work, i % row_tiles, i / row_tiles, 0, problem)) body(work);
+    }
+  } else {
+    if (find_work(work, blockIdx.x / kv_split, blockIdx.y, blockIdx.x % kv_split, problem)) body(work);
   }
 //% else
-//%   if causal
-  const int row_tile = gridDim.x / kv_split - 1 - blockIdx.x / kv_split;  // the longest first
-//%   else
-  const int row_tile = blockIdx.x / kv_split;
-//%   end
-  body(work_of(row_tile, blockIdx.y, blockIdx.x % kv_split, problem));
+  if constexpr (persistent) {
+    const int row_tiles = (problem.rows_of(problem.S_q) + tile_q - 1) / tile_q;
+    const int heads = problem.batches * problem.row_heads();
+    for (int i = blockIdx.x; i < row_tiles * heads; i += gridDim.x) {
+      if constexpr (causal) {
+        body(work_of(row_tiles - 1 - i / heads, i % heads, 0, problem));  // the longest first
+      } else {
+        body(work_of(i % row_tiles, i / row_tiles, 0, problem));  // neighbours share keys and values
+      }
+    }
+  } else {
+    const int row_tile = causal ? gridDim.x / kv_split - 1 - blockIdx.x / kv_split  // the longest first
+                                : blockIdx.x / kv_split;
+    body(work_of(row_tile, blockIdx.y, blockIdx.x % kv_split, problem));
+  }
 //% end
 }
 
@@ -209,9 +193,5 @@ __device__ __forceinline__ int first_tile_of(const Work& work, int group) {
 constexpr int tile_step = groups * kv_split;
 
 __device__ __forceinline__ int first_key_of(int i, const Work& work) {
-//% if kv_order == 'forward'
-  return i * tile_k;
-//% else
-  return (work.first_tile + work.tiles - 1 - i) * tile_k;
-//% end
+  return (kv_order == KeyOrder::forward ? i : work.first_tile + work.tiles - 1 - i) * tile_k;
 }

@@ -3,37 +3,26 @@
 // ${tile_n} keys; ${warps_m} x ${warps_n} warps share each tile.
 //% let waits_for_launches = sm >= 90 && pdl
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/swizzle.cuh"
+#include "include/cp_async.cuh"
+#include "include/ldmatrix.cuh"
+#include "include/mma.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% include "include/swizzle.cuh"
-
-//% if copy == 'cp_async'
-//%   include "include/cp_async.cuh"
-
-//% end
-//% include "include/ldmatrix.cuh"
-
-//% include "include/mma.cuh"
-
-//% if waits_for_launches
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "include/scores/sizes.cuh"
+#include "include/scores/sizes.cuh"
 constexpr int m_step = 16;                              // rows from one of the m_tiles to the next
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int tile_bytes = ${tile_bytes};               // of a key tile in shared memory
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
 
-//% include "include/tiles.cuh"
+#include "include/tiles.cuh"
 
-//% include "include/row_product.cuh"
+#include "include/row_product.cuh"
 
-//% include "include/scores/epilogue.cuh"
+#include "include/scores/epilogue.cuh"
 
 //% slot epilogue
 
@@ -44,7 +33,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
 //% end
     const e4m3* __restrict__ q, const e4m3* __restrict__ k, const float* __restrict__ q_scale,
     const float* __restrict__ k_scale, Score* __restrict__ s, int M, int N) {
-//% include "include/scores/start_copies.cuh"
+#include "include/scores/start_copies.cuh"
 
   const float scale = score_scale(q_scale, k_scale, head);
 

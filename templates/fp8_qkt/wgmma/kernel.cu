@@ -2,45 +2,20 @@
 // a ${scales}, ${out} scores. A CTA has ${tile_m} query rows of one head: ${warpgroups} warpgroup(s) of ${m_blocks} block(s) of 64
 // each. It works through ${walk} tile(s) of ${tile_n} keys that TMA brings.
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/swizzle.cuh"
+#include "include/ldmatrix.cuh"
+#include "include/warpgroup.cuh"
+#include "include/stmatrix.cuh"
+#include "include/mbarrier.cuh"
+#include "include/tma.cuh"
+#include "include/wgmma.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
+//% include "include/wgmma_product.cuh" with name = 'multiply', columns = tile_n, operands = 'e4m3', rows = q_operand
 
-//% include "include/memory.cuh"
-
-//% include "include/swizzle.cuh"
-
-//% if q_operand == 'registers'
-//%   include "include/ldmatrix.cuh"
-
-//% end
-//% if epilogue == 'tma'
-//%   include "include/warpgroup.cuh"
-
-//%   if out == 'f16'
-//%     include "include/stmatrix.cuh"
-
-//%   end
-//% end
-//% include "include/mbarrier.cuh"
-
-//% include "include/tma.cuh"
-
-//% include "include/wgmma.cuh"
-
-//% if pdl
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% if true
-//%   let product_name = 'multiply'
-//%   let product_columns = tile_n
-//%   let product_type = 'f32'
-//%   let product_rows = q_operand
-//%   let product_operands = 'e4m3'
-//%   include "include/wgmma_product.cuh"
-
-//% end
 constexpr int head_dim = ${D};
 constexpr int tile_m = ${tile_m};                       // query rows of the CTA
 constexpr int tile_n = ${tile_n};                       // keys of one tile
@@ -53,7 +28,7 @@ constexpr int threads = ${threads};
 constexpr int tile_bytes = tile_n * head_dim;           // of a key tile in shared memory
 constexpr int q_bytes = tile_m * head_dim;              // of the query tile
 
-//% include "include/scores/epilogue.cuh"
+#include "include/scores/epilogue.cuh"
 
 //% slot epilogue
 

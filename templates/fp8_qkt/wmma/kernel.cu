@@ -3,23 +3,16 @@
 // which become f16 numbers in shared memory.
 //% let epilogue = 'staged'
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/cp_async.cuh"
+#include "include/f16x2.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
+#include "include/e4m3_codes.cuh"
 
-//% include "include/memory.cuh"
-
-//% include "include/cp_async.cuh"
-
-//% include "include/f16x2.cuh"
-
-//% if waits_for_launches
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "include/e4m3_codes.cuh"
-
-//% include "include/scores/sizes.cuh"
+#include "include/scores/sizes.cuh"
 constexpr int tile_pitch = ${tile_pitch};                   // numbers from row to row of a tile
 //% if dequant == 'convert'
 typedef ConvertDecoder QueryDecoder;
@@ -29,11 +22,11 @@ typedef BitsDecoder QueryDecoder;
 typedef ${dequant == 'table' ? 'TableDecoder' : 'BitsDecoder'} KeyDecoder;
 //% end
 
-//% include "include/wmma_tiles.cuh"
+#include "include/wmma_tiles.cuh"
 
-//% include "include/scores/epilogue.cuh"
+#include "include/scores/epilogue.cuh"
 
-//% include "include/scores/wmma.cuh"
+#include "include/scores/wmma.cuh"
 
 struct Decoders {
   QueryDecoder query;

@@ -1,6 +1,5 @@
-//% include "include/attention/merge.cuh"
-
-//% include "include/attention/combine.cuh"
+#include "include/attention/merge.cuh"
+#include "include/attention/combine.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
     fp8_sdpa_combine(const float* __restrict__ partial_o, const float* __restrict__ partial_max,

@@ -1,3 +1,4 @@
+#pragma once
 // Key tiles straight from global memory to registers, each lane what its products need, as value tiles do: no
 // shared memory, no barrier. Rows from `end` on are zero.
 

@@ -5,32 +5,17 @@
 // Row i attends to keys 0 to i: tiles beyond the CTA's last row are skipped.
 //% end
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/cp_async.cuh"
+#include "include/swizzle.cuh"
+#include "include/ldmatrix.cuh"
+#include "include/mma.cuh"
+#include "include/math.cuh"
+#include "include/warp.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% if copy == 'cp_async'
-//%   include "include/cp_async.cuh"
-
-//% end
-//% if copy != 'direct'
-//%   include "include/swizzle.cuh"
-
-//%   include "include/ldmatrix.cuh"
-
-//% end
-//% include "include/mma.cuh"
-
-//% include "include/math.cuh"
-
-//% include "include/warp.cuh"
-
-//% if sm >= 90 && pdl
-//%   include "include/grid_dependency.cuh"
-
-//% end
 constexpr int head_dim = ${D};
 constexpr int tile_q = ${tile_q};                       // query rows of the CTA
 constexpr int tile_k = ${tile_k};                       // keys of one tile
@@ -119,18 +104,19 @@ __device__ __forceinline__ void raise_row_max(float (&row_max)[m_tiles][2], cons
 }
 
 //% if copy != 'direct'
-//% include "include/attention/sync_group.cuh"
+#include "include/attention/sync_group.cuh"
 
-//% include "include/tiles.cuh"
+#include "include/tiles.cuh"
 
 //% end
 //% if copy == 'plain' && prefetch
-//%   include "prefetch.cuh"
+#include "prefetch.cuh"
 
 //% end
-//% include "include/row_product.cuh"
 
-//% include "scores.cuh"
+#include "include/row_product.cuh"
+
+#include "scores.cuh"
 
 //% probe
 // Calls `body` for each of the warp's scores that counts, the i-th of tile n of the m-th 16 rows, with its row and key.
@@ -167,13 +153,14 @@ typedef DealtInPairs KeyOrder;  // as key_at has them
 typedef InOrder KeyOrder;
 
 //% end
-//% include "value_product.cuh"
+#include "value_product.cuh"
 
 //% if copy == 'direct'
-//%   include "direct.cuh"
+#include "direct.cuh"
 
 //% end
-//% include "output.cuh"
+
+#include "output.cuh"
 
 //% if register_cap > 0
 extern "C" __global__ void fp8_sdpa(
@@ -504,5 +491,5 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_sdpa(
 }
 //% if kv_split > 1
 
-//%   include "combine.cuh"
+#include "combine.cuh"
 //% end

@@ -1,7 +1,6 @@
 // What becomes of the accumulated rows: normalised output, or partial results for the combining kernel.
 
-//% let row_dtype = out
-//% include "include/attention/store_columns.cuh"
+//% include "include/attention/store_columns.cuh" with row_dtype = out
 
 // Four columns of one row: `row` counts rows of all heads.
 __device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc,

@@ -1,3 +1,4 @@
+#pragma once
 constexpr int prefetched_chunks = (tile_k * row_chunks + group_threads - 1) / group_threads;
 
 // The two halves of copy_tile for a key or value tile: global memory to registers, and later registers to

@@ -5,9 +5,9 @@ constexpr int key_step = ${depth};  // depth of a product
 constexpr int column_blocks = head_dim / 16;
 
 //% if v_layout == 'transposed'
-//%   include "transposed_values.cuh"
+#include "transposed_values.cuh"
 //% else
-//%   include "values.cuh"
+#include "values.cuh"
 //% end
 
 // The weights of one key step as the product's operand; `s` are the step's scores of the warp's 16 rows.

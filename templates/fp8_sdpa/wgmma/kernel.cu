@@ -2,53 +2,28 @@
 // ${tile_q} query rows of one head: ${warpgroups_q} consumer warpgroup(s) side by side over the rows, ${warpgroups_k} group(s) of them over the
 // keys, and a producer that brings tiles. docs/kernels/wgmma.md tells the algorithm and the layouts.
 
-//% include "include/attention/e4m3/prelude.cuh"
+//% include "include/attention/e4m3/prelude.cuh" with causal = mask == 'causal', rows_may_be_empty = mask == 'causal'
+constexpr bool scale_of_each_head = ${scales == 'head'};
 
-// Codes that magic constants have left in the low bytes of f32 or f16 weights.
-//% if score_type == 'f32'
-__device__ __forceinline__ e4m3x4 low_bytes(float w0, float w1, float w2, float w3) {
-  const u32 low = pick_bytes<0x0040>(__float_as_uint(w0), __float_as_uint(w1));
-  const u32 high = pick_bytes<0x0040>(__float_as_uint(w2), __float_as_uint(w3));
-  return pick_bytes<0x5410>(low, high);
-}
-//% else
-__device__ __forceinline__ e4m3x4 low_bytes(f16x2 w01, f16x2 w23) { return pick_bytes<0x6420>(w01, w23); }
-//% end
-
+// How a score becomes a weight, and rows their weights.
+#include "low_bytes.cuh"
 //% slot exponential
+#include "include/attention/e4m3/softmax.cuh"
 
-//% include "include/attention/e4m3/softmax.cuh"
+// What a CTA works on, and where it lies.
+#include "include/attention/e4m3/shared_memory.cuh"
+#include "include/attention/work.cuh"
+#include "include/attention/pass_tiles.cuh"
+#include "include/attention/seen_tiles.cuh"
+#include "problem.cuh"
 
-//% include "include/attention/e4m3/shared_memory.cuh"
-
-//% let works_in_pairs = false
-//% include "include/attention/work.cuh"
-
-//% let window = 0
-//% include "problem.cuh"
-
-//% if passes_tiles
-//%   let value_tile = 'operand'
-//%   include "include/attention/pass_tiles.cuh"
-
-//%   include "include/attention/seen_tiles.cuh"
-
-__device__ __forceinline__ TileRange seen_tiles(const Work& work, int first_row, const Problem& problem) {
-  return seen_tiles(work, first_row, problem.S);
-}
-//% end
-
-//% include "include/attention/e4m3/values.cuh"
-
-//% include "tiles.cuh"
-
-//% include "include/attention/e4m3/loads.cuh"
-
-//% include "include/attention/e4m3/producer.cuh"
-
-//% include "include/attention/e4m3/query.cuh"
-
-//% include "output.cuh"
+// Tiles: how they come, how values become an operand, how rows leave.
+#include "tiles.cuh"
+#include "include/attention/e4m3/values.cuh"
+#include "include/attention/e4m3/loads.cuh"
+#include "include/attention/e4m3/producer.cuh"
+#include "include/attention/e4m3/query.cuh"
+#include "output.cuh"
 
 //% probe
 __device__ float* probed_scores;
@@ -56,9 +31,37 @@ __device__ float* probed_scores;
 #define fp8_sdpa(...) fp8_sdpa(float* probe_scores, float*, float*, float*, __VA_ARGS__)
 
 //% end
-//% let consumers_prepare = v_path == 'consumers' || v_path == 'all'
-//% let o_map = 'arguments.o_map'
-//% include "include/attention/e4m3/consumer.cuh"
+// A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles.
+__device__ __forceinline__ void consume(const SharedMemory& smem, const Arguments& arguments) {
+#include "include/attention/warpgroup_place.cuh"
+  const Problem& problem = arguments;
+  const TensorMap& o_map = arguments.o_map;
+  const Arguments& output = arguments;
+
+  RingPlace<stages> place;
+  u32 query_parity = 0;
+  for_each_work(problem, [&](const Work& work) {
+    // Load the query, and begin with the first tile that its rows see.
+#include "include/attention/e4m3/begin_work.cuh"
+
+    // What is done with each tile: scores, softmax, product. The schedule says in which order.
+#include "include/attention/e4m3/scores.cuh"
+#include "include/attention/e4m3/weights.cuh"
+#include "include/attention/e4m3/accumulate.cuh"
+
+    const int preparing_warp = row_part * 4 + warp + (v_path == ValuePath::all ? 4 : 0);
+//% slot schedule
+
+    // Store.
+    end_output();
+#include "include/attention/end_tiles.cuh"
+#include "include/attention/e4m3/finish_sums.cuh"
+#include "include/attention/finish_rows.cuh"
+  });
+  if constexpr (epilogue == Epilogue::tma) {
+    if (threadIdx.x % 128 == 0) wait_for_stores();
+  }
+}
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     fp8_sdpa(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
@@ -74,20 +77,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
   probed_scores = probe_scores;
 //% end
 
-//% include "include/attention/e4m3/roles.cuh"
+#include "include/attention/e4m3/roles.cuh"
 }
-//% if v_path == 'prepass'
 
-//%   let prepass_name = 'fp8_sdpa_transpose_v'
-//%   let prepass_sizes = ''
-//%   let prepass_place = 'head'
-//%   include "include/attention/e4m3/prepass.cuh"
-//% end
-//% if split_over_grid
-
-//%   include "combine.cuh"
-//% end
-//% if v_path == 'given'
-
-//%   include "align_keys.cuh"
-//% end
+// Kernels ahead and behind.
+//% include "include/attention/e4m3/prepass.cuh" with name = 'fp8_sdpa_transpose_v', place = 'head'
+#include "combine.cuh"
+#include "align_keys.cuh"

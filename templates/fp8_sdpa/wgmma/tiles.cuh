@@ -1,3 +1,4 @@
+#pragma once
 // Boxes of a work's tensors, brought by TMA. Maps have the coordinates column, row and head.
 
 // Rows of a head, a panel of their columns after the other.
@@ -9,18 +10,15 @@ __device__ __forceinline__ void load_rows(shared_address to, const TensorMap& ma
   }
 }
 
-//% if q_operand != 'global'
 __device__ __forceinline__ void load_query_box(shared_address to, const TensorMap& map, shared_address full, int column,
                                                int row, const Work& work, const Problem&) {
   load_box(to, map, full, column, row, work.head);
 }
-//% end
-//% if v_path == 'given'
 
 // Of each 16 keys row 8 h + 2 q + e is key 4 q + 2 h + e: the scores of a thread are then those of the keys
 // 4 quad .. 4 quad + 3, as the caller's values want them.
-__device__ __forceinline__ void load_tile(shared_address to, const TensorMap& map, shared_address full, int first_key,
-                                          const Work& work, const Problem&) {
+__device__ __forceinline__ void load_permuted_keys(shared_address to, const TensorMap& map, shared_address full,
+                                                   int first_key, const Work& work) {
 #pragma unroll
   for (int p = 0; p < row_panels; ++p) {
 #pragma unroll
@@ -30,11 +28,13 @@ __device__ __forceinline__ void load_tile(shared_address to, const TensorMap& ma
     }
   }
 }
-//% else
 
 // Rows of keys or values from `first_key` on.
 __device__ __forceinline__ void load_tile(shared_address to, const TensorMap& map, shared_address full, int first_key,
                                           const Work& work, const Problem&) {
-  load_rows(to, map, full, tile_k, first_key, work.head);
+  if constexpr (v_path == ValuePath::given) {
+    load_permuted_keys(to, map, full, first_key, work);
+  } else {
+    load_rows(to, map, full, tile_k, first_key, work.head);
+  }
 }
-//% end

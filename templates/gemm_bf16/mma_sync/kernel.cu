@@ -1,24 +1,15 @@
 // gemm_bf16/mma_sync: c = a b with bf16 a [M, K], b ${b_layout == 'nk' ? '[N, K]' : '[K, N]'} and f32 sums, ${out} c. A CTA makes ${tile_m} x ${tile_n} elements;
 // ${warps_m} x ${warps_n} warps share them. Tiles of depth ${tile_k} run through ${stages} stages of shared memory.
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/swizzle.cuh"
+#include "include/cp_async.cuh"
+#include "include/ldmatrix.cuh"
+#include "include/mma_bf16.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% include "include/swizzle.cuh"
-
-//% include "include/cp_async.cuh"
-
-//% include "include/ldmatrix.cuh"
-
-//% include "include/mma_bf16.cuh"
-
-//% if sm >= 90 && pdl
-//%   include "include/grid_dependency.cuh"
-
-//% end
 constexpr int tile_m = ${tile_m};
 constexpr int tile_n = ${tile_n};
 constexpr int tile_k = ${tile_k};
@@ -36,9 +27,9 @@ typedef half_bits Result;
 typedef float Result;
 //% end
 
-//% include "gemm_bf16/work.cuh"
+#include "gemm_bf16/work.cuh"
 
-//% include "tiles.cuh"
+#include "tiles.cuh"
 
 //% slot epilogue
 
@@ -120,5 +111,5 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) gemm_bf16(
 }
 //% if split_k > 1
 
-//%   include "gemm_bf16/reduce.cuh"
+#include "gemm_bf16/reduce.cuh"
 //% end

@@ -4,45 +4,21 @@
 // ${cluster_m} x ${cluster_n} CTAs form a cluster: what several of them need is loaded once.
 //% end
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/swizzle.cuh"
+#include "include/stmatrix.cuh"
+#include "include/warpgroup.cuh"
+#include "include/mbarrier.cuh"
+#include "include/tma.cuh"
+#include "include/wgmma.cuh"
+#include "include/cluster.cuh"
+#include "include/multicast.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
+//% include "include/wgmma_product.cuh" with name = 'multiply', columns = tile_n, operands = 'bf16', rows = 'smem', b = b_layout == 'nk' ? 'rows' : 'columns', accumulates = 'asked'
 
-//% include "include/memory.cuh"
-
-//% if epilogue == 'tma'
-//%   include "include/swizzle.cuh"
-
-//%   if result_bytes == 2
-//%     include "include/stmatrix.cuh"
-
-//%   end
-//% end
-//% include "include/warpgroup.cuh"
-
-//% include "include/mbarrier.cuh"
-
-//% include "include/tma.cuh"
-
-//% include "include/wgmma.cuh"
-
-//% if cluster_size > 1
-//%   include "include/cluster.cuh"
-
-//%   include "include/multicast.cuh"
-
-//% end
-//% if pdl
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% if true
-//%   let product_name = 'multiply'
-//%   let product_columns = tile_n
-//%   let product_b = b_layout == 'nk' ? 'rows' : 'columns'
-//%   include "include/wgmma_bf16_product.cuh"
-
-//% end
 constexpr int tile_m = ${tile_m};
 constexpr int tile_n = ${tile_n};
 constexpr int tile_k = ${tile_k};
@@ -62,17 +38,17 @@ typedef half_bits Result;
 typedef float Result;
 //% end
 
-//% include "gemm_bf16/work.cuh"
+#include "gemm_bf16/work.cuh"
 
-//% include "tiles.cuh"
+#include "tiles.cuh"
 
-//% include "shared_memory.cuh"
+#include "shared_memory.cuh"
 
-//% include "producer.cuh"
+#include "producer.cuh"
 
 //% slot epilogue
 
-//% include "consumer.cuh"
+#include "consumer.cuh"
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     gemm_bf16(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
@@ -116,5 +92,5 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
 }
 //% if split_k > 1
 
-//%   include "gemm_bf16/reduce.cuh"
+#include "gemm_bf16/reduce.cuh"
 //% end

@@ -1,3 +1,4 @@
+#pragma once
 // Combines the partial rows of the CTAs that shared a query tile: each of 128 threads four columns of one row.
 // `statistics_of` a partial row are its maximum (x) and sum (y). Calls `store` with the row, the first column and the
 // merged row.

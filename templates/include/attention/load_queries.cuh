@@ -3,19 +3,15 @@
     const auto load_queries = [&] {
 #pragma unroll
       for (int row_part = 0; row_part < row_warpgroups; ++row_part) {
-//% if persistent
-        wait_for(smem.query_free(row_part), query_parity);
-//% end
-        load_query_rows(smem, q_map, row_part, ${query_place});
+        if constexpr (persistent) wait_for(smem.query_free(row_part), query_parity);
+        load_query_rows(smem, q_map, row_part, work, problem);
       }
-//% if persistent
-      query_parity ^= 1;
-//% end
+      if constexpr (persistent) query_parity ^= 1;
     };
-//% if persistent
-    bool queries_wanted = true;
+    bool queries_wanted = q_operand != QueryOperand::global && persistent;
     const auto load_queries_once = [&] {
-      if (queries_wanted) load_queries();
-      queries_wanted = false;
+      if constexpr (q_operand != QueryOperand::global && persistent) {
+        if (queries_wanted) load_queries();
+        queries_wanted = false;
+      }
     };
-//% end

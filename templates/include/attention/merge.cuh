@@ -1,3 +1,4 @@
+#pragma once
 // Rows whose keys were shared out: their sums are brought to one maximum.
 struct PartialRow {
   float row_max = lowest_max;

@@ -1,3 +1,4 @@
+#pragma once
 template <int length>
 __device__ __forceinline__ void shrink_rows(float (&acc)[length], const float (&shrink)[2]) {
 #pragma unroll

@@ -1,3 +1,4 @@
+#pragma once
 // What becomes of a warp's rows: they leave, or are merged with those of other groups of warps, which finish_columns ends.
 // `Output` has rows(work), where the rows of a work's head end.
 
@@ -10,11 +11,10 @@ __device__ __forceinline__ void for_each_part(const float (&acc_o)[o_registers],
   for (int r = 0; r < 2; ++r) {
 #pragma unroll
     for (int part = 0; part < head_dim / 16; ++part) {
-      body(r, first_row + lane / 4 + 8 * r, 16 * part + column_of(lane), columns_of(acc_o + 8 * part, r, lane));
+      body(r, first_row + lane / 4 + 8 * r, 16 * part + Columns::column_of(lane), Columns::columns_of(acc_o + 8 * part, r, lane));
     }
   }
 }
-//% if merges
 
 // Partial rows of a group, in its area of shared memory: [row] accumulators (64 bytes more than a row spread the rows
 // over the banks), then [row] pairs of maximum and sum.
@@ -38,39 +38,31 @@ __device__ __forceinline__ void leave_partial_rows(shared_address area, int firs
   }
 }
 
-// The merging threads${split_over_cluster ? ' of all CTAs of the cluster' : ''} share the merged rows, four columns at a time.
+// The merging threads, of all CTAs of a cluster if those share keys, share the merged rows, four columns at a time.
 // `areas`: where those of the groups begin.
 template <typename Output>
 __device__ __forceinline__ void merge_rows(shared_address areas, const Output& output, const Work& work) {
   constexpr int row_items = head_dim / 4;
-//%   if split_over_cluster
-  constexpr int sharers = kv_split;
-  const int first_item = rank_in_cluster() * merging_threads + threadIdx.x;
-//%   else
-  constexpr int sharers = 1;
-  const int first_item = threadIdx.x;
-//%   end
+  constexpr int sharers = split_over_cluster ? kv_split : 1;
+  const int first_item = (split_over_cluster ? rank_in_cluster() * merging_threads : 0) + threadIdx.x;
 #pragma unroll
   for (int item = first_item; item < tile_q * row_items; item += sharers * merging_threads) {
     const int row = item / row_items;
     const int column = item % row_items * 4;
     if (work.first_row + row >= output.rows(work)) break;
     const auto area_of = [&](int i) { return areas + i % groups * group_bytes; };
-//%   if split_over_cluster
-    const PartialRow merged = merged_row<sharers * groups>(
-        [&](int i) { return load_cluster_f32x2(address_in(i / groups, statistics_of(area_of(i), row))); },
-        [&](int i) {
-          return load_cluster_f32x4(address_in(i / groups, area_of(i) + row * partial_row_bytes + column * 4));
-        });
-//%   else
-    const PartialRow merged = merged_row<sharers * groups>(
-        [&](int i) { return load_shared_f32x2(statistics_of(area_of(i), row)); },
-        [&](int i) { return load_shared_f32x4(area_of(i) + row * partial_row_bytes + column * 4); });
-//%   end
+    const auto statistics = [&](int i) {
+      const shared_address there = statistics_of(area_of(i), row);
+      return split_over_cluster ? load_cluster_f32x2(address_in(i / groups, there)) : load_shared_f32x2(there);
+    };
+    const auto columns = [&](int i) {
+      const shared_address there = area_of(i) + row * partial_row_bytes + column * 4;
+      return split_over_cluster ? load_cluster_f32x4(address_in(i / groups, there)) : load_shared_f32x4(there);
+    };
+    const PartialRow merged = merged_row<sharers * groups>(statistics, columns);
     finish_columns(output, work, work.first_row + row, column, merged.acc, merged.row_max, merged.row_sum);
   }
 }
-//% else
 
 // Of a warp's 16 rows from row `first_row` of the head on.
 template <typename Output>
@@ -81,4 +73,3 @@ __device__ __forceinline__ void store_rows(const Output& output, const Work& wor
     if (row < output.rows(work)) finish_columns(output, work, row, column, columns, row_max[r], row_sum[r]);
   });
 }
-//% end

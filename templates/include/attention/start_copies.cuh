@@ -1,4 +1,4 @@
-//% include "group_tiles.cuh"
+#include "group_tiles.cuh"
 
 //% if q_operand != 'global'
     copy_tile<tile_q, threads>(smem, q_head, work.first_row, ${query_count}, threadIdx.x);

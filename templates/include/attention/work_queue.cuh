@@ -1,3 +1,4 @@
+#pragma once
 // A queue of works. The producer takes the next one from a counter in global memory, which begins at zero, and passes it
 // on to the consumers through two slots of shared memory. CTAs that are ahead take more, and all end at about the same
 // time. A CTA's first work is the one of its own number.
@@ -23,23 +24,16 @@ __device__ __forceinline__ void init_work_queue(const SharedMemory& smem) {
   }
 }
 
-//% if mask == 'causal'
-// The works in the order in which they are taken: the longest rows first, of as many heads together as have keys and
-// values of 32 MiB, which the L2 cache holds. The last to be taken are the shortest.
-//% else
-// The works in the order in which they are taken: neighbours share keys and values.
-//% end
+// The works in the order in which they are taken. Causal: the longest rows first, of as many heads together as have keys and
+// values of 32 MiB, which the L2 cache holds. The last to be taken are the shortest. Else neighbours share keys and values.
 // `i` is below row_tiles * heads. Returns {row tile, head}.
 __device__ __forceinline__ uint2 work_at(int i, int row_tiles, int heads, int S) {
-//% if mask == 'causal'
-  const int heads_together = max(1, (32 << 20) / ${head_bytes_per_key} / S);
+  if (!causal) return {(u32)(i % row_tiles), (u32)(i / row_tiles)};
+  const int heads_together = max(1, (32 << 20) / head_bytes_per_key / S);
   const int first_head = i / (row_tiles * heads_together) * heads_together;
   const int together = min(heads_together, heads - first_head);
   const int behind = i - first_head * row_tiles;
   return {(u32)(row_tiles - 1 - behind / together), (u32)(first_head + behind % together)};
-//% else
-  return {(u32)(i % row_tiles), (u32)(i / row_tiles)};
-//% end
 }
 
 // For the producer: calls `body` with each work that this CTA takes. The next one is taken when all of a work's loads are

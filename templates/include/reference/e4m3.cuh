@@ -1,3 +1,4 @@
+#pragma once
 // The value of an e4m3 code, exactly.
 __device__ double decode(unsigned char code) {
   const int exponent = (code >> 3) & 15;

@@ -18,7 +18,7 @@ __device__ __forceinline__ float score_scale(const float* q_scales, const float*
 //% end
 }
 
-//% include "include/scores/stores.cuh"
+#include "include/scores/stores.cuh"
 //% if epilogue == 'staged'
 
 // The CTA's tile of scores in shared memory, row by row: 16 bytes more than a row spread the rows over the banks.

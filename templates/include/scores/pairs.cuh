@@ -1,3 +1,4 @@
+#pragma once
 // Straight from the accumulators: a lane has two neighbouring scores of a row in each tile of 8 keys.
 __device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4],
                                              float scale, int first_row, int first_key, int warp_row,

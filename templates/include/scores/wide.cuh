@@ -1,3 +1,4 @@
+#pragma once
 // Neighbouring lanes exchange halves of two tiles of 8 keys, so that each stores four neighbouring scores:
 // even lanes of a quad have those of the first tile, odd lanes those of the second.
 __device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4],

@@ -1,7 +1,7 @@
 // quantise/group: ${dtype} elements to ${codes} codes, 128 neighbouring elements of a head with a scale of their own.
 // A thread has ${packets} packet(s) of ${packet_bytes} bytes at a time, and a group belongs to neighbouring lanes.
 
-//% include "quantise/elements.cuh"
+#include "quantise/elements.cuh"
 
 constexpr int threads = ${threads};
 constexpr int packets = ${packets};

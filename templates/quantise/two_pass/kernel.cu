@@ -1,7 +1,7 @@
 // quantise/two_pass: ${dtype} elements to ${codes} codes, with a scale for ${scales == 'head' ? 'each head' : 'all'}.
 // CTAs share the elements of a scale, a group; the first kernel finds their extremes, the second one writes the codes.
 
-//% include "quantise/elements.cuh"
+#include "quantise/elements.cuh"
 
 constexpr int threads = ${threads};
 constexpr int batch = ${batch};  // packets of a thread at a time

@@ -1,15 +1,11 @@
 // rms_norm/row: y = x / sqrt(mean(x^2) + epsilon) * weight for rows of ${M} ${dtype} elements.
 // A row has ${row_threads} threads, a CTA ${cta_rows} row(s) side by side.
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
-
-//% if sm >= 90 && pdl
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "include/row_packets.cuh"
+#include "include/row_packets.cuh"
 
 // Packets that a thread has at a time.
 constexpr int batch = ${residence == 'memory' ? batch : packets};
@@ -214,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) rms_norm(
 #pragma unroll 1
     for (int first = 0; first < packets; first += batch) {
 //%     let weights_missing = weight_load == 'late'
-//%     include "load_batch.cuh"
+#include "load_batch.cuh"
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         float products[packet_elements];
@@ -231,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) rms_norm(
 #pragma unroll 1
     for (int first = 0; first < packets; first += batch) {
 //% let weights_missing = weight_load == 'late' && (residence == 'memory' || quant != 'token')
-//% include "load_batch.cuh"
+#include "load_batch.cuh"
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         const int column = column_of(first + i);

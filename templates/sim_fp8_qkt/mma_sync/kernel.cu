@@ -2,29 +2,18 @@
 // head and works through ${walk} tile(s) of ${tile_n} keys; ${warps_m} x ${warps_n} warps share each tile.
 //% let copy = 'cp_async'
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/cp_async.cuh"
+#include "include/swizzle.cuh"
+#include "include/ldmatrix.cuh"
+#include "include/mma.cuh"
+#include "include/f16x2.cuh"
+#include "include/grid_dependency.cuh"
+#include "include/affine_codes.cuh"
 
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% include "include/cp_async.cuh"
-
-//% include "include/swizzle.cuh"
-
-//% include "include/ldmatrix.cuh"
-
-//% include "include/mma.cuh"
-
-//% include "include/f16x2.cuh"
-
-//% if waits_for_launches
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "include/affine_codes.cuh"
-
-//% include "include/scores/sizes.cuh"
+#include "include/scores/sizes.cuh"
 constexpr int m_step = 16;                              // rows from one of the m_tiles to the next
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int row_bytes = ${row_bytes};
@@ -32,11 +21,11 @@ constexpr int tile_bytes = ${tile_bytes};               // of a key tile in shar
 constexpr int q_bytes = ${q_bytes};                     // of the query tile
 typedef decoders::${dequant} KeyDecoder;
 
-//% include "include/tiles.cuh"
+#include "include/tiles.cuh"
 
-//% include "include/affine_queries.cuh"
+#include "include/affine_queries.cuh"
 
-//% include "include/scores/epilogue.cuh"
+#include "include/scores/epilogue.cuh"
 
 //% slot epilogue
 
@@ -63,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_qkt
     const unsigned char* __restrict__ q, const unsigned char* __restrict__ k, const float* __restrict__ q_scales,
     const float* __restrict__ k_scales, const unsigned char* __restrict__ q_zeros,
     const unsigned char* __restrict__ k_zeros, Score* __restrict__ s, int M, int N) {
-//% include "include/scores/start_copies.cuh"
+#include "include/scores/start_copies.cuh"
   const shared_address table = staging + ${staging_bytes};
 
   const int k_zero = k_zeros[scale_index(head)];

@@ -2,31 +2,23 @@
 // one head and works through ${walk} tile(s) of ${tile_n} keys, which become f16 numbers in shared memory.
 //% let epilogue = 'staged'
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/cp_async.cuh"
+#include "include/f16x2.cuh"
+#include "include/grid_dependency.cuh"
+#include "include/affine_codes.cuh"
 
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% include "include/cp_async.cuh"
-
-//% include "include/f16x2.cuh"
-
-//% if waits_for_launches
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "include/affine_codes.cuh"
-
-//% include "include/scores/sizes.cuh"
+#include "include/scores/sizes.cuh"
 constexpr int tile_pitch = ${tile_pitch};                   // numbers from row to row of a tile
 typedef decoders::${dequant} KeyDecoder;
 
-//% include "include/affine_wmma.cuh"
+#include "include/affine_wmma.cuh"
 
-//% include "include/scores/epilogue.cuh"
+#include "include/scores/epilogue.cuh"
 
-//% include "include/scores/wmma.cuh"
+#include "include/scores/wmma.cuh"
 
 struct Decoders {
   BytesDecoder query;

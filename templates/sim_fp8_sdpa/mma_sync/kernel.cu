@@ -6,66 +6,53 @@
 //% end
 //% let copy = 'cp_async'
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/cp_async.cuh"
+#include "include/swizzle.cuh"
+#include "include/ldmatrix.cuh"
+#include "include/mma.cuh"
+#include "include/math.cuh"
+#include "include/f16x2.cuh"
+#include "include/warp.cuh"
+#include "include/grid_dependency.cuh"
+#include "include/affine_codes.cuh"
 
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% include "include/cp_async.cuh"
-
-//% include "include/swizzle.cuh"
-
-//% include "include/ldmatrix.cuh"
-
-//% include "include/mma.cuh"
-
-//% include "include/math.cuh"
-
-//% include "include/f16x2.cuh"
-
-//% include "include/warp.cuh"
-
-//% if waits_for_launches
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "include/affine_codes.cuh"
-
-//% include "include/attention/warp_sizes.cuh"
+#include "include/attention/warp_sizes.cuh"
 constexpr int n_tiles = tile_k / 8;
 constexpr int o_tiles = head_dim / 8;
 constexpr int row_chunks = head_dim / 16;
 constexpr int row_bytes = ${row_bytes};
 
-//% include "sim_fp8_sdpa/decoders.cuh"
+#include "sim_fp8_sdpa/decoders.cuh"
 
-//% include "include/tiles.cuh"
+#include "include/tiles.cuh"
 
-//% include "include/affine_queries.cuh"
+#include "include/affine_queries.cuh"
 
-//% include "sim_fp8_sdpa/work.cuh"
+#include "sim_fp8_sdpa/work.cuh"
 
-//% include "sim_fp8_sdpa/output.cuh"
+#include "sim_fp8_sdpa/output.cuh"
 
-//% include "sim_fp8_sdpa/softmax.cuh"
+#include "sim_fp8_sdpa/softmax.cuh"
 
-//% include "rows.cuh"
+#include "rows.cuh"
 
-//% include "include/attention/sync_group.cuh"
+#include "include/attention/sync_group.cuh"
 
-//% include "products.cuh"
+#include "products.cuh"
 
 //% if register_cap > 0
 extern "C" __global__ void sim_fp8_sdpa(
 //% else
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdpa(
 //% end
-//% include "sim_fp8_sdpa/parameters.cuh"
+#include "sim_fp8_sdpa/parameters.cuh"
 ) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
   const shared_address smem = shared_address_of(smem_storage);
-//% include "include/attention/warp_place.cuh"
+#include "include/attention/warp_place.cuh"
   const shared_address k_tiles = smem + q_bytes + group * group_bytes;
   const shared_address v_tiles = k_tiles + stages * tile_bytes;
   const shared_address k_table = smem + q_bytes + groups * group_bytes;
@@ -82,9 +69,9 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
     const unsigned char* v_head = v + (long long)work.head * N * head_dim;
 //% let query_count = 'M'
 //% let key_count = 'N'
-//% include "include/attention/start_copies.cuh"
+#include "include/attention/start_copies.cuh"
 
-//% include "sim_fp8_sdpa/decode_head.cuh"
+#include "sim_fp8_sdpa/decode_head.cuh"
     fill_tables(k_table, k_zeros[index], v_table, v_zeros[index]);
 
     QueryRows query[m_tiles];
@@ -113,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
                                      const Weights(&weights)[m_tiles], shared_address v_tile) {
       multiply_pv(acc_o, row_sum, weights, v_tile, value_decoder, lane);
     };
-//% include "include/attention/pass_over_keys.cuh"
+#include "include/attention/pass_over_keys.cuh"
 //% if merges
     merge_rows(smem + q_bytes, output, work, value_scale);
 //% else
@@ -130,5 +117,5 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
 }
 //% if kv_split > 1
 
-//%   include "sim_fp8_sdpa/combine.cuh"
+#include "sim_fp8_sdpa/combine.cuh"
 //% end

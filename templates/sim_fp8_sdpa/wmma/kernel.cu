@@ -4,23 +4,14 @@
 // Row i of M attends to keys 0 to N - M + i: tiles beyond the CTA's last row are skipped.
 //% end
 
-//% include "include/types.cuh"
-
-//% include "include/convert.cuh"
-
-//% include "include/memory.cuh"
-
-//% include "include/cp_async.cuh"
-
-//% include "include/math.cuh"
-
-//% include "include/f16x2.cuh"
-
-//% if waits_for_launches
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "include/affine_codes.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/memory.cuh"
+#include "include/cp_async.cuh"
+#include "include/math.cuh"
+#include "include/f16x2.cuh"
+#include "include/grid_dependency.cuh"
+#include "include/affine_codes.cuh"
 
 constexpr int head_dim = ${D};
 constexpr int tile_q = ${tile_q};                 // query rows of the CTA
@@ -32,15 +23,15 @@ constexpr int stages = ${stages};                  // tiles of codes in shared m
 constexpr int code_bytes = tile_k * head_dim;   // of a tile of keys or values
 constexpr int tile_pitch = ${tile_pitch};             // numbers from row to row of a tile
 
-//% include "sim_fp8_sdpa/decoders.cuh"
+#include "sim_fp8_sdpa/decoders.cuh"
 
-//% include "include/affine_wmma.cuh"
+#include "include/affine_wmma.cuh"
 
-//% include "sim_fp8_sdpa/work.cuh"
+#include "sim_fp8_sdpa/work.cuh"
 
-//% include "sim_fp8_sdpa/output.cuh"
+#include "sim_fp8_sdpa/output.cuh"
 
-//% include "rows.cuh"
+#include "rows.cuh"
 
 // Keys lie in rows: as columns of their transpose they are a column-major operand. Values are a row-major one.
 typedef wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> KeyOperand;
@@ -85,7 +76,7 @@ __device__ __forceinline__ void multiply_pv(Sums (&acc_o)[head_dim / 16], const 
 }
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdpa(
-//% include "sim_fp8_sdpa/parameters.cuh"
+#include "sim_fp8_sdpa/parameters.cuh"
 ) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
   __half* q_tile = reinterpret_cast<__half*>(smem_storage);
@@ -109,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
     const unsigned char* k_head = k + (long long)work.head * N * head_dim;
     const unsigned char* v_head = v + (long long)work.head * N * head_dim;
     constexpr int group = 0;
-//% include "include/attention/group_tiles.cuh"
+#include "include/attention/group_tiles.cuh"
 //% if copy == 'cp_async'
     // Groups are closed for tiles past the last too, so that counting them is the same all the way.
     const auto start_copy = [&](int i) {
@@ -125,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
     for (int i = 0; i < stages; ++i) start_copy(i);
 //% end
 
-//% include "sim_fp8_sdpa/decode_head.cuh"
+#include "sim_fp8_sdpa/decode_head.cuh"
     decode_tile<tile_q>(q_tile, q + ((long long)work.head * M + work.first_row) * head_dim, M - work.first_row,
                         query_decoder);
     fill_tables(k_table, k_zeros[index], v_table, v_zeros[index]);
@@ -181,5 +172,5 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
 }
 //% if kv_split > 1
 
-//%   include "sim_fp8_sdpa/combine.cuh"
+#include "sim_fp8_sdpa/combine.cuh"
 //% end

@@ -1,17 +1,12 @@
 // softmax/online: rows of ${M} ${dtype} elements${causal ? ', causal' : ''}, read twice. A row has ${row_threads} threads,
 // a CTA ${cta_rows} row(s) side by side. The first pass keeps the maximum so far and the sum of powers relative to it (Milakov and Gimelshein, 2018).
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/math.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
-
-//% include "include/math.cuh"
-
-//% if sm >= 90 && pdl
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "softmax/row.cuh"
+#include "softmax/row.cuh"
 
 constexpr int batch = ${batch};                           // packets that a thread has on their way at a time
 
@@ -37,8 +32,8 @@ __device__ __forceinline__ void accumulate(float2& statistics, const float (&val
   statistics = make_float2(scaled_max, sum);
 }
 
-//% include "softmax/kernel_head.cuh"
-//% include "softmax/row_loop_head.cuh"
+#include "softmax/kernel_head.cuh"
+#include "softmax/row_loop_head.cuh"
     const Element* x_row = x + (long long)row * columns;
 
     float2 statistics = make_float2(lowest * log2_e, 0.0f);

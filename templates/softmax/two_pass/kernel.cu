@@ -1,17 +1,12 @@
 // softmax/two_pass: rows of ${M} ${dtype} elements${causal ? ', causal' : ''}, kept in registers.
 // A row has ${row_threads} threads, a CTA ${cta_rows} row(s) side by side.
 
-//% include "include/types.cuh"
+#include "include/types.cuh"
+#include "include/convert.cuh"
+#include "include/math.cuh"
+#include "include/grid_dependency.cuh"
 
-//% include "include/convert.cuh"
-
-//% include "include/math.cuh"
-
-//% if sm >= 90 && pdl
-//%   include "include/grid_dependency.cuh"
-
-//% end
-//% include "softmax/row.cuh"
+#include "softmax/row.cuh"
 
 // Minus infinity where the row sees nothing: its power is zero.
 __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Element* x, int row, int visible) {
@@ -22,7 +17,7 @@ __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Eleme
   }
 }
 
-//% include "softmax/kernel_head.cuh"
+#include "softmax/kernel_head.cuh"
 //% if prefetch
   RowPacket ahead[packets];
   {
@@ -30,7 +25,7 @@ __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Eleme
     load_row(ahead, x, row, visible_columns(row, rows, N));
   }
 //% end
-//% include "softmax/row_loop_head.cuh"
+#include "softmax/row_loop_head.cuh"
     RowPacket kept[packets];
 //% if prefetch
 #pragma unroll

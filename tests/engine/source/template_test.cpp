@@ -63,6 +63,7 @@ TEST_CASE("for runs from the first value up to and without the last") {
 
 TEST_CASE("let defines a name until its block ends") {
   CHECK(render("//% let half = tile / 2\n${half}\n") == "32\n");
+  CHECK(render("//% let half = tile / 2, twice = max(half, 1) * 4, text = 'a, b'\n${twice} ${text}\n") == "128 a, b\n");
   CHECK(render("//% for i in 0..2\n//% let twice = 2 * i\n${twice}\n//% end\n") == "0\n2\n");
   CHECK_THAT(render_complaint("//% if swizzle\n//% let x = 1\n//% end\n${x}\n"),
              ContainsSubstring("t/f/kernel.cu:4: 'x': unknown name 'x'"));
@@ -86,6 +87,73 @@ TEST_CASE("include looks first in the folder of the including file, then in the 
   CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "part 64\nmma\nnear\nroot part\n");
 }
 
+TEST_CASE("an included file that says what it takes is given it by the including one") {
+  const SourceTree tree = {
+      {"t/f/kernel.cu",
+       "//% let rows = 8\n//% include \"part.cuh\" with rows, kind = layout == 'xor' ? 'a, b' : 'c'\n"
+       "//% include \"part.cuh\" with kind = \"d\", columns = max(rows, 2), rows = 1\n"},
+      {"t/f/part.cuh", "// part\n//% takes rows, kind, columns = 2 * rows\n${rows} x ${columns} ${kind} of ${tile}\n"}};
+  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "// part\n8 x 16 a, b of 64\n// part\n1 x 8 d of 64\n");
+}
+
+TEST_CASE("a file that says what it takes sees no other names of the including one") {
+  SourceTree tree = {{"t/f/kernel.cu", "//% let own = 1\n//% include \"part.cuh\" with a = own\n${own}\n"},
+                     {"t/f/part.cuh", "//% takes a\n//% let own = a + 1\n//% include \"inner.cuh\"\n"},
+                     {"t/f/inner.cuh", "${own} ${a}\n"}};
+  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "2 1\n1\n");
+  tree["t/f/part.cuh"] = "//% takes a\n${own}\n";
+  CHECK(complaint_of([&] { render_template(tree, "t/f/kernel.cu", kBindings); }) ==
+        "t/f/part.cuh:2: 'own': unknown name 'own'");
+  tree["t/f/part.cuh"] = "${own}\n";
+  tree["t/f/kernel.cu"] = "//% let own = 1\n//% include \"part.cuh\"\n";
+  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "1\n");
+}
+
+TEST_CASE("what a file takes is the family's value where nothing is passed, ahead of the file's own default") {
+  const SourceTree tree = {
+      {"t/f/kernel.cu", "//% include \"part.cuh\"\n//% include \"part.cuh\" with tile = 1\n${tile}\n"},
+      {"t/f/part.cuh", "//% takes tile = 7, window = tile\n${tile} ${window}\n"}};
+  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "64 64\n1 1\n64\n");
+  CHECK(render_template({{"t/f/kernel.cu", tree.at("t/f/part.cuh")}}, "t/f/kernel.cu", {}) == "7 7\n");
+}
+
+TEST_CASE("a slot's file is given what it takes too") {
+  const SourceTree tree = {{"t/f/kernel.cu", "//% slot rescale with rows = stages\n"},
+                           {"t/f/rescale/lazy.cu", "//% takes rows\nlazy ${rows}\n"}};
+  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "lazy 3\n");
+}
+
+TEST_CASE("what is passed and what is taken must agree") {
+  const auto complaint = [](const std::string& kernel, const std::string& part) {
+    return complaint_of([&] {
+      render_template({{"t/f/kernel.cu", "\n" + kernel}, {"t/f/part.cuh", part}}, "t/f/kernel.cu", kBindings);
+    });
+  };
+  CHECK(complaint("//% include \"part.cuh\" with b = 1\n", "//% takes a, b\n") ==
+        "t/f/kernel.cu:2: t/f/part.cuh takes 'a', which is not passed");
+  CHECK(complaint("//% include \"part.cuh\" with a = 1, b = 2\n", "//% takes a\n") ==
+        "t/f/kernel.cu:2: 'b' is passed, but t/f/part.cuh does not take it");
+  CHECK(complaint("//% include \"part.cuh\" with a = 1\n", "${a}\n") ==
+        "t/f/kernel.cu:2: 'a' is passed, but t/f/part.cuh declares nothing that it takes");
+  CHECK(complaint("//% include \"part.cuh\" with a\n", "//% takes a\n") ==
+        "t/f/kernel.cu:2: 'a' is passed, but has no value here");
+  CHECK(complaint("//% takes a\n", "") == "t/f/kernel.cu:2: 'a' has no value: nothing includes this file");
+}
+
+TEST_CASE("the syntax of passing and taking is checked") {
+  CHECK(render_complaint("//% include \"a\" of b\n") ==
+        "t/f/kernel.cu:1: unexpected 'of b' after 'include': 'with NAME = EXPRESSION, ...' may follow");
+  CHECK(render_complaint("//% slot rescale a = 1\n") ==
+        "t/f/kernel.cu:1: unexpected 'a = 1' after 'slot': 'with NAME = EXPRESSION, ...' may follow");
+  CHECK(render_complaint("//% include \"a\" with 2x\n") == "t/f/kernel.cu:1: '2x' is not a name");
+  CHECK(render_complaint("//% include \"a\" with x = \n") == "t/f/kernel.cu:1: expression expected");
+  CHECK(render_complaint("//% include \"a\" with x, x = 2\n") == "t/f/kernel.cu:1: 'x' is there twice");
+  CHECK(render_complaint("//% takes\n") == "t/f/kernel.cu:1: '' is not a name");
+  CHECK(render_complaint("//% takes x = 1\n//% takes y = 1\n") == "t/f/kernel.cu:2: a file has one 'takes'");
+  CHECK(render_complaint("//% let y = 1\n//% takes x = 1\n") ==
+        "t/f/kernel.cu:2: 'takes' stands ahead of all other directives of a file");
+}
+
 TEST_CASE("slot includes the file of the gene's allele") {
   SourceTree tree = {{"t/f/kernel.cu", "a\n//% if swizzle\n//%   slot rescale\n//% end\nb\n"},
                      {"t/f/rescale/lazy.cu", "lazy ${tile}\n"},
@@ -103,8 +171,9 @@ TEST_CASE("slot includes the file of the gene's allele") {
 }
 
 TEST_CASE("errors name the file and line they are in") {
-  CHECK(render_complaint("a\n//% iff x\n") ==
-        "t/f/kernel.cu:2: unknown directive 'iff'; there are if, elif, else, for, let, include, slot, probe, end");
+  CHECK(
+      render_complaint("a\n//% iff x\n") ==
+      "t/f/kernel.cu:2: unknown directive 'iff'; there are if, elif, else, for, let, include, slot, takes, probe, end");
   CHECK_THAT(render_complaint("a\n\nb ${tile + }\n"), ContainsSubstring("t/f/kernel.cu:3: expression 'tile +'"));
   CHECK_THAT(render_complaint("${tile / (stages - 3)}\n"),
              ContainsSubstring("t/f/kernel.cu:1: 'tile / (stages - 3)': division by zero"));
@@ -120,10 +189,11 @@ TEST_CASE("errors name the file and line they are in") {
   CHECK(render_complaint("//% if swizzle\n//% end swizzle\n") == "t/f/kernel.cu:2: unexpected 'swizzle' after 'end'");
   CHECK(render_complaint("//% if\n//% end\n") == "t/f/kernel.cu:1: expression expected");
   CHECK(render_complaint("//% for i = 0..2\n//% end\n") == "t/f/kernel.cu:1: expected 'for NAME in FIRST..END'");
-  CHECK(render_complaint("//% let x\n") == "t/f/kernel.cu:1: expected 'let NAME = EXPRESSION'");
+  CHECK(render_complaint("//% let x\n") == "t/f/kernel.cu:1: expected 'let NAME = EXPRESSION, ...'");
   CHECK(render_complaint("//% let 2x = 1\n") == "t/f/kernel.cu:1: '2x' is not a name");
   CHECK(render_complaint("//% let min = 1\n") == "t/f/kernel.cu:1: 'min' is not a name");
-  CHECK(render_complaint("//% include part.cuh\n") == "t/f/kernel.cu:1: expected 'include \"PATH\"'");
+  CHECK(render_complaint("//% include part.cuh\n") ==
+        "t/f/kernel.cu:1: expected 'include \"PATH\"' or 'include \"PATH\" with NAME = EXPRESSION, ...'");
   CHECK_THAT(render_complaint("//% include \"part.cuh\"\n"), ContainsSubstring(":1: no file \"part.cuh\""));
   CHECK(complaint_of([] { render_template({}, "t/f/kernel.cu", {}); }) == "t/f/kernel.cu: no such template");
 }
@@ -191,6 +261,14 @@ TEST_CASE("CUDA's own includes are read in place where the tree has the file") {
   CHECK(rendered.text == a + a + "b\n#include \"cuda_fp16.h\"\nend\n");
   CHECK(rendered.lines.origin_of(11) == LineMap::Origin{"t/f/sub/b.h", 2});
   CHECK(files_included_by(tree, "t/f/kernel.cu") == std::set<std::string>{"t/f/kernel.cu", "t/a.h", "t/f/sub/b.h"});
+}
+
+TEST_CASE("CUDA's own includes find files of the templates folder too") {
+  const SourceTree tree = {{"t/f/kernel.cu", "#include \"include/a.cuh\"\n"},
+                           {"include/a.cuh", "#pragma once\n#include \"b.cuh\"\na\n"},
+                           {"include/b.cuh", "b\n"}};
+  CHECK(render_template(tree, "t/f/kernel.cu", {}) == "\nb\na\n");
+  CHECK(files_included_by(tree, "t/f/kernel.cu").contains("include/b.cuh"));
 }
 
 TEST_CASE("a file that is to be included once is read once, also where only the compiler knows whether it was") {

@@ -1,1 +1,1 @@
-//% include "include/attention/schedule/sequential.cuh"
+#include "include/attention/schedule/sequential.cuh"

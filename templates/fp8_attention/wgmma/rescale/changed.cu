@@ -1,1 +1,2 @@
-//% include "include/attention/rescale.cuh"
+constexpr Rescale rescale_when = Rescale::changed;
+#include "include/attention/rescale.cuh"

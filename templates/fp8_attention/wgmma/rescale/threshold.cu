@@ -1,1 +1,2 @@
-//% include "include/attention/e4m3/threshold.cuh"
+constexpr Rescale rescale_when = Rescale::threshold;
+#include "include/attention/rescale.cuh"

@@ -1,1 +1,1 @@
-//% include "include/attention/schedule/ahead.cuh"
+#include "include/attention/schedule/ahead.cuh"

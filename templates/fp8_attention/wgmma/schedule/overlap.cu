@@ -1,1 +1,1 @@
-//% include "include/attention/schedule/overlap.cuh"
+#include "include/attention/schedule/overlap.cuh"

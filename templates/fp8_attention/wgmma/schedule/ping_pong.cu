@@ -1,1 +1,1 @@
-//% include "include/attention/schedule/ping_pong.cuh"
+#include "include/attention/schedule/ping_pong.cuh"

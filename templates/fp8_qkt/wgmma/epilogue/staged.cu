@@ -1,1 +1,1 @@
-//% include "include/scores/staged.cuh"
+#include "include/scores/staged.cuh"

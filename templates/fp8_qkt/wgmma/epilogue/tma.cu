@@ -1,13 +1,13 @@
 // Through shared memory: pieces of 64 rows x ${panel_columns} keys, 128 bytes a row and swizzled, which TMA brings to
 // their place. A warpgroup has room for ${epilogue_panels} piece(s). Rows that do not begin at multiples of 16 bytes have
 // no tensor map; their scores are stored straight from the registers.
-//% include "include/scores/pairs.cuh"
+#include "include/scores/pairs.cuh"
 
 constexpr int epilogue_panels = ${epilogue_panels};
 constexpr int panel_columns = ${panel_columns};
 
 //% let panel_dtype = out
-//% include "include/staged_panel.cuh"
+#include "include/staged_panel.cuh"
 
 __device__ __forceinline__ void store_panels(const TensorMap& s_map, shared_address staging,
                                              const float (&scores)[m_tiles][n_tiles][4], float scale, int first_row,

@@ -1,1 +1,1 @@
-//% include "include/scores/wide.cuh"
+#include "include/scores/wide.cuh"

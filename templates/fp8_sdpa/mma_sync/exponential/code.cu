@@ -12,4 +12,4 @@ __device__ __forceinline__ u32 shifted_code(float score, float scale, float offs
   return __float_as_uint(fmaxf(fmaf(score, scale, offset), 8388608.0f));
 }
 
-//% include "codes.cuh"
+#include "codes.cuh"

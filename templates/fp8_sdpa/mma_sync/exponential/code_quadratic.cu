@@ -14,4 +14,4 @@ __device__ __forceinline__ u32 shifted_code(float score, float scale, float offs
   return __float_as_uint(code + 8388608.0f);
 }
 
-//% include "codes.cuh"
+#include "codes.cuh"

@@ -1,3 +1,4 @@
+#pragma once
 // Weights as e4m3 codes, eight to an octave: `shifted_code` leaves one in the low byte.
 __device__ __forceinline__ e4m3x4 weights(float s0, float s1, float s2, float s3, float scale, float offset,
                                           float&) {

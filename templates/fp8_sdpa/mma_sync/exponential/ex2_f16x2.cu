@@ -1,7 +1,7 @@
 // Two f16 on the multi-function unit at once: half the instructions, and the f16 results are operands as they
 // are.
 
-//% include "octaves.cuh"
+#include "octaves.cuh"
 
 //% if pv_math == 'f16'
 __device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,

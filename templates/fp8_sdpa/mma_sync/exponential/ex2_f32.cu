@@ -2,4 +2,4 @@
 __device__ __forceinline__ float exp2_even(float y) { return exp2_approximate(y); }
 __device__ __forceinline__ float exp2_odd(float y) { return exp2_approximate(y); }
 
-//% include "f32.cuh"
+#include "f32.cuh"

@@ -1,6 +1,6 @@
 // Weights in f32: every second one by `exp2_even`, the others by `exp2_odd`.
 
-//% include "octaves.cuh"
+#include "octaves.cuh"
 
 //% if pv_math == 'f16'
 __device__ __forceinline__ f16x2 weights(float first, float second, float scale, float offset,

@@ -1,1 +1,1 @@
-//% include "include/attention/e4m3/exponential/ex2_f32.cuh"
+#include "include/attention/e4m3/exponential/ex2_f32.cuh"

@@ -1,1 +1,1 @@
-//% include "include/attention/e4m3/exponential/unrounded.cuh"
+#include "include/attention/e4m3/exponential/unrounded.cuh"

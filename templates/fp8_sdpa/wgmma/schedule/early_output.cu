@@ -1,1 +1,1 @@
-//% include "include/attention/schedule/early_output.cuh"
+#include "include/attention/schedule/early_output.cuh"

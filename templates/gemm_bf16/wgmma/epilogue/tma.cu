@@ -5,7 +5,7 @@ constexpr int epilogue_panels = ${epilogue_panels};
 constexpr int panel_columns = ${panel_columns};
 
 //% let panel_dtype = result_bytes == 2 ? 'bf16' : 'f32'
-//% include "include/staged_panel.cuh"
+#include "include/staged_panel.cuh"
 
 __device__ __forceinline__ void store_results(const SharedMemory& smem, const TensorMap& c_map, Result*,
                                               const float (&acc)[m_blocks][tile_n / 2], const Tile& tile, int own_row,

@@ -1,5 +1,5 @@
+#pragma once
 // Tiles of a work, brought by TMA once their room is free.
-//% if q_operand != 'global'
 // The 64 rows of a row warpgroup.
 __device__ __forceinline__ void load_query_rows(const SharedMemory& smem, const TensorMap& map, int row_part,
                                                 const Work& work, const Problem& problem) {
@@ -12,7 +12,6 @@ __device__ __forceinline__ void load_query_rows(const SharedMemory& smem, const 
   }
 }
 
-//% end
 __device__ __forceinline__ void load_keys(const SharedMemory& smem, const TensorMap& k_map, int group,
                                           const RingPlace<stages>& place, int first_key, const Work& work,
                                           const Problem& problem) {
@@ -22,24 +21,24 @@ __device__ __forceinline__ void load_keys(const SharedMemory& smem, const Tensor
   load_tile(smem.keys(group, place.stage), k_map, full, first_key, work, problem);
 }
 
-//% let values = v_path == 'prepass' || v_path == 'given' ? 'operand' : 'values'
 __device__ __forceinline__ void load_values(const SharedMemory& smem, const TensorMap& v_map, int group,
                                             const RingPlace<stages>& place, int first_key, const Work& work,
                                             const Problem& problem) {
-  wait_for(smem.barrier(${values}_free, group, place.stage), place.free_parity());
-  const shared_address full = smem.barrier(${values}_full, group, place.stage);
+  const Event free_event = values_arrive_as_operand ? operand_free : values_free;
+  const Event full_event = values_arrive_as_operand ? operand_full : values_full;
+  wait_for(smem.barrier(free_event, group, place.stage), place.free_parity());
+  const shared_address full = smem.barrier(full_event, group, place.stage);
   arrive_expecting(full, tile_k * head_dim);
-//% if v_path == 'prepass' || v_path == 'given'
+  if constexpr (values_arrive_as_operand) {
 #pragma unroll
-  for (int p = 0; p < tile_k / panel; ++p) {
-    load_box(smem.value_operand(group, place.stage) + p * panel_bytes, v_map, full, first_key + p * panel, 0,
-             problem.values_head(work));
+    for (int p = 0; p < tile_k / panel; ++p) {
+      load_box(smem.value_operand(group, place.stage) + p * panel_bytes, v_map, full, first_key + p * panel, 0,
+               problem.values_head(work));
+    }
+  } else {
+    load_tile(smem.values(group, place.stage), v_map, full, first_key, work, problem);
   }
-//% else
-  load_tile(smem.values(group, place.stage), v_map, full, first_key, work, problem);
-//% end
 }
-//% if v_path != 'prepass' && v_path != 'given'
 
 // The part of one of the preparing warps: the values of a tile become an operand of the second product.
 __device__ __forceinline__ void prepare_values(const SharedMemory& smem, int group, const RingPlace<stages>& place,
@@ -54,4 +53,3 @@ __device__ __forceinline__ void prepare_values(const SharedMemory& smem, int gro
     arrive(smem.barrier(values_free, group, place.stage));
   }
 }
-//% end

@@ -1,6 +1,8 @@
+//% takes name, place, sizes = ''
+//% if v_path == 'prepass'
 // Transposes the values of all heads of keys into a workspace: each CTA one key tile of a head.
 extern "C" __global__ void __launch_bounds__(128)
-    ${prepass_name}(const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap vt_map${prepass_sizes}) {
+    ${name}(const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap vt_map${sizes}) {
   extern __shared__ unsigned char smem_storage[];
   const shared_address values = (shared_address_of(smem_storage) + 1023) & ~1023u;
   const shared_address transposed = values + tile_k * head_dim;
@@ -11,15 +13,15 @@ extern "C" __global__ void __launch_bounds__(128)
     init_barrier(arrived, 1);
     publish_barriers();
   }
-//% if pdl != 'none'
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (pdl != DependentLaunch::none) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   if (threadIdx.x == 0) {
     arrive_expecting(arrived, tile_k * head_dim);
 #pragma unroll
     for (int p = 0; p < row_panels; ++p) {
-      load_box(values + p * tile_k * row_bytes, v_map, arrived, p * row_bytes, first_key, ${prepass_place});
+      load_box(values + p * tile_k * row_bytes, v_map, arrived, p * row_bytes, first_key, ${place});
     }
   }
   __syncthreads();
@@ -36,3 +38,4 @@ extern "C" __global__ void __launch_bounds__(128)
     wait_for_stores();
   }
 }
+//% end

@@ -1,4 +1,4 @@
-//% if weigh_type == 'f16'
+#pragma once
 // An f16 score must not overflow: the codes of a query are divided by a power of two, 2^shift, so that their sum times the
 // largest code of a key is an f16 value. Its scores' scale makes up for it. Rows of small codes keep their bits.
 __device__ __forceinline__ void find_query_shifts(int (&shifts)[2], const e4m3x4 (&query)[head_dim / 8]) {
@@ -17,7 +17,7 @@ __device__ __forceinline__ void find_query_shifts(int (&shifts)[2], const e4m3x4
 }
 
 // In place: of every two registers the first belongs to `row`, the second to `row + 8`.
-__device__ __forceinline__ void shrink_query(e4m3x4 (&query)[head_dim / 8], const int (&shifts)[2]) {
+__device__ __forceinline__ void shrink_by_shifts(e4m3x4 (&query)[head_dim / 8], const int (&shifts)[2]) {
 #pragma unroll
   for (int i = 0; i < head_dim / 8; ++i) {
     const f16x2 factor = (15 - shifts[i % 2]) * 0x04000400u;  // 2^-shift
@@ -26,10 +26,11 @@ __device__ __forceinline__ void shrink_query(e4m3x4 (&query)[head_dim / 8], cons
   }
 }
 
-__device__ __forceinline__ float power_of_two(int exponent) { return __int_as_float((127 + exponent) << 23); }
+__device__ __forceinline__ void shrink_query(e4m3x4 (&query)[head_dim / 8], int (&shifts)[2]) {
+  find_query_shifts(shifts, query);
+  shrink_by_shifts(query, shifts);
+}
 
-//% end
-//% if q_operand == 'global'
 // The warp's 16 rows of a work as operands, rows past the end zero: of each 32 codes four of `row` and `row + 8`, and the
 // same 16 further along.
 __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const e4m3* q, const Problem& problem,
@@ -42,7 +43,7 @@ __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const 
                    : 0;
   }
 }
-//% elif q_operand == 'registers'
+
 // The warp's 16 rows, from `rows` on, as operands: four registers for each 32 codes.
 __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], shared_address rows, int lane) {
   const int row = lane % 16;
@@ -56,7 +57,7 @@ __device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], shared
     for (int i = 0; i < 4; ++i) query[4 * step + i] = matrices[i];
   }
 }
-//% elif weigh_type == 'f16'
+
 // A warpgroup's 64 rows, `rows` on: a thread's chunk of 16 codes of its two rows as registers of either in turns.
 __device__ __forceinline__ shared_address query_chunk(shared_address rows, int r, int chunk, int warp, int lane) {
   constexpr int panel_chunks = row_bytes / 16;
@@ -86,4 +87,60 @@ __device__ __forceinline__ void store_query_rows(shared_address rows, const e4m3
   }
   publish_to_async_proxy();
 }
-//% end
+
+// What multiplies the keys: the codes of the warp's rows in registers, or the warpgroup's rows in shared memory.
+struct RegisterQuery {
+  e4m3x4 codes[head_dim / 8];
+
+  // Of the 32 columns of a step of the first product.
+  __device__ __forceinline__ const e4m3x4* operand(int step) const { return codes + 4 * step; }
+};
+
+struct SharedQuery {
+  matrix_descriptor rows;
+
+  __device__ __forceinline__ matrix_descriptor operand(int step) const {
+    return along_rows(rows, 32 * step / row_bytes * tile_q * row_bytes + 32 * step % row_bytes);
+  }
+};
+typedef ${q_operand == 'smem' ? 'SharedQuery' : 'RegisterQuery'} Query;
+
+// Where the work's rows of this warp or warpgroup become operands. With f16 scores their codes are divided by 2^shifts, of
+// `row` and `row + 8`.
+__device__ __forceinline__ void take_query(RegisterQuery& query, int (&shifts)[2], const SharedMemory& smem,
+                                           u32& query_parity, int warp, int lane, int, int row_part) {
+  const shared_address query_rows = smem.query() + row_part * 64 * row_bytes;
+  wait_for(smem.query_full(row_part), query_parity);
+  query_parity ^= 1;
+  load_query(query.codes, query_rows + warp * 16 * row_bytes, lane);
+  if constexpr (!weighs_f32) shrink_query(query.codes, shifts);
+  if constexpr (persistent) {
+    if (lane == 0) arrive(smem.query_free(row_part));
+  }
+}
+
+__device__ __forceinline__ void take_query(SharedQuery& query, int (&shifts)[2], const SharedMemory& smem,
+                                           u32& query_parity, int warp, int lane, int group, int row_part) {
+  const shared_address query_rows = smem.query() + row_part * 64 * row_bytes;
+  wait_for(smem.query_full(row_part), query_parity);
+  query_parity ^= 1;
+  if constexpr (!weighs_f32) {
+    e4m3x4 rows[head_dim / 8];
+    load_query_rows(rows, query_rows, warp, lane);
+    find_query_shifts(shifts, rows);
+    if constexpr (groups > 1) sync_at(query_barrier + row_part, 128 * groups);  // all groups have read them
+    shrink_by_shifts(rows, shifts);
+    if (group == 0) store_query_rows(query_rows, rows, warp, lane);
+    sync_at(query_barrier + row_part, 128 * groups);
+  }
+  query.rows = describe_matrix<row_bytes>(query_rows);
+}
+
+// The first product, in steps of 32 columns.
+template <int step = 0>
+__device__ __forceinline__ void multiply_scores(TileScores& scores, const Query& query, matrix_descriptor keys) {
+  constexpr int bytes = 32 * step;
+  multiply_qk<(step > 0)>(scores, query.operand(step),
+                          along_rows(keys, bytes / row_bytes * tile_k * row_bytes + bytes % row_bytes));
+  if constexpr (bytes + 32 < head_dim) multiply_scores<step + 1>(scores, query, keys);
+}

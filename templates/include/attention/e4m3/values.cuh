@@ -1,12 +1,10 @@
-//% if v_path == 'widened'
-// Values arrive as rows of e4m3 codes, one key after the other; an f16 wgmma takes its second operand with the columns
+#pragma once
+// The second product in f16: values arrive as rows of e4m3 codes, one key after the other; an f16 wgmma takes its second operand with the columns
 // innermost, so that widening is all there is to do. A tile consists of panels of 64 columns, each tile_k rows of
 // 128 bytes, swizzled.
-constexpr int panel_bytes = tile_k * 128;
-
 // `warps` warps share the tile: each lane widens chunks of 16 codes.
 template <int warps>
-__device__ __forceinline__ void prepare_tile(shared_address operand, shared_address values, int warp, int lane) {
+__device__ __forceinline__ void widen_tile(shared_address operand, shared_address values, int warp, int lane) {
   constexpr int row_chunks = head_dim / 16;
 #pragma unroll ${transpose_batch}
   for (int i = warp * 32 + lane; i < tile_k * row_chunks; i += warps * 32) {
@@ -21,8 +19,8 @@ __device__ __forceinline__ void prepare_tile(shared_address operand, shared_addr
                  make_uint4(first_pair(codes.z), second_pair(codes.z), first_pair(codes.w), second_pair(codes.w)));
   }
 }
-//% else
-// Values arrive as rows of codes, one key after the other, but an e4m3 wgmma wants the summed dimension, the keys,
+
+// The second product in e4m3: values arrive as rows of codes, too, but an e4m3 wgmma wants the summed dimension, the keys,
 // innermost. ldmatrix.trans moves pairs of codes; bytes are put right in registers:
 //   keys 0-7  (bytes)  [ key 2q  col 2r | key 2q  col 2r+1 | key 2q+1  col 2r | key 2q+1  col 2r+1 ]   q = lane % 4
 //   keys 8-15          [ key 8+2q ..    | ..               | key 9+2q ..      | ..                 ]   r = lane / 4
@@ -32,9 +30,6 @@ __device__ __forceinline__ void prepare_tile(shared_address operand, shared_addr
 // tile and the odd ones rows 8-15: a thread then ends with four neighbouring columns of the output.
 //
 // A transposed tile consists of panels of ${panel} keys, each ${D + sum_columns} rows of ${panel} bytes${sum_columns > 0 ? '; the last 8 rows of a panel are ones' : ''}.
-constexpr int panel = ${panel};
-constexpr int panel_bytes = ${(D + sum_columns) * panel};
-//%   if preparing_warps > 0 || v_path == 'prepass'
 
 struct ValueBlock {  // 32 keys x 16 columns
   int keys;
@@ -61,7 +56,7 @@ __device__ __forceinline__ void store_value_block(shared_address transposed, con
 
 // `warps` warps share the blocks; ${transpose_batch} block(s) of a warp are under way at once.
 template <int warps>
-__device__ __forceinline__ void prepare_tile(shared_address transposed, shared_address values, int warp, int lane) {
+__device__ __forceinline__ void transpose_tile(shared_address transposed, shared_address values, int warp, int lane) {
   constexpr int blocks = tile_k / 32 * (head_dim / 16);
   constexpr int batch = ${transpose_batch};
 #pragma unroll
@@ -81,5 +76,31 @@ __device__ __forceinline__ void prepare_tile(shared_address transposed, shared_a
     }
   }
 }
-//%   end
-//% end
+
+// The values of a tile become an operand of the second product; `warps` warps share the work.
+template <int warps>
+__device__ __forceinline__ void prepare_tile(shared_address operand, shared_address values, int warp, int lane) {
+  if constexpr (widened) {
+    widen_tile<warps>(operand, values, warp, lane);
+  } else {
+    transpose_tile<warps>(operand, values, warp, lane);
+  }
+}
+
+// A step of the second product, of step_keys keys; `part` of the columns.
+template <int step>
+__device__ __forceinline__ void multiply_values(float* sums, const u32 (&weights)[weight_registers],
+                                                shared_address values, int part) {
+  constexpr bool accumulate = promote_tiles != 1 || step > 0;
+  constexpr int key = step * step_keys;
+  if constexpr (widened) {
+    multiply_pv_last<true>(sums, weights + 4 * step, describe_columns<panel_bytes>(values + key * 128));
+  } else {
+    const matrix_descriptor step_values = describe_matrix<panel>(values + (key / panel * panel_bytes + key % panel));
+    if (part < output_parts - 1) {
+      multiply_pv<accumulate>(sums, weights + 4 * step, step_values);
+    } else {
+      multiply_pv_last<accumulate>(sums, weights + 4 * step, step_values);
+    }
+  }
+}

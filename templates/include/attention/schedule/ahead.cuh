@@ -9,9 +9,7 @@
         RingPlace<stages> ahead = place;
         ahead.advance();
         start_scores(next, ahead);
-//% if consumers_prepare
-        prepare_values(smem, group, ahead, preparing_warp, lane);
-//% end
+        if constexpr (consumers_prepare) prepare_values(smem, group, ahead, preparing_warp, lane);
       };
       const auto start_output_of = [&](const TileScores& now) {
         follow();
@@ -41,9 +39,7 @@
         start_output_of(now);
       };
       start_scores(scores, place);
-//% if consumers_prepare
-      prepare_values(smem, group, place, preparing_warp, lane);
-//% end
+      if constexpr (consumers_prepare) prepare_values(smem, group, place, preparing_warp, lane);
       if (i + tile_step < end_tile) {
         start_next(scores_ahead);
         wait_for_products<1>();

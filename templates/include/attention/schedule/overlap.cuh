@@ -1,9 +1,9 @@
     // Scores of a tile are multiplied together with the output of the one before.
+    const auto wait_for_turn = [&] { sync_at(turn_barrier + row_part, 256); };
+    const auto pass_turn = [&] { pass_at(turn_barrier + (row_part + 1) % row_warpgroups, 256); };
     if (first_tile < end_tile) {
       start_scores(scores, place);
-//% if consumers_prepare
-      prepare_values(smem, group, place, preparing_warp, lane);
-//% end
+      if constexpr (consumers_prepare) prepare_values(smem, group, place, preparing_warp, lane);
       wait_for_products<0>();
       raise_maximum(scores, place, first_tile);
       weigh_scores(scores);
@@ -12,18 +12,14 @@
       for (int i = first_tile + tile_step; i < end_tile; i += tile_step) {
         const RingPlace<stages> before = place;
         place.advance();
-//% if schedule == 'ping_pong'
-        wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());  // not while it is our turn
-        wait_for_turn();
-//% end
+        if constexpr (schedule == Schedule::ping_pong) {
+          wait_for(smem.barrier(keys_full, group, place.stage), place.full_parity());  // not while it is our turn
+          wait_for_turn();
+        }
         start_scores(scores, place);
         start_output(before);
-//% if schedule == 'ping_pong'
-        pass_turn();
-//% end
-//% if consumers_prepare
-        prepare_values(smem, group, place, preparing_warp, lane);
-//% end
+        if constexpr (schedule == Schedule::ping_pong) pass_turn();
+        if constexpr (consumers_prepare) prepare_values(smem, group, place, preparing_warp, lane);
         wait_for_products<1>();
 //% if two_steps
         raise_maximum(scores, place, i);

@@ -1,1 +1,1 @@
-//% include "include/scores/pairs.cuh"
+#include "include/scores/pairs.cuh"

@@ -1,0 +1,63 @@
+    // Once the first product of tile `i` is done: its rows follow its maximum.
+    const auto raise_maximum = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
+      pin_registers(scores);
+      if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
+      if constexpr (persistent && q_operand == QueryOperand::smem) {
+        if (lane == 0 && i + tile_step >= end_tile) arrive(smem.query_free(row_part));
+      }
+      const int first_key = first_key_of(i, work);
+      const int rows[2] = {first_row + warp * 16 + lane / 4, first_row + warp * 16 + lane / 4 + 8};
+      if (first_key + tile_k > problem.key_end(work, problem.position(first_row))) {
+        const int keys[2] = {problem.key_end(work, problem.position(rows[0])) - first_key,
+                             problem.key_end(work, problem.position(rows[1])) - first_key};
+        mask_scores<Hidden::from>(scores, lane, keys);
+      }
+      if constexpr (has_window) {
+        if (first_key < problem.key_begin(work, problem.position(first_row + 63))) {
+          const int keys[2] = {problem.key_begin(work, problem.position(rows[0])) - first_key,
+                               problem.key_begin(work, problem.position(rows[1])) - first_key};
+          mask_scores<Hidden::before>(scores, lane, keys);
+        }
+      }
+//% probe
+      if constexpr (weighs_f32) {
+#pragma unroll
+        for (int n = 0; n < tile_k / 8; ++n) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+            const int probed_row = rows[e / 2];
+            const int probed_key = first_key + key_of(n) + lane_key(lane) + e % 2;
+            if (probed_row >= problem.rows(work) || probed_key >= problem.key_end(work, probed_row)) continue;
+            probed_scores[problem.row_number(work, probed_row) * problem.keys(work) + probed_key] =
+                scores[4 * n + e] * qk_scale[0] / (log2_e * units_per_octave);
+          }
+        }
+      }
+//% end
+      if constexpr (scores_are_f32 && !weighs_f32) narrow(scores);
+      float tile_max[2];
+      find_tile_max(tile_max, scores, qk_scale);
+      if constexpr (promote_tiles == 1) {
+        follow_tile_max(row_max, shrink, tile_max);
+      } else {
+        raise_row_max(row_max, shrink, tile_max);
+      }
+    };
+    // Scores become weights, in place.
+    const auto weigh_scores = [&](TileScores& scores) {
+      weigh(scores, qk_scale, row_max);
+      if constexpr (sum_by == RowSum::adds) {
+#pragma unroll
+        for (int r = 0; r < 2; ++r) row_sum[r] *= shrink[r];
+        add_weights(row_sum, scores);
+      }
+    };
+    // A tile's first keys, and the others.
+    const auto weigh_early_keys = [&] {
+      weigh<0, early_keys>(scores, qk_scale, row_max);
+      pack_weights<0, early_keys>(weights, scores);
+    };
+    const auto weigh_late_keys = [&] {
+      weigh<early_keys>(scores, qk_scale, row_max);
+      pack_weights<early_keys>(weights, scores);
+    };
