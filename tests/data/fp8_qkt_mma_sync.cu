@@ -2,6 +2,7 @@
 // head, f32 scores. A CTA has 64 query rows of one head and works through 2 tile(s) of
 // 64 keys; 2 x 2 warps share each tile.
 
+
 // The types that kernels of this project use: no header is included, so that a kernel compiles in a fraction
 // of a second.
 typedef unsigned char e4m3;            // one OCP E4M3 code
@@ -427,6 +428,7 @@ __device__ __forceinline__ void store_row_part(Score* row, int key, int N, float
   if (key + 2 < N) store_score(row + key + 2, scores.z);
   if (key + 3 < N) store_score(row + key + 3, scores.w);
 }
+
 
 // Neighbouring lanes exchange halves of two tiles of 8 keys, so that each stores four neighbouring scores:
 // even lanes of a quad have those of the first tile, odd lanes those of the second.
