@@ -300,6 +300,7 @@ KernelResults run_kernels(const KernelRequest& request) {
     if (const auto parameters = gpu->parameters(*module, chosen.back()))
       check_arguments(chosen.back(), *parameters, wanted.arguments);
   }
+  for (auto& [name, kernel] : run.build.kernels) kernel.launched = std::ranges::find(chosen, name) != chosen.end();
 
   BufferPool buffers(*gpu, seed);
   const std::vector<vgpu::DeclaredVariable> variables = gpu->variables(*module);

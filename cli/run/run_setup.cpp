@@ -288,7 +288,7 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   for (const std::string& option : request.settings)
     throw usage_error(fmt::format("{} cannot be combined with --resume: a resumed run keeps its own", option));
   const RunId id = parse_id("run", request.resume);
-  const Store store = Store::open(request.database, Store::Mode::read);
+  const Store store = Store::open(request.database, Store::Mode::change);  // One of an older evo is brought up to date.
   const RunRow row = find_run(store, id);
   PreparedRun run;
   run.resumed = id;

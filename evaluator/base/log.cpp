@@ -15,6 +15,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "engine/base/error.h"
@@ -60,10 +61,23 @@ bool take_file(int file) {
   return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
+/// Whether a file is empty or begins as a log does, with a year: lines behind anything else would damage it.
+bool may_be_log(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string head(5, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  const auto is_digit = [](unsigned char c) { return c >= '0' && c <= '9'; };
+  return file.gcount() == 0 || (std::all_of(head.begin(), head.begin() + 4, is_digit) && head[4] == '-');
+}
+
 /// The file, or one beside it where another process has that one.
 std::string free_path(const std::string& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) throw usage_error(fmt::format("the log {}: cannot be written: {}", path, std::strerror(errno)));
+  if (!may_be_log(path)) {
+    ::close(file);
+    throw usage_error(fmt::format("the log {}: it holds something else than a log; name a new file", path));
+  }
   const bool is_free = take_file(file);
   ::close(file);
   if (is_free) return path;

@@ -309,7 +309,7 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const NvrtcProgram& program, 
   if (binary.ptx.empty()) return compile_failure("NVRTC reported success but made no PTX", std::move(log));
 
   Build& build = binary.build;
-  build.kernels = kernel_builds(log, binary.ptx);
+  build.kernels = kernel_builds(log);
   if (build.kernels.empty()) return compile_failure(kNoKernel, std::move(log));
   build.arch = arch;
   build.cubin_hash = cubin_hash(binary.cubin);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <regex>
 
 namespace evo::ptx_text {
@@ -180,14 +181,6 @@ std::vector<std::string> kernels(std::string_view ptx) {
     if (const std::string_view name = name_behind(kEntry, head); !name.empty()) found.emplace_back(name);
   }
   return found;
-}
-
-std::map<std::string, std::set<std::string>> functions_of_kernels(std::string_view ptx) {
-  const std::map<std::string, Routine> all = routines(ptx);
-  std::map<std::string, std::set<std::string>> functions;
-  for (const auto& [name, routine] : all)
-    if (routine.is_kernel) functions[name] = reached_from(all, name);
-  return functions;
 }
 
 std::set<std::string> waiting_kernels(std::string_view ptx) {

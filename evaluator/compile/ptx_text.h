@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,10 +25,6 @@ std::string_view instruction_of(std::string_view statement);
 
 /// The names of the kernels, in the order of the text.
 std::vector<std::string> kernels(std::string_view ptx);
-
-/// The functions that each kernel calls, itself or through others. A call through a pointer may be of any function (PTX
-/// ISA 9.7.12.3, "call").
-std::map<std::string, std::set<std::string>> functions_of_kernels(std::string_view ptx);
 
 /// The kernels with a griddepcontrol.wait (PTX ISA 9.7.13), in themselves or in a function that they call.
 std::set<std::string> waiting_kernels(std::string_view ptx);

@@ -8,7 +8,6 @@
 
 #include "engine/base/text.h"
 #include "engine/device/launch_rules.h"
-#include "evaluator/compile/ptx_text.h"
 
 namespace evo {
 namespace {
@@ -51,68 +50,73 @@ std::string_view quoted_behind(std::string_view line, std::string_view open) {
   return line.substr(0, line.find('\''));
 }
 
-/// What a log says of kernels and of functions that were not inlined.
-struct LoggedUsage {
-  std::map<std::string, KernelBuild> kernels, functions;
-  std::string warning;  ///< The first that names no kernel.
+/// What a log says of a kernel and, behind it, of the functions that the kernel calls and that were not inlined. ptxas
+/// compiles such a function once for each kernel, and not alike.
+struct LoggedKernel {
+  std::string name;
+  KernelBuild takes;
+  std::map<std::string, KernelBuild> functions = {};
 };
 
-/// "ptxas info : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ... in the
-/// function 'k'": such as a serialised wgmma or an ignored setmaxnreg (C7508 to C7516).
-void note_warning(LoggedUsage& usage, std::string_view line) {
-  const std::string_view named = quoted_behind(line, "in the function '");
-  const auto kernel = usage.kernels.find(std::string(named));
-  std::string& warning = kernel == usage.kernels.end() ? usage.warning : kernel->second.warning;
-  if (warning.empty()) warning = trim(line);
-}
+struct LoggedUsage {
+  std::vector<LoggedKernel> kernels;
+  std::vector<std::string> warnings;  ///< That performance is lost.
+};
 
 LoggedUsage logged_usage(std::string_view log) {
   LoggedUsage usage;
-  std::vector<std::string_view> warnings;
-  KernelBuild* kernel = nullptr;  // the last that was begun
   KernelBuild* described = nullptr;
   for_each_line(log, [&](std::string_view line) {
     constexpr std::string_view kProperties = "Function properties for ";
+    if (contains(line, "Potential Performance Loss")) usage.warnings.emplace_back(trim(line));
     if (const std::string_view name = quoted_behind(line, "Compiling entry function '"); !name.empty()) {
-      kernel = described = &usage.kernels[std::string(name)];
+      usage.kernels.push_back({std::string(name), {}});
+      described = nullptr;
+    } else if (usage.kernels.empty()) {
+      return true;
     } else if (const std::size_t at = line.find(kProperties); at != std::string_view::npos) {
+      LoggedKernel& kernel = usage.kernels.back();
       const std::string name(trim(line.substr(at + kProperties.size())));
-      const auto known = usage.kernels.find(name);
-      described = known == usage.kernels.end() ? &usage.functions[name] : &known->second;
+      described = name == kernel.name ? &kernel.takes : &kernel.functions[name];
     } else if (described != nullptr && contains(line, " bytes stack frame")) {
       // "N bytes stack frame, N bytes spill stores, N bytes spill loads"
       described->stack_bytes = std::max(described->stack_bytes, number_before(line, " bytes stack frame"));
       described->spill_bytes = number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
-    } else if (kernel != nullptr && contains(line, "Used ")) {
+    } else if (contains(line, "Used ")) {
       // "Used N registers, used N barriers, N bytes cumulative stack size, N bytes smem"
-      kernel->registers = number_before(line, " registers");
-      kernel->static_smem_bytes = number_before(line, " bytes smem");
-      kernel->stack_bytes = std::max(kernel->stack_bytes, number_before(line, " bytes cumulative stack size"));
+      KernelBuild& takes = usage.kernels.back().takes;
+      takes.registers = number_before(line, " registers");
+      takes.static_smem_bytes = number_before(line, " bytes smem");
+      takes.stack_bytes = std::max(takes.stack_bytes, number_before(line, " bytes cumulative stack size"));
     }
-    if (contains(line, "Potential Performance Loss")) warnings.push_back(line);
     return true;
   });
-  for (const std::string_view line : warnings) note_warning(usage, line);
   return usage;
+}
+
+/// Whether a warning is of a kernel: it names the kernel, one of its functions, or nothing in the log.
+bool is_warned(const std::string& warning, const LoggedKernel& kernel, const LoggedUsage& usage) {
+  const std::string named(quoted_behind(warning, "in the function '"));
+  const auto has = [&](const LoggedKernel& one) { return one.name == named || one.functions.contains(named); };
+  return has(kernel) || std::ranges::none_of(usage.kernels, has);
 }
 
 }  // namespace
 
-std::map<std::string, KernelBuild> kernel_builds(std::string_view log, std::string_view ptx) {
-  LoggedUsage usage = logged_usage(log);
-  for (auto& [name, kernel] : usage.kernels)
-    if (kernel.warning.empty()) kernel.warning = usage.warning;
-  if (usage.functions.empty()) return std::move(usage.kernels);
-  const auto called = ptx_text::functions_of_kernels(ptx);
-  for (auto& [name, kernel] : usage.kernels) {
-    const auto calls = called.find(name);
-    for (const auto& [function, takes] : usage.functions) {
-      if (calls == called.end() || !calls->second.contains(function)) continue;
-      kernel.spill_bytes += takes.spill_bytes;
-      kernel.stack_bytes = std::max(kernel.stack_bytes, takes.stack_bytes);
+std::map<std::string, KernelBuild> kernel_builds(std::string_view log) {
+  const LoggedUsage usage = logged_usage(log);
+  std::map<std::string, KernelBuild> builds;
+  for (const LoggedKernel& kernel : usage.kernels) {
+    KernelBuild& build = builds[kernel.name] = kernel.takes;
+    for (const auto& [name, function] : kernel.functions) {
+      build.spill_bytes += function.spill_bytes;
+      build.stack_bytes = std::max(build.stack_bytes, function.stack_bytes);
     }
+    const auto warning =
+        std::ranges::find_if(usage.warnings, [&](const std::string& one) { return is_warned(one, kernel, usage); });
+    if (warning != usage.warnings.end()) build.warning = *warning;
   }
-  return std::move(usage.kernels);
+  return builds;
 }
 
 std::string repeatable_log(std::string_view log) {
@@ -134,7 +138,7 @@ std::string first_error(std::string_view log) {
   });
   if (!error.empty()) return std::string(error);
   // The ptxas in NVRTC refuses too much shared memory without a word.
-  for (const auto& [name, kernel] : logged_usage(log).kernels)
+  for (const auto& [name, kernel] : kernel_builds(log))
     if (kernel.static_smem_bytes > kSmemPerBlockBytes)
       return fmt::format(
           "kernel {} has {} bytes of static shared memory, {} are possible: what is larger must be "

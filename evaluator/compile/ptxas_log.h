@@ -8,9 +8,9 @@
 
 namespace evo {
 
-/// What each kernel takes, by its name in PTX, as the resource lines of a compiler log and the program's PTX say it: a
-/// function's spills and stack count for the kernels that call it. Empty where the log has no kernels.
-std::map<std::string, KernelBuild> kernel_builds(std::string_view log, std::string_view ptx);
+/// What each kernel takes, by its name in PTX, as the resource lines of a compiler log say it, with the functions that
+/// the kernel calls. Empty where the log has no kernels.
+std::map<std::string, KernelBuild> kernel_builds(std::string_view log);
 
 /// The log without lines that differ from one compilation of the same source to the next ("Compile time = 2.8
 /// ms").

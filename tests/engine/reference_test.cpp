@@ -38,11 +38,11 @@ TEST_CASE("the examples of docs/templates.md load, and render as they say") {
   const std::vector<std::string> json = fenced("json");
   const std::vector<std::string> cuda = fenced("cuda");
   REQUIRE(json.size() == 4);  // The first two are those of the tutorial.
-  REQUIRE(cuda.size() == 5);
+  REQUIRE(cuda.size() == 6);
   const SourceTree tree = {{"scale/task.json", json[2]},
                            {"scale/reference.cu", ""},
                            {"scale/plain/family.json", json[3]},
-                           {"scale/plain/kernel.cu", cuda[4]},
+                           {"scale/plain/kernel.cu", cuda[5]},
                            {"scale/plain/store/plain.cu", "// stores\n"},
                            {"include/types.cuh", "// types\n"}};
   const Task task = load_task(tree, "scale");

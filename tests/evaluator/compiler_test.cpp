@@ -107,6 +107,33 @@ TEST_CASE("a register cap is obeyed and its spills are reported") {
   CHECK(capped.build.cubin_hash != free.build.cubin_hash);
 }
 
+TEST_CASE("a function that two kernels call counts for each as it is compiled for that one, whatever their order") {
+  const std::string function = R"(__device__ __noinline__ void work(float* y, const float* x, int n) {
+  float a[60];
+#pragma unroll
+  for (int j = 0; j < 60; ++j) a[j] = x[(threadIdx.x + j) % n];
+#pragma unroll
+  for (int r = 0; r < 3; ++r)
+#pragma unroll
+    for (int j = 0; j < 60; ++j) a[j] = a[j] * a[(j + 7) % 60] + a[(j + 1) % 60];
+  float s = 0;
+#pragma unroll
+  for (int j = 0; j < 60; ++j) s += a[j];
+  y[threadIdx.x] = s;
+}
+)";
+  const std::string roomy = R"(extern "C" __global__ void roomy(float* y, const float* x, int n) { work(y, x, n); }
+)";
+  const std::string tight =
+      R"(extern "C" __global__ void __launch_bounds__(1024, 2) tight(float* y, const float* x, int n) { work(y, x, n); }
+)";
+  for (const std::string& source : {function + roomy + tight, function + tight + roomy}) {
+    const Binary binary = compiled(source);
+    CHECK(binary.build.kernel("roomy").spill_bytes == 0);
+    CHECK(binary.build.kernel("tight").spill_bytes > 0);
+  }
+}
+
 TEST_CASE("the same source gives the same bytes, and the hash ignores text without effect") {
   const Binary first = compiled(kScale);
   const Binary again = compiled(kScale);

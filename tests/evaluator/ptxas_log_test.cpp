@@ -27,7 +27,7 @@ ptxas info    : Compile time = 200.356 ms
 }  // namespace
 
 TEST_CASE("each kernel of a program has its own resources") {
-  const auto kernels = kernel_builds(kTwoKernels, "");
+  const auto kernels = kernel_builds(kTwoKernels);
   REQUIRE(kernels.size() == 2);
   CHECK(kernels.at("b").registers == 24);
   CHECK(kernels.at("b").spill_bytes == 0);
@@ -39,35 +39,58 @@ TEST_CASE("each kernel of a program has its own resources") {
   CHECK(kernels.at("a").static_smem_bytes == 512);
 }
 
-TEST_CASE("a function's spills and stack count for the kernels that call it, themselves or through another function") {
-  const std::string log = std::string(kTwoKernels) +
-                          "ptxas info    : Function properties for deep\n"
-                          "ptxas         .     40 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n";
-  const auto spills = [&](const std::string& ptx) { return kernel_builds(log, ptx).at("b").spill_bytes; };
-  const std::string functions =
-      ".func deep()\n{\nret;\n}\n"
-      ".func (.param .b32 r) outer(.param .b32 p)\n{\n{ call.uni deep; }\nret;\n}\n";
-  CHECK(spills(functions + ".visible .entry b()\n{\nret;\n}\n.visible .entry a()\n{\ncall.uni deep;\nret;\n}\n") == 0);
-  CHECK(spills(functions + ".visible .entry b()\n{\ncall.uni (retval0), \nouter, \n(\nparam0\n);\nret;\n}\n") == 12);
-  CHECK(spills(functions + ".visible .entry b()\n{\ncall.uni (retval0), %rd1, (param0), prototype_0;\nret;\n}\n") ==
-        12);
+TEST_CASE("a function counts for the kernel that it is compiled for, as it is compiled for that one") {
+  const auto entry = [](const std::string& kernel, const std::string& functions) {
+    return "ptxas info    : Compiling entry function '" + kernel +
+           "' for 'sm_90a'\nptxas info    : Function properties for " + kernel +
+           "\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+           "ptxas info    : Used 32 registers, used 0 barriers\n" +
+           functions;
+  };
+  const std::string tight =
+      "ptxas info    : Function properties for deep\n    40 bytes stack frame, 4 bytes spill stores, 8 bytes spill "
+      "loads\n";
+  const std::string roomy =
+      "ptxas info    : Function properties for deep\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill "
+      "loads\n";
+  for (const bool tight_first : {true, false}) {
+    const std::string first = entry("bounded", tight), second = entry("free", roomy), third = entry("alone", "");
+    const auto kernels = kernel_builds(tight_first ? first + second + third : third + second + first);
+    CHECK(kernels.at("bounded").spill_bytes == 12);
+    CHECK(kernels.at("bounded").stack_bytes == 40);
+    CHECK(kernels.at("free").spill_bytes == 0);
+    CHECK(kernels.at("alone").spill_bytes == 0);
+    CHECK(kernels.at("alone").stack_bytes == 0);
+  }
+}
+
+TEST_CASE("a warning about a function is of the kernels that call it") {
+  const std::string log =
+      "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized due to a "
+      "non-wgmma access in the function 'step'\n"
+      "ptxas info    : Compiling entry function 'calls' for 'sm_90a'\n"
+      "ptxas info    : Function properties for step\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill "
+      "loads\n"
+      "ptxas info    : Compiling entry function 'other' for 'sm_90a'\n";
+  CHECK(kernel_builds(log).at("calls").warning != "");
+  CHECK(kernel_builds(log).at("other").warning == "");
 }
 
 TEST_CASE("a warning that a kernel loses performance is that kernel's, one that names none is everybody's") {
   const std::string serialised =
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
       "insufficient register resources for the wgmma pipeline";
-  const auto of_one = kernel_builds(kTwoKernels + serialised + " in the function 'a'\n", "");
+  const auto of_one = kernel_builds(kTwoKernels + serialised + " in the function 'a'\n");
   CHECK(of_one.at("a").warning.starts_with("ptxas info    : (C7510)"));
   CHECK(of_one.at("b").warning == "");
-  const auto of_all = kernel_builds(kTwoKernels + serialised + "\n", "");
+  const auto of_all = kernel_builds(kTwoKernels + serialised + "\n");
   CHECK(of_all.at("a").warning == of_all.at("b").warning);
   CHECK(of_all.at("b").warning != "");
 }
 
 TEST_CASE("a log without resource lines has no kernels") {
-  CHECK(kernel_builds("nothing of interest\n\n used registers", "").empty());
-  CHECK(kernel_builds("", "").empty());
+  CHECK(kernel_builds("nothing of interest\n\n used registers").empty());
+  CHECK(kernel_builds("").empty());
 }
 
 TEST_CASE("the stored log is the same for every compilation") {
@@ -90,10 +113,10 @@ TEST_CASE("the first error after warnings is found, in the formats of the front 
 }
 
 TEST_CASE("ptxas messages that wgmma was serialised or setmaxnreg ignored are performance warnings") {
-  const auto warning = [](const std::string& line) { return kernel_builds(kTwoKernels + line, "").at("a").warning; };
+  const auto warning = [](const std::string& line) { return kernel_builds(kTwoKernels + line).at("a").warning; };
   CHECK(warning("ptxas info    : (C7519) warpgroup.arrive is injected in around line 60\n") == "");
   CHECK(
       warning("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register "
               "count at entry.\n") != "");
-  CHECK(kernel_builds(kTwoKernels, "").at("a").warning == "");
+  CHECK(kernel_builds(kTwoKernels).at("a").warning == "");
 }

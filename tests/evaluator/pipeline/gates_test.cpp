@@ -54,7 +54,7 @@ std::optional<Failure> check(const Launch& launch, const std::string& log = kLog
   program.plans["s"].launches = {launch};
   Binary binary;
   binary.ptx = ptx;
-  binary.build.kernels = kernel_builds(log, ptx);
+  binary.build.kernels = kernel_builds(log);
   return check_build(program, binary, fake_device_info());
 }
 
