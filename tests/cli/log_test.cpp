@@ -135,3 +135,10 @@ TEST_CASE("a log that cannot be written, or of no level, is refused in one line"
   check_refused(bench.evo({"tasks"}, options), 2, {"log none/evo.log"});
   CHECK(bench.files().empty());
 }
+
+TEST_CASE("a file that holds something else than a log is refused and not changed") {
+  const Bench bench;
+  bench.write("kernel.json", "{}");
+  check_refused(bench.evo({"tasks", "--log", "kernel.json"}), 2, {"log kernel.json", "something else than a log"});
+  CHECK(bench.read("kernel.json") == "{}");
+}
