@@ -13,7 +13,7 @@ namespace evo {
 struct KernelBuild {
   int registers = 0;          ///< Of a thread.
   int spill_bytes = 0;        ///< Of a thread, stores and loads together, with those of the functions that it calls.
-  int stack_bytes = 0;        ///< Of a thread, with the functions that it calls.
+  int stack_bytes = 0;        ///< Of a thread, with the functions that it calls, each once.
   int static_smem_bytes = 0;  ///< Of a block.
   bool launched = false;      ///< Whether the candidate's plans launch it.
   std::string warning = {};   ///< Of ptxas, that the kernel loses performance; mostly empty.
