@@ -99,10 +99,11 @@ TEST_CASE("a worker that is killed is in the log with the signal, and so is what
 
 TEST_CASE("a log that is full is renamed and another begun") {
   const Bench bench;
-  bench.write("evo.log", std::string(10 << 20, 'x'));
+  const std::string full = "2026-11-29T12:00:00" + std::string(10 << 20, 'x');
+  bench.write("evo.log", full);
   bench.write("evo.1.log", "older");
   REQUIRE(bench.evo({"--log", "evo.log", "tasks", "--templates", kTemplates}).code == 0);
-  CHECK(bench.read("evo.1.log") == std::string(10 << 20, 'x'));
+  CHECK(bench.read("evo.1.log") == full);
   CHECK(bench.read("evo.2.log") == "older");
   CHECK(matches(bench.read("evo.log"), "begins: evo --log evo.log tasks"));
 }
