@@ -122,13 +122,15 @@ class Trial {
 
 Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Binary>& binaries,
                                 const std::optional<ToBeat>& to_beat) {
+  const PipelineOptions& options = setup_.options;
   for (int attempt = 0;; ++attempt) {
-    setup_.device.start();
+    if (const std::optional<Lost> lost = setup_.device.start(); lost && options.notice)
+      options.notice(fmt::format("{}: the worker ended while it had nothing to do ({}); there is another",
+                                 called(options.device), lost->reason));
     Trial trial(setup_, candidate, next_module_, to_beat);
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);
     if (!trial.wants_retry() || attempt > 0) return evaluation;
-    const PipelineOptions& options = setup_.options;
     if (options.notice)
       options.notice(fmt::format("{}: {}; its candidate runs again", called(options.device), evaluation.reason));
   }

@@ -85,9 +85,11 @@ void WorkerClient::start_once() {
                        Channel(std::move(sockets.ours), std::move(errors_ours), options_.stop, std::move(name))});
 }
 
-void WorkerClient::start() {
-  if (link_ && pending_.empty() && link_->channel.has_ended()) lose(Lost::How::crashed, "");
+std::optional<Lost> WorkerClient::start() {
+  std::optional<Lost> lost;
+  if (link_ && pending_.empty() && link_->channel.has_ended()) lost = lose(Lost::How::crashed, "");
   start_if_none();
+  return lost;
 }
 
 void WorkerClient::start_if_none() {

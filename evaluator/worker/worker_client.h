@@ -67,9 +67,9 @@ class WorkerClient {
   ~WorkerClient();
 
   /// Starts the worker if there is none, or if it has ended while it had nothing to do: then its loss costs nobody a
-  /// request. To be called before work that needs nothing of what the worker was sent earlier. Throws machine_error as
-  /// send does.
-  void start();
+  /// request, and is returned for whoever should be told. To be called before work that needs nothing of what the
+  /// worker was sent earlier. Throws machine_error as send does.
+  std::optional<Lost> start();
 
   /// Starts the worker if there is none and sends. Returns the request's id. receive() reports a worker that dies
   /// before it answers. Throws machine_error, with the worker's own message, when none can be started.
