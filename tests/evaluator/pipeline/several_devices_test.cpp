@@ -194,7 +194,7 @@ TEST_CASE("a killed worker costs nothing, and is named") {
   CHECK_THAT(notices.said(), ContainsSubstring("killed by SIGKILL") && ContainsSubstring("its candidate runs again"));
 }
 
-TEST_CASE("workers that die while they have nothing to do cost no candidate and no comparison, and nothing is said") {
+TEST_CASE("workers that die while they have nothing to do cost no candidate and no comparison, and are named") {
   PipelineOptions options = options_of(2);
   Notices notices;
   options.notice = notices.listener();
@@ -206,7 +206,8 @@ TEST_CASE("workers that die while they have nothing to do cost no candidate and 
   }
   const InterleavedTimings timings = pipeline->time_interleaved({first, second}, 2);
   for (const auto& failure : timings.failures) CHECK(failure.value_or("") == "");
-  CHECK(notices.said() == "");
+  CHECK_THAT(notices.said(), ContainsSubstring("the worker ended while it had nothing to do (killed by SIGKILL)"));
+  CHECK_THAT(notices.said(), !ContainsSubstring("runs again"));
 }
 
 TEST_CASE("two candidates are compared on one device") {
