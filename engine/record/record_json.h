@@ -64,6 +64,13 @@ inline RecordError not_a(std::string_view name, std::string_view what) {
   return RecordError(fmt::format("field {} is no {}", name, what));
 }
 
+template <class Json, class Values>
+Json list_of(const Values& values) {
+  Json list = Json::array();
+  for (const typename Values::value_type& value : values) list.push_back(to_json<Json>(value));
+  return list;
+}
+
 }  // namespace record_detail
 
 template <>
@@ -157,9 +164,7 @@ template <class T>
 struct JsonForm<std::vector<T>> {
   template <class Json>
   static Json write(const std::vector<T>& values) {
-    Json list = Json::array();
-    for (const T& value : values) list.push_back(to_json<Json>(value));
-    return list;
+    return record_detail::list_of<Json>(values);
   }
   template <class Json>
   static std::vector<T> read(const Json& json, std::string_view name) {
@@ -174,9 +179,7 @@ template <class T, std::size_t Count>
 struct JsonForm<std::array<T, Count>> {
   template <class Json>
   static Json write(const std::array<T, Count>& values) {
-    Json list = Json::array();
-    for (const T& value : values) list.push_back(to_json<Json>(value));
-    return list;
+    return record_detail::list_of<Json>(values);
   }
   template <class Json>
   static std::array<T, Count> read(const Json& json, std::string_view name) {

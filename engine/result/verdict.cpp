@@ -51,9 +51,7 @@ std::string_view name_of(Verdict verdict) {
 }
 
 std::string_view name_of(VerdictStage stage) {
-  static constexpr std::array<std::string_view, 7> kNames = {"duplicate", "illegal", "built", "ran",
-                                                             "wrong",     "timed",   "valid"};
-  return kNames.at(static_cast<std::size_t>(stage));
+  return enumerator_name(stage);
 }
 
 Verdict parse_verdict(std::string_view name) {

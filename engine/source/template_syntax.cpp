@@ -12,30 +12,6 @@ namespace {
 constexpr int kMaxBlockDepth = 64;
 
 /// Parts between commas that stand in no brackets and no quotes.
-std::vector<std::string_view> split_at_commas(std::string_view text) {
-  std::vector<std::string_view> parts;
-  std::size_t begin = 0;
-  int depth = 0;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote) {
-      if (c == quote) quote = 0;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else if (c == '(' || c == '[') {
-      ++depth;
-    } else if (c == ')' || c == ']') {
-      --depth;
-    } else if (c == ',' && depth == 0) {
-      parts.push_back(text.substr(begin, i - begin));
-      begin = i + 1;
-    }
-  }
-  parts.push_back(text.substr(begin));
-  return parts;
-}
-
 class Parser {
  public:
   Parser(const std::string& file, std::string_view source) : file_(&file), rest_(source) {}
@@ -201,7 +177,7 @@ class Parser {
 
   std::vector<Argument> arguments(std::string_view list) const {
     std::vector<Argument> result;
-    for (const std::string_view part : split_at_commas(list)) {
+    for (const std::string_view part : split_outside_brackets(list, ",")) {
       const auto equals = part.find('=');
       Argument argument{name(trim(part.substr(0, equals))), std::nullopt};
       if (equals != std::string_view::npos) argument.value = expression(trim(part.substr(equals + 1)));

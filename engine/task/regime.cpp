@@ -4,15 +4,13 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/record/enumerators.h"
 
 namespace evo {
 
 Distribution parse_distribution(std::string_view name) {
-  std::vector<std::string> known;
-  for (const DistributionName& one : kDistributions) {
-    if (one.name == name) return one.distribution;
-    known.emplace_back(one.name);
-  }
+  if (const auto distribution = enumerator_named<Distribution>(name)) return *distribution;
+  const std::vector<std::string> known(kEnumeratorNames<Distribution>.begin(), kEnumeratorNames<Distribution>.end());
   throw usage_error(fmt::format("unknown distribution '{}'{}", name, suggestion(std::string(name), known)));
 }
 

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace evo {
 
-/// How the values of the inputs are drawn before quantisation. One is added here, in the table below, and in
-/// evaluator/device/regime_values.cpp, which draws it.
+/// How the values of the inputs are drawn before quantisation. One is added here and in
+/// evaluator/device/regime_values.cpp, which draws it; task.json has it by its name here.
 enum class Distribution {
   normal,           ///< N(0, gain^2).
   outliers,         ///< N(0, 1), and one value in 256 multiplied by gain.
@@ -29,38 +27,6 @@ enum class Distribution {
   sorted,     ///< Every row ascends.
   ties,       ///< Four values, at random.
 };
-
-struct DistributionName {
-  Distribution distribution = Distribution::normal;
-  std::string_view name;  ///< As task.json has it.
-};
-
-/// All of them, in the order of the enumeration.
-inline constexpr std::array kDistributions = {
-    DistributionName{Distribution::normal, "normal"},
-    DistributionName{Distribution::outliers, "outliers"},
-    DistributionName{Distribution::zero_group, "zero_group"},
-    DistributionName{Distribution::constant_rows, "constant_rows"},
-    DistributionName{Distribution::sparse, "sparse"},
-    DistributionName{Distribution::max_magnitude, "max_magnitude"},
-    DistributionName{Distribution::spikes, "spikes"},
-    DistributionName{Distribution::first_row, "first_row"},
-    DistributionName{Distribution::log_normal_rows, "log_normal_rows"},
-    DistributionName{Distribution::common_channel, "common_channel"},
-    DistributionName{Distribution::uniform, "uniform"},
-    DistributionName{Distribution::all_equal, "all_equal"},
-    DistributionName{Distribution::extremes, "extremes"},
-    DistributionName{Distribution::sorted, "sorted"},
-    DistributionName{Distribution::ties, "ties"},
-};
-inline constexpr Distribution kLastDistribution = kDistributions.back().distribution;
-
-constexpr bool distributions_in_order() {
-  for (std::size_t i = 0; i < kDistributions.size(); ++i)
-    if (kDistributions[i].distribution != static_cast<Distribution>(i)) return false;
-  return true;
-}
-static_assert(distributions_in_order(), "each distribution has its row, in the order of the enumeration");
 
 /// Throws usage_error for an unknown name.
 Distribution parse_distribution(std::string_view name);

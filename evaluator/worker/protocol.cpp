@@ -78,15 +78,16 @@ Message read_message(const json& control, Payload&& payload) {
   return message;
 }
 
-/// Reads that alternative of a variant whose name the message has.
-template <class Variant, class Payload, std::size_t Place = 0>
-Variant read_alternative(const auto& kinds, const json& control, Payload&& payload) {
+/// Reads the alternative that is called `kind`; tries those from `Place` on.
+template <class Variant, std::size_t Place = 0>
+Variant read_alternative(const auto& kinds, const std::string& kind, const json& control, auto&& payload) {
   if constexpr (Place < std::variant_size_v<Variant>) {
-    if (read_field<std::string>(control, "kind") == kinds[Place])
-      return read_message<std::variant_alternative_t<Place, Variant>>(control, std::forward<Payload>(payload));
-    return read_alternative<Variant, Payload, Place + 1>(kinds, control, std::forward<Payload>(payload));
+    if (kind == kinds[Place])
+      return read_message<std::variant_alternative_t<Place, Variant>>(control,
+                                                                      std::forward<decltype(payload)>(payload));
+    return read_alternative<Variant, Place + 1>(kinds, kind, control, std::forward<decltype(payload)>(payload));
   } else {
-    throw ProtocolError("a message of an unknown kind: " + read_field<std::string>(control, "kind"));
+    throw ProtocolError("a message of an unknown kind: " + kind);
   }
 }
 
@@ -157,8 +158,9 @@ Frame encode(ReplyMessage message) {
 
 RequestMessage decode_request(const Frame& frame) {
   return reading(frame, [&](const json& control) {
-    RequestMessage message{read_field<std::uint64_t>(control, "id"),
-                           read_alternative<Request>(kRequestKinds, control, frame.payload)};
+    RequestMessage message{
+        read_field<std::uint64_t>(control, "id"),
+        read_alternative<Request>(kRequestKinds, read_field<std::string>(control, "kind"), control, frame.payload)};
     check(message.request);
     return message;
   });
@@ -167,7 +169,8 @@ RequestMessage decode_request(const Frame& frame) {
 ReplyMessage decode_reply(Frame frame) {
   return reading(frame, [&](const json& control) {
     ReplyMessage message{read_field<std::uint64_t>(control, "id"),
-                         read_alternative<Reply>(kReplyKinds, control, std::move(frame.payload))};
+                         read_alternative<Reply>(kReplyKinds, read_field<std::string>(control, "kind"), control,
+                                                 std::move(frame.payload))};
     check(message.reply);
     return message;
   });

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "engine/record/enumerators.h"
 #include "engine/task/mutant.h"
 
 namespace evo {
@@ -29,21 +30,11 @@ SourceTree files_of_task(const SourceTree& tree, std::string_view task) {
 }
 
 std::string_view name_of(AnswerOrder order) {
-  return order == AnswerOrder::finished ? "finished" : "asked";
+  return enumerator_name(order);
 }
 
 std::string_view name_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::running:
-      return "running";
-    case RunStatus::finished:
-      return "finished";
-    case RunStatus::interrupted:
-      return "interrupted";
-    case RunStatus::failed:
-      return "failed";
-  }
-  return "failed";
+  return enumerator_name(status);
 }
 
 std::vector<GeneDifference> differences(const Genome& a, const Genome& b) {

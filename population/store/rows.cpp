@@ -38,10 +38,6 @@ Target stored_target(const Database& database, const std::string& json) {
   return readable(database, [&] { return target_from_json(json); });
 }
 
-Verdict stored_verdict(const Database& database, const std::string& name) {
-  return readable(database, [&] { return parse_verdict(name); });
-}
-
 std::vector<Seed> stored_seeds(const Database& database, const std::string& json) {
   return readable(database, [&] { return seeds_from_json(json); });
 }

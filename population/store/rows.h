@@ -20,7 +20,6 @@ std::string now_of(Database& database);
 Genome stored_genome(const Database& database, const std::string& json);
 Bindings stored_bindings(const Database& database, const std::string& json);
 Target stored_target(const Database& database, const std::string& json);
-Verdict stored_verdict(const Database& database, const std::string& name);
 std::vector<Seed> stored_seeds(const Database& database, const std::string& json);
 
 /// Reads seven columns from `first` on: label, kind, name, arch, uuid, driver, facts.

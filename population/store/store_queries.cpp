@@ -111,7 +111,7 @@ std::optional<LineageRow> read_ancestor(Database& database, CandidateId candidat
                       row.text(0),
                       parents_of(database, candidate),
                       stored_genome(database, row.text(1)),
-                      stored_verdict(database, row.text(2)),
+                      value_of<Verdict>(row, 2),
                       {}};
   if (ancestor.verdict == Verdict::valid) ancestor.latency_us = row.optional_number(3);
   return ancestor;
@@ -145,7 +145,7 @@ std::vector<OutcomeRow> Store::outcomes(RunId run) const {
     outcome.candidate = row.integer(0);
     outcome.ticket = row.natural(1);
     outcome.op = row.text(2);
-    outcome.verdict = stored_verdict(*database_, row.text(3));
+    outcome.verdict = value_of<Verdict>(row, 3);
     if (outcome.verdict == Verdict::valid) outcome.latency_us = row.optional_number(4);
     outcome.seconds = row.number(5);
     outcome.reason = row.text(6);

@@ -4,13 +4,13 @@
 #include <array>
 #include <string_view>
 
+#include "engine/record/enumerators.h"
+
 namespace evo::vgpu {
 namespace {
 
 std::string_view name_of(MmaType type) {
-  constexpr std::string_view kNames[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "f64", "s8",
-                                         "u8",  "s4",   "u4",   "f32",  "s32",  "b1"};
-  return kNames[static_cast<int>(type)];
+  return enumerator_name(type);
 }
 
 std::string text_of(const MmaForm& form) {
