@@ -58,10 +58,7 @@ Outcome Bench::evo(const std::vector<std::string>& arguments, ProcessOptions opt
 
 nlohmann::json Bench::json(std::vector<std::string> arguments, int code) const {
   arguments.push_back("--json");
-  // A self-test of every mutant takes minutes on a busy machine.
-  ProcessOptions patient;
-  patient.deadline = std::chrono::minutes(15);
-  const Outcome outcome = evo(arguments, patient);
+  const Outcome outcome = evo(arguments);
   INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == code);
   return nlohmann::json::parse(outcome.out);

@@ -26,7 +26,7 @@ struct ProcessOptions {
   std::string errors = {};                              ///< Standard error goes to this file instead.
   std::vector<int> closed = {};                         ///< Streams that are closed when it starts.
   bool terminal = false;                                ///< Standard error is a terminal of 100 columns.
-  std::chrono::seconds deadline{300};                   ///< Killed after this; the test then fails.
+  std::chrono::minutes deadline{20};  ///< Killed after this, and the test fails: long, for a busy machine.
 };
 
 /// A running `evo`, started without a shell. GPUs are hidden from it and variables that evo reads are unset,

@@ -33,9 +33,7 @@ TEST_CASE("evo bench prints the signature of tests/data/signature.txt, and names
   std::getline(std::ifstream(EVO_TEST_DATA "/signature.txt"), expected);
   std::string other = expected.substr(0, expected.find(' '));
   other.back() = other.back() == '0' ? '1' : '0';
-  ProcessOptions patient;
-  patient.deadline = std::chrono::minutes(15);
-  const Outcome outcome = run_evo({"bench", "--expect", other}, patient);
+  const Outcome outcome = run_evo({"bench", "--expect", other});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.out, fmt::format("changed: {} expected\n", other.substr(other.size() - 4))));

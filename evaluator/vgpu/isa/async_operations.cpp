@@ -187,11 +187,10 @@ void decode_cp(Form& form) {
   decode_copy(form);
 }
 
-constexpr Operation kOperations[] = {{"cp", Operands::any, decode_cp}};
-
 }  // namespace
 
 std::span<const Operation> async_operations() {
+  static constexpr Operation kOperations[] = {{"cp", Operands::any, decode_cp}};
   return kOperations;
 }
 

@@ -379,14 +379,13 @@ void decode_red(Form& form) {
   take_atomic(form, false);
 }
 
-constexpr Operation kOperations[] = {
-    {"atom", Operands::any, decode_atom},
-    {"red", Operands::any, decode_red},
-};
-
 }  // namespace
 
 std::span<const Operation> atomic_operations() {
+  static constexpr Operation kOperations[] = {
+      {"atom", Operands::any, decode_atom},
+      {"red", Operands::any, decode_red},
+  };
   return kOperations;
 }
 

@@ -91,14 +91,13 @@ void decode_barrier(Form& form) {
   form.emit(execute_barrier, OpClass::barrier);
 }
 
-constexpr Operation kOperations[] = {
-    {"bar", Operands::any, decode_barrier},
-    {"barrier", Operands::any, decode_barrier},
-};
-
 }  // namespace
 
 std::span<const Operation> barrier_operations() {
+  static constexpr Operation kOperations[] = {
+      {"bar", Operands::any, decode_barrier},
+      {"barrier", Operands::any, decode_barrier},
+  };
   return kOperations;
 }
 

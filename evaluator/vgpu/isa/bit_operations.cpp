@@ -432,31 +432,30 @@ void decode_fns(Form& form) {
   form.emit(elementwise<FindNthSet>(form.simd()), OpClass::bit_search, 32);
 }
 
-constexpr Operation kOperations[] = {
-    {"and", Operands::any, decode_logic<And>},
-    {"or", Operands::any, decode_logic<Or>},
-    {"xor", Operands::any, decode_logic<Xor>},
-    {"not", Operands::any, decode_not},
-    {"cnot", Operands::any, decode_cnot},
-    {"shl", Operands::any, decode_shift<choose_bits<ShiftLeft>>},
-    {"shr", Operands::any, decode_shift<choose_integer<ShiftRight>>},
-    {"shf", Operands::any, decode_shf},
-    {"lop3", Operands::any, decode_lop3},
-    {"prmt", Operands::any, decode_prmt},
-    {"bfe", Operands::any, decode_bfe},
-    {"bfi", Operands::any, decode_bfi},
-    {"bfind", Operands::any, decode_bfind},
-    {"brev", Operands::any, decode_brev},
-    {"clz", Operands::any, decode_count<CountLeadingZeros>},
-    {"popc", Operands::any, decode_count<CountOnes>},
-    {"bmsk", Operands::any, decode_bmsk},
-    {"szext", Operands::any, decode_szext},
-    {"fns", Operands::any, decode_fns},
-};
-
 }  // namespace
 
 std::span<const Operation> bit_operations() {
+  static constexpr Operation kOperations[] = {
+      {"and", Operands::any, decode_logic<And>},
+      {"or", Operands::any, decode_logic<Or>},
+      {"xor", Operands::any, decode_logic<Xor>},
+      {"not", Operands::any, decode_not},
+      {"cnot", Operands::any, decode_cnot},
+      {"shl", Operands::any, decode_shift<choose_bits<ShiftLeft>>},
+      {"shr", Operands::any, decode_shift<choose_integer<ShiftRight>>},
+      {"shf", Operands::any, decode_shf},
+      {"lop3", Operands::any, decode_lop3},
+      {"prmt", Operands::any, decode_prmt},
+      {"bfe", Operands::any, decode_bfe},
+      {"bfi", Operands::any, decode_bfi},
+      {"bfind", Operands::any, decode_bfind},
+      {"brev", Operands::any, decode_brev},
+      {"clz", Operands::any, decode_count<CountLeadingZeros>},
+      {"popc", Operands::any, decode_count<CountOnes>},
+      {"bmsk", Operands::any, decode_bmsk},
+      {"szext", Operands::any, decode_szext},
+      {"fns", Operands::any, decode_fns},
+  };
   return kOperations;
 }
 

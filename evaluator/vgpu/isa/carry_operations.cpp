@@ -111,12 +111,6 @@ void decode_madc(Form& form) {
   decode_mad_with_carry(form, part, true, form.take("cc"));
 }
 
-constexpr Operation kOperations[] = {
-    {"addc", Operands::any, decode_addc},
-    {"subc", Operands::any, decode_subc},
-    {"madc", Operands::any, decode_madc},
-};
-
 }  // namespace
 
 void decode_add_with_carry(Form& form, bool uses_carry, bool sets_carry) {
@@ -134,6 +128,11 @@ void decode_mad_with_carry(Form& form, std::string_view part, bool uses_carry, b
 }
 
 std::span<const Operation> carry_operations() {
+  static constexpr Operation kOperations[] = {
+      {"addc", Operands::any, decode_addc},
+      {"subc", Operands::any, decode_subc},
+      {"madc", Operands::any, decode_madc},
+  };
   return kOperations;
 }
 

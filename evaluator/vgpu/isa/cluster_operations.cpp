@@ -210,12 +210,6 @@ void take_async_store(Form& form, std::uint32_t reduction, Type type, std::span<
   form.emit(async_store, OpClass::bulk_copy);
 }
 
-constexpr Operation kOperations[] = {
-    {"mapa", Operands::any, decode_mapa},
-    {"getctarank", Operands::any, decode_getctarank},
-    {"setmaxnreg", Operands::any, decode_setmaxnreg},
-};
-
 }  // namespace
 
 void decode_cluster_barrier(Form& form) {
@@ -244,6 +238,11 @@ void decode_async_reduction(Form& form) {
 }
 
 std::span<const Operation> cluster_operations() {
+  static constexpr Operation kOperations[] = {
+      {"mapa", Operands::any, decode_mapa},
+      {"getctarank", Operands::any, decode_getctarank},
+      {"setmaxnreg", Operands::any, decode_setmaxnreg},
+  };
   return kOperations;
 }
 

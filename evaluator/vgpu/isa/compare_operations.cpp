@@ -360,16 +360,15 @@ void decode_slct(Form& form) {
   form.emit(execute, OpClass::integer, words_of(type));
 }
 
-constexpr Operation kOperations[] = {
-    {"setp", Operands::any, decode_setp},
-    {"set", Operands::any, decode_set},
-    {"selp", Operands::any, decode_selp},
-    {"slct", Operands::any, decode_slct},
-};
-
 }  // namespace
 
 std::span<const Operation> compare_operations() {
+  static constexpr Operation kOperations[] = {
+      {"setp", Operands::any, decode_setp},
+      {"set", Operands::any, decode_set},
+      {"selp", Operands::any, decode_selp},
+      {"slct", Operands::any, decode_slct},
+  };
   return kOperations;
 }
 

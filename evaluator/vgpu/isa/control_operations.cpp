@@ -139,15 +139,14 @@ void decode_call(Form& form) {
   emit_call(form, function, results, arguments);
 }
 
-constexpr Operation kOperations[] = {
-    {"bra", Operands::any, decode_bra},   {"brx", Operands::any, decode_brx},   {"exit", Operands::any, decode_exit},
-    {"ret", Operands::any, decode_ret},   {"trap", Operands::any, decode_trap}, {"brkpt", Operands::any, decode_trap},
-    {"call", Operands::any, decode_call},
-};
-
 }  // namespace
 
 std::span<const Operation> control_operations() {
+  static constexpr Operation kOperations[] = {
+      {"bra", Operands::any, decode_bra},   {"brx", Operands::any, decode_brx},   {"exit", Operands::any, decode_exit},
+      {"ret", Operands::any, decode_ret},   {"trap", Operands::any, decode_trap}, {"brkpt", Operands::any, decode_trap},
+      {"call", Operands::any, decode_call},
+  };
   return kOperations;
 }
 

@@ -405,11 +405,10 @@ void decode_cvt(Form& form) {
             to == Type::tf32 ? OpClass::integer : OpClass::convert_pack);
 }
 
-constexpr Operation kOperations[] = {{"cvt", Operands::any, decode_cvt}};
-
 }  // namespace
 
 std::span<const Operation> convert_operations() {
+  static constexpr Operation kOperations[] = {{"cvt", Operands::any, decode_cvt}};
   return kOperations;
 }
 

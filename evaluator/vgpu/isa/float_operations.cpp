@@ -421,32 +421,31 @@ void decode_testp(Form& form) {
   form.emit(execute, OpClass::float_compare);
 }
 
-constexpr Operation kOperations[] = {
-    {"add", Operands::singles, decode_two<Add>},
-    {"sub", Operands::singles, decode_two<Sub>},
-    {"mul", Operands::singles, decode_two<Mul>},
-    {"fma", Operands::singles, decode_fma},
-    {"mad", Operands::singles, decode_fma},
-    {"div", Operands::singles, decode_div},
-    {"rcp", Operands::singles, decode_rcp},
-    {"sqrt", Operands::singles, decode_sqrt},
-    {"rsqrt", Operands::singles, decode_rsqrt},
-    {"sin", Operands::singles, decode_approximate<row::sin_approx>},
-    {"cos", Operands::singles, decode_approximate<row::cos_approx>},
-    {"lg2", Operands::singles, decode_approximate<row::lg2_approx>},
-    {"ex2", Operands::singles, decode_approximate<row::ex2_approx>},
-    {"tanh", Operands::singles, decode_tanh},
-    {"abs", Operands::singles, decode_sign<Abs>},
-    {"neg", Operands::singles, decode_sign<Neg>},
-    {"min", Operands::singles, decode_extreme<false>},
-    {"max", Operands::singles, decode_extreme<true>},
-    {"copysign", Operands::singles, decode_copysign},
-    {"testp", Operands::singles, decode_testp},
-};
-
 }  // namespace
 
 std::span<const Operation> float_operations() {
+  static constexpr Operation kOperations[] = {
+      {"add", Operands::singles, decode_two<Add>},
+      {"sub", Operands::singles, decode_two<Sub>},
+      {"mul", Operands::singles, decode_two<Mul>},
+      {"fma", Operands::singles, decode_fma},
+      {"mad", Operands::singles, decode_fma},
+      {"div", Operands::singles, decode_div},
+      {"rcp", Operands::singles, decode_rcp},
+      {"sqrt", Operands::singles, decode_sqrt},
+      {"rsqrt", Operands::singles, decode_rsqrt},
+      {"sin", Operands::singles, decode_approximate<row::sin_approx>},
+      {"cos", Operands::singles, decode_approximate<row::cos_approx>},
+      {"lg2", Operands::singles, decode_approximate<row::lg2_approx>},
+      {"ex2", Operands::singles, decode_approximate<row::ex2_approx>},
+      {"tanh", Operands::singles, decode_tanh},
+      {"abs", Operands::singles, decode_sign<Abs>},
+      {"neg", Operands::singles, decode_sign<Neg>},
+      {"min", Operands::singles, decode_extreme<false>},
+      {"max", Operands::singles, decode_extreme<true>},
+      {"copysign", Operands::singles, decode_copysign},
+      {"testp", Operands::singles, decode_testp},
+  };
   return kOperations;
 }
 

@@ -228,22 +228,21 @@ void decode_approximate(Form& form) {
   }
 }
 
-constexpr Operation kOperations[] = {
-    {"add", Operands::halves, decode_two<Add>},
-    {"sub", Operands::halves, decode_two<Sub>},
-    {"mul", Operands::halves, decode_two<Mul>},
-    {"fma", Operands::halves, decode_fma},
-    {"abs", Operands::halves, decode_sign<Abs>},
-    {"neg", Operands::halves, decode_sign<Neg>},
-    {"min", Operands::halves, decode_extreme<false>},
-    {"max", Operands::halves, decode_extreme<true>},
-    {"ex2", Operands::halves, decode_approximate<row::ex2_approx_f16x2, row::ex2_approx_bf16x2>},
-    {"tanh", Operands::halves, decode_approximate<row::tanh_approx_f16x2, row::tanh_approx_bf16x2>},
-};
-
 }  // namespace
 
 std::span<const Operation> half_operations() {
+  static constexpr Operation kOperations[] = {
+      {"add", Operands::halves, decode_two<Add>},
+      {"sub", Operands::halves, decode_two<Sub>},
+      {"mul", Operands::halves, decode_two<Mul>},
+      {"fma", Operands::halves, decode_fma},
+      {"abs", Operands::halves, decode_sign<Abs>},
+      {"neg", Operands::halves, decode_sign<Neg>},
+      {"min", Operands::halves, decode_extreme<false>},
+      {"max", Operands::halves, decode_extreme<true>},
+      {"ex2", Operands::halves, decode_approximate<row::ex2_approx_f16x2, row::ex2_approx_bf16x2>},
+      {"tanh", Operands::halves, decode_approximate<row::tanh_approx_f16x2, row::tanh_approx_bf16x2>},
+  };
   return kOperations;
 }
 

@@ -75,17 +75,16 @@ void decode_createpolicy(Form& form) {
   form.emit(elementwise<NoPolicy>(form.simd()), OpClass::integer);
 }
 
-constexpr Operation kOperations[] = {
-    {"membar", Operands::any, decode_fence},        {"fence", Operands::any, decode_fence},
-    {"prefetch", Operands::any, decode_hint},       {"prefetchu", Operands::any, decode_hint},
-    {"discard", Operands::any, decode_hint},        {"applypriority", Operands::any, decode_hint},
-    {"pmevent", Operands::any, decode_hint},        {"griddepcontrol", Operands::any, decode_grid_dependency},
-    {"nanosleep", Operands::any, decode_nanosleep}, {"createpolicy", Operands::any, decode_createpolicy},
-};
-
 }  // namespace
 
 std::span<const Operation> hint_operations() {
+  static constexpr Operation kOperations[] = {
+      {"membar", Operands::any, decode_fence},        {"fence", Operands::any, decode_fence},
+      {"prefetch", Operands::any, decode_hint},       {"prefetchu", Operands::any, decode_hint},
+      {"discard", Operands::any, decode_hint},        {"applypriority", Operands::any, decode_hint},
+      {"pmevent", Operands::any, decode_hint},        {"griddepcontrol", Operands::any, decode_grid_dependency},
+      {"nanosleep", Operands::any, decode_nanosleep}, {"createpolicy", Operands::any, decode_createpolicy},
+  };
   return kOperations;
 }
 

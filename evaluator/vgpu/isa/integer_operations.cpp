@@ -400,27 +400,26 @@ void decode_dp2a(Form& form) {
             OpClass::integer_multiply);
 }
 
-constexpr Operation kOperations[] = {
-    {"add", Operands::integers, decode_add},
-    {"sub", Operands::integers, decode_sub},
-    {"mul", Operands::integers, decode_mul},
-    {"mad", Operands::integers, decode_mad},
-    {"mul24", Operands::integers, decode_mul24},
-    {"mad24", Operands::integers, decode_mad24},
-    {"div", Operands::integers, decode_division<Div>},
-    {"rem", Operands::integers, decode_division<Rem>},
-    {"sad", Operands::integers, decode_sad},
-    {"abs", Operands::integers, decode_signed_unary<Abs>},
-    {"neg", Operands::integers, decode_signed_unary<Neg>},
-    {"min", Operands::integers, decode_min_max<Min>},
-    {"max", Operands::integers, decode_min_max<Max>},
-    {"dp4a", Operands::integers, decode_dp4a},
-    {"dp2a", Operands::integers, decode_dp2a},
-};
-
 }  // namespace
 
 std::span<const Operation> integer_operations() {
+  static constexpr Operation kOperations[] = {
+      {"add", Operands::integers, decode_add},
+      {"sub", Operands::integers, decode_sub},
+      {"mul", Operands::integers, decode_mul},
+      {"mad", Operands::integers, decode_mad},
+      {"mul24", Operands::integers, decode_mul24},
+      {"mad24", Operands::integers, decode_mad24},
+      {"div", Operands::integers, decode_division<Div>},
+      {"rem", Operands::integers, decode_division<Rem>},
+      {"sad", Operands::integers, decode_sad},
+      {"abs", Operands::integers, decode_signed_unary<Abs>},
+      {"neg", Operands::integers, decode_signed_unary<Neg>},
+      {"min", Operands::integers, decode_min_max<Min>},
+      {"max", Operands::integers, decode_min_max<Max>},
+      {"dp4a", Operands::integers, decode_dp4a},
+      {"dp2a", Operands::integers, decode_dp2a},
+  };
   return kOperations;
 }
 

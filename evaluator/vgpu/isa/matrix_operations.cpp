@@ -217,13 +217,6 @@ void decode_mma(Form& form) {
   emit_mma(form, mma, {form.elements(0), form.elements(1), form.elements(2), form.elements(3), metadata});
 }
 
-constexpr Operation kOperations[] = {
-    {"ldmatrix", Operands::any, decode_ldmatrix},
-    {"stmatrix", Operands::any, decode_stmatrix},
-    {"movmatrix", Operands::any, decode_movmatrix},
-    {"mma", Operands::any, decode_mma},
-};
-
 }  // namespace
 
 MmaType take_mma_type(Form& form) {
@@ -303,6 +296,12 @@ void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers) {
 }
 
 std::span<const Operation> matrix_operations() {
+  static constexpr Operation kOperations[] = {
+      {"ldmatrix", Operands::any, decode_ldmatrix},
+      {"stmatrix", Operands::any, decode_stmatrix},
+      {"movmatrix", Operands::any, decode_movmatrix},
+      {"mma", Operands::any, decode_mma},
+  };
   return kOperations;
 }
 

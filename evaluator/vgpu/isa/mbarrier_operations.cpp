@@ -285,8 +285,6 @@ void decode_mbarrier(Form& form) {
   form.unsupported();
 }
 
-constexpr Operation kOperations[] = {{"mbarrier", Operands::any, decode_mbarrier}};
-
 }  // namespace
 
 void decode_arrive_after_copies(Form& form) {
@@ -298,6 +296,7 @@ void decode_arrive_after_copies(Form& form) {
 }
 
 std::span<const Operation> mbarrier_operations() {
+  static constexpr Operation kOperations[] = {{"mbarrier", Operands::any, decode_mbarrier}};
   return kOperations;
 }
 

@@ -159,15 +159,14 @@ void decode_st(Form& form) {
   form.emit(choose<Store>(form, type, elements.size()), OpClass::store);
 }
 
-constexpr Operation kOperations[] = {
-    {"ld", Operands::any, decode_ld},
-    {"ldu", Operands::any, decode_ld},
-    {"st", Operands::any, decode_st},
-};
-
 }  // namespace
 
 std::span<const Operation> memory_operations() {
+  static constexpr Operation kOperations[] = {
+      {"ld", Operands::any, decode_ld},
+      {"ldu", Operands::any, decode_ld},
+      {"st", Operands::any, decode_st},
+  };
   return kOperations;
 }
 

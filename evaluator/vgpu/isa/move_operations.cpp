@@ -274,15 +274,14 @@ void decode_isspacep(Form& form) {
   form.emit(execute, OpClass::integer);
 }
 
-constexpr Operation kOperations[] = {
-    {"mov", Operands::any, decode_mov},
-    {"cvta", Operands::any, decode_cvta},
-    {"isspacep", Operands::any, decode_isspacep},
-};
-
 }  // namespace
 
 std::span<const Operation> move_operations() {
+  static constexpr Operation kOperations[] = {
+      {"mov", Operands::any, decode_mov},
+      {"cvta", Operands::any, decode_cvta},
+      {"isspacep", Operands::any, decode_isspacep},
+  };
   return kOperations;
 }
 

@@ -7,6 +7,7 @@
 
 #include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/lanes.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/machine/printf.h"
 
@@ -16,11 +17,6 @@ namespace evo::vgpu {
 namespace {
 
 using ptx::Type;
-
-template <class Body>
-void each_lane(std::uint32_t mask, Body body) {
-  for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
-}
 
 /// __assertfail(message, file, line, function, charSize): op[0] is the first.
 void execute_assert(Warp& warp, const Instruction& in, std::uint32_t mask) {

@@ -96,15 +96,14 @@ void decode_stackrestore(Form& form) {
   form.emit(type == Type::u64 ? restore_stack<std::uint64_t> : restore_stack<std::uint32_t>, OpClass::integer);
 }
 
-constexpr Operation kOperations[] = {
-    {"alloca", Operands::any, decode_alloca},
-    {"stacksave", Operands::any, decode_stacksave},
-    {"stackrestore", Operands::any, decode_stackrestore},
-};
-
 }  // namespace
 
 std::span<const Operation> stack_operations() {
+  static constexpr Operation kOperations[] = {
+      {"alloca", Operands::any, decode_alloca},
+      {"stacksave", Operands::any, decode_stacksave},
+      {"stackrestore", Operands::any, decode_stackrestore},
+  };
   return kOperations;
 }
 

@@ -401,11 +401,10 @@ void decode_tensormap(Form& form) {
   form.unsupported();
 }
 
-constexpr Operation kOperations[] = {{"tensormap", Operands::any, decode_tensormap}};
-
 }  // namespace
 
 std::span<const Operation> tensor_operations() {
+  static constexpr Operation kOperations[] = {{"tensormap", Operands::any, decode_tensormap}};
   return kOperations;
 }
 

@@ -140,7 +140,7 @@ std::uint32_t merged(std::uint32_t result, Part part, std::uint32_t c) {
 
 /// op: d, a, b, c: d = f(a, b, c) in each lane of the mask.
 template <class F>
-void each_lane(Warp& warp, const Instruction& in, std::uint32_t mask, F f) {
+void map_three(Warp& warp, const Instruction& in, std::uint32_t mask, F f) {
   Word* d = warp.own(in.op[0]);
   const Word* a = warp.row(in.op[1]);
   const Word* b = warp.row(in.op[2]);
@@ -157,7 +157,7 @@ void execute_scalar_video(Warp& warp, const Instruction& in, std::uint32_t mask)
   const auto codes = static_cast<std::uint64_t>(in.immediate);
   const Part of_a = Part::decoded(codes), of_b = Part::decoded(codes >> 16), of_d = Part::decoded(codes >> 32);
   const bool shifts = form.op == Video::shl || form.op == Video::shr;
-  each_lane(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
+  map_three(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
     std::int64_t right = part_of(b, of_b, form.signed_b);
     if (shifts) right = form.wraps ? right & 31 : std::min<std::int64_t>(right, 32);
     std::int64_t value = applied(form.op, part_of(a, of_a, form.signed_a), right);
@@ -192,7 +192,7 @@ void execute_video_mad(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const VideoForm form = VideoForm::decoded(in.aux1);
   const MadForm mad = MadForm::decoded(in.immediate);
   const bool is_signed = form.signed_a || form.signed_b || mad.negates_product || mad.negates_c;
-  each_lane(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
+  map_three(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
     const auto x = static_cast<std::int32_t>(part_of(a, mad.a, form.signed_a));
     const auto y = static_cast<std::int32_t>(part_of(b, mad.b, form.signed_b));
     const auto product = static_cast<std::uint64_t>(std::int64_t{x} * y);
@@ -242,7 +242,7 @@ void execute_packed_video(Warp& warp, const Instruction& in, std::uint32_t mask)
   const auto order_a = static_cast<std::uint32_t>(codes & 0xffffu),
              order_b = static_cast<std::uint32_t>(codes >> 16 & 0xffffu);
   const auto chosen = static_cast<std::uint32_t>(codes >> 32);
-  each_lane(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
+  map_three(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
     const std::uint32_t x = selected(a, b, order_a, form.parts), y = selected(a, b, order_b, form.parts);
     return packed_result(form, chosen, x, y, c);
   });
@@ -386,24 +386,23 @@ void decode_video(Form& form) {
   form.emit(video.parts == 1 ? execute_scalar_video : execute_packed_video, OpClass::integer, video.parts == 1 ? 2 : 6);
 }
 
-constexpr Operation kOperations[] = {
-    {"vadd", Operands::any, decode_video},      {"vsub", Operands::any, decode_video},
-    {"vabsdiff", Operands::any, decode_video},  {"vmin", Operands::any, decode_video},
-    {"vmax", Operands::any, decode_video},      {"vset", Operands::any, decode_video},
-    {"vshl", Operands::any, decode_video},      {"vshr", Operands::any, decode_video},
-    {"vmad", Operands::any, decode_video},      {"vadd2", Operands::any, decode_video},
-    {"vsub2", Operands::any, decode_video},     {"vabsdiff2", Operands::any, decode_video},
-    {"vmin2", Operands::any, decode_video},     {"vmax2", Operands::any, decode_video},
-    {"vavrg2", Operands::any, decode_video},    {"vset2", Operands::any, decode_video},
-    {"vadd4", Operands::any, decode_video},     {"vsub4", Operands::any, decode_video},
-    {"vabsdiff4", Operands::any, decode_video}, {"vmin4", Operands::any, decode_video},
-    {"vmax4", Operands::any, decode_video},     {"vavrg4", Operands::any, decode_video},
-    {"vset4", Operands::any, decode_video},
-};
-
 }  // namespace
 
 std::span<const Operation> video_operations() {
+  static constexpr Operation kOperations[] = {
+      {"vadd", Operands::any, decode_video},      {"vsub", Operands::any, decode_video},
+      {"vabsdiff", Operands::any, decode_video},  {"vmin", Operands::any, decode_video},
+      {"vmax", Operands::any, decode_video},      {"vset", Operands::any, decode_video},
+      {"vshl", Operands::any, decode_video},      {"vshr", Operands::any, decode_video},
+      {"vmad", Operands::any, decode_video},      {"vadd2", Operands::any, decode_video},
+      {"vsub2", Operands::any, decode_video},     {"vabsdiff2", Operands::any, decode_video},
+      {"vmin2", Operands::any, decode_video},     {"vmax2", Operands::any, decode_video},
+      {"vavrg2", Operands::any, decode_video},    {"vset2", Operands::any, decode_video},
+      {"vadd4", Operands::any, decode_video},     {"vsub4", Operands::any, decode_video},
+      {"vabsdiff4", Operands::any, decode_video}, {"vmin4", Operands::any, decode_video},
+      {"vmax4", Operands::any, decode_video},     {"vavrg4", Operands::any, decode_video},
+      {"vset4", Operands::any, decode_video},
+  };
   return kOperations;
 }
 

@@ -330,18 +330,17 @@ void decode_elect(Form& form) {
   form.emit(elect, OpClass::vote);
 }
 
-constexpr Operation kOperations[] = {
-    {"shfl", Operands::any, decode_shfl},
-    {"vote", Operands::any, decode_vote},
-    {"match", Operands::any, decode_match},
-    {"redux", Operands::any, decode_redux},
-    {"activemask", Operands::any, decode_activemask},
-    {"elect", Operands::any, decode_elect},
-};
-
 }  // namespace
 
 std::span<const Operation> warp_operations() {
+  static constexpr Operation kOperations[] = {
+      {"shfl", Operands::any, decode_shfl},
+      {"vote", Operands::any, decode_vote},
+      {"match", Operands::any, decode_match},
+      {"redux", Operands::any, decode_redux},
+      {"activemask", Operands::any, decode_activemask},
+      {"elect", Operands::any, decode_elect},
+  };
   return kOperations;
 }
 

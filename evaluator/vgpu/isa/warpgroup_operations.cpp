@@ -163,7 +163,7 @@ void execute_product(Warp& warp, const Instruction& in, std::uint32_t mask) {
   watch.products.push_back(product);
 }
 
-void execute_fence(Warp& warp, const Instruction& in, std::uint32_t mask) {
+void execute_warpgroup_fence(Warp& warp, const Instruction& in, std::uint32_t mask) {
   if (!gather_warpgroup_member(warp, in, mask)) return;
   warp.products.fenced = true;
   std::fill(warp.products.written.begin(), warp.products.written.end(), std::uint8_t{0});
@@ -216,7 +216,7 @@ bool is_second(Form& form, std::size_t index, std::int64_t first, std::int64_t s
   return value == second;
 }
 
-void decode_product(Form& form) {
+void decode_warpgroup_product(Form& form) {
   WarpgroupForm product;
   product.sparse = form.take("sp");
   if (!form.take("sync") || !form.take("aligned")) form.unsupported("only .sync.aligned");
@@ -278,10 +278,10 @@ void decode_product(Form& form) {
 }
 
 void decode_wgmma(Form& form) {
-  if (form.take("mma_async")) return decode_product(form);
+  if (form.take("mma_async")) return decode_warpgroup_product(form);
   const std::string_view what = form.take_one_of({"fence", "commit_group", "wait_group"});
   if (what.empty() || !form.take("sync") || !form.take("aligned")) form.unsupported();
-  if (what == "fence") return form.emit(execute_fence, OpClass::warpgroup_fence);
+  if (what == "fence") return form.emit(execute_warpgroup_fence, OpClass::warpgroup_fence);
   if (what == "commit_group") return form.emit(execute_commit, OpClass::warpgroup_commit);
   const ptx::Operand& pending = form.operand(0);
   if (pending.kind != ptx::Operand::Kind::integer) form.unsupported("the number of groups must be a constant");
@@ -290,11 +290,10 @@ void decode_wgmma(Form& form) {
   form.emit(execute_wait, OpClass::warpgroup_wait);
 }
 
-constexpr Operation kOperations[] = {{"wgmma", Operands::any, decode_wgmma}};
-
 }  // namespace
 
 std::span<const Operation> warpgroup_operations() {
+  static constexpr Operation kOperations[] = {{"wgmma", Operands::any, decode_wgmma}};
   return kOperations;
 }
 

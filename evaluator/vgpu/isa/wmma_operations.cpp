@@ -302,13 +302,12 @@ void decode_wmma(Form& form) {
   form.unsupported();
 }
 
-constexpr Operation kOperations[] = {
-    {"wmma", Operands::any, decode_wmma},
-};
-
 }  // namespace
 
 std::span<const Operation> wmma_operations() {
+  static constexpr Operation kOperations[] = {
+      {"wmma", Operands::any, decode_wmma},
+  };
   return kOperations;
 }
 

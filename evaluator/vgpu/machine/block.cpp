@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "evaluator/vgpu/machine/lanes.h"
+#include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/machine/observer.h"
 
 namespace evo::vgpu {
@@ -14,8 +15,6 @@ namespace {
 
 /// After so many instructions without a wait a warp gives way: it may spin until another warp stores something.
 constexpr std::uint64_t kTurn = 65'536;
-// Shared memory holds whatever the last block left; a pattern makes reliance on zeros visible.
-constexpr int kFreshByte = 0xcb;
 
 std::uint32_t lanes_below(std::uint32_t lane) {
   return lane >= 32 ? kAllLanes : (1u << lane) - 1;

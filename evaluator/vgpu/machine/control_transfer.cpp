@@ -75,11 +75,6 @@ class Lane {
   int lane_;
 };
 
-template <class Body>
-void each_lane(std::uint32_t mask, Body body) {
-  for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
-}
-
 const CallSite& site_of(const Warp& warp, const Instruction& in) {
   return warp.launch->kernel->call_sites[static_cast<std::size_t>(in.immediate)];
 }

@@ -14,8 +14,6 @@ namespace {
 constexpr std::uint64_t kAlignment = 256;
 // Wide enough for an index that misses by a whole row; addresses cost nothing.
 constexpr std::uint64_t kGap = 1ull << 20;
-// What cudaMalloc returns is not zero: a kernel that relies on zeros should be noticed.
-constexpr int kFreshByte = 0xcb;
 
 /// A block of the heap with what the allocator adds.
 std::uint64_t heap_cost(std::uint64_t bytes) {

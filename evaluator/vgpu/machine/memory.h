@@ -23,6 +23,10 @@ constexpr std::uint32_t kReservedSmemBytes = 1024;
 /// As large as a GPU's, unless the host asks for more (CUDA C++ Programming Guide, "Heap Memory Allocation").
 constexpr std::uint64_t kHeapBytes = 8u << 20;
 
+/// What every byte holds before a kernel writes it. A GPU leaves there what was there before: a kernel that relies on
+/// zeros is noticed.
+constexpr int kFreshByte = 0xcb;
+
 /// One buffer of global memory.
 struct Allocation {
   std::uint64_t begin = 0;
@@ -36,7 +40,7 @@ struct Allocation {
 /// Global memory: named buffers with unmapped gaps between them. An access beyond the end of one never hits another.
 class GlobalMemory {
  public:
-  /// 256-byte aligned, filled with 0xcb. Throws machine_error when memory is exhausted.
+  /// 256-byte aligned, filled with kFreshByte. Throws machine_error when memory is exhausted.
   std::uint64_t allocate(std::size_t bytes, std::string name, bool read_only = false);
   void free(std::uint64_t address);
   /// What malloc in a kernel returns: 0 for no bytes, and when the heap is full.

@@ -34,12 +34,12 @@ std::uint32_t as_bits(float value) {
 /// A table with one array for each field, so that a warp's lanes can gather from it. The scales turn the hardware's
 /// integers, and the square's last column, into the units of `value`.
 template <std::size_t Count>
-struct Table {
+struct SegmentTable {
   std::array<std::int64_t, Count> value{};
   std::array<std::int64_t, Count> slope{};
   std::array<std::int64_t, Count> curve{};
 
-  constexpr Table(const std::array<Segment, Count>& segments, int slope_scale, int curve_scale) {
+  constexpr SegmentTable(const std::array<Segment, Count>& segments, int slope_scale, int curve_scale) {
     for (std::size_t i = 0; i < Count; ++i) {
       value[i] = segments[i].value;
       slope[i] = std::int64_t{segments[i].slope} * slope_scale;
@@ -48,13 +48,13 @@ struct Table {
   }
 };
 
-constexpr Table kEx2(kEx2Segments, 2, 2);
-constexpr Table kRcp(kRcpSegments, 1, 2);
-constexpr Table kRsqrt(kRsqrtSegments, 1, 2);
-constexpr Table kLg2(kLg2Segments, 4, 8);
-constexpr Table kSqrt(kSqrtSegments, 1, 2);
-constexpr Table kSin(kSinSegments, 4, 8);
-constexpr Table kTanh(kTanhSegments, 1, 2);
+constexpr SegmentTable kEx2(kEx2Segments, 2, 2);
+constexpr SegmentTable kRcp(kRcpSegments, 1, 2);
+constexpr SegmentTable kRsqrt(kRsqrtSegments, 1, 2);
+constexpr SegmentTable kLg2(kLg2Segments, 4, 8);
+constexpr SegmentTable kSqrt(kSqrtSegments, 1, 2);
+constexpr SegmentTable kSin(kSinSegments, 4, 8);
+constexpr SegmentTable kTanh(kTanhSegments, 1, 2);
 
 constexpr int kOffsetBits = 17;  ///< Of x within its segment.
 
@@ -78,7 +78,7 @@ template <int Bit>
 }
 
 template <std::size_t Count>
-[[gnu::always_inline]] inline std::int64_t interpolate(const Table<Count>& table, std::uint32_t segment,
+[[gnu::always_inline]] inline std::int64_t interpolate(const SegmentTable<Count>& table, std::uint32_t segment,
                                                        std::uint32_t x) {
   return table.value[segment] + table.slope[segment] * static_cast<std::int64_t>(x) +
          table.curve[segment] * static_cast<std::int64_t>(square(x));

@@ -16,7 +16,7 @@ struct ServedAddress {
 /// A connection to a port of this machine. What takes longer than the deadline fails the test.
 class HttpViewer {
  public:
-  explicit HttpViewer(int port, std::chrono::seconds deadline = std::chrono::seconds(60));
+  explicit HttpViewer(int port, std::chrono::seconds deadline = std::chrono::minutes(5));
   ~HttpViewer();
   HttpViewer(const HttpViewer&) = delete;
   HttpViewer& operator=(const HttpViewer&) = delete;
