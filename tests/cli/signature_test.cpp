@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <catch2/catch_test_macros.hpp>
-#include <chrono>
 #include <fstream>
 #include <string>
 
