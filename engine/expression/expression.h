@@ -19,7 +19,7 @@ struct Node;
 /// One expression of the language that serves constraints, directives, grids, sizes and floors:
 /// integers, reals, booleans, 'strings', names, + - * / % << >> & | == != < <= > >= && || ! ?: in,
 /// min, max, ceil_div, pow2 (is a power of two), log2 (exact or rounded down); real, sqrt, rsqrt, exp, log, pow, which
-/// give reals (so does an operation with a real operand); Python's `and or not`, `//`,
+/// give reals (so does an operation with a real operand); numbered, which gives text; Python's `and or not`, `//`,
 /// `**` (with a literal exponent or a power of two as its base), chained comparisons and tuples after `in` are read
 /// too, so that Kernel Tuner's T1 constraints load as they are. Division rounds towards zero as in C. Parses once;
 /// copies share the tree.

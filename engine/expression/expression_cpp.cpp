@@ -127,6 +127,8 @@ class Writer {
         return fmt::format("std::exp({})", double_of(node, 0));
       case Op::logarithm:
         return fmt::format("std::log({})", double_of(node, 0));
+      case Op::numbered:
+        throw Failure{"text cannot become C++"};
       case Op::power:
         return fmt::format("std::pow({}, {})", double_of(node, 0), double_of(node, 1));
       default:

@@ -167,6 +167,29 @@ Value real_function(Op op, std::span<const Value> operands) {
   }
 }
 
+const std::string& text_of(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  throw Failure{fmt::format("{} stands where a string is needed", description_of(value))};
+}
+
+/// numbered(first, end, text, separator): each {} of the text is the number.
+Value numbered(std::span<const Value> operands) {
+  constexpr std::size_t kMaxLength = 4096;
+  const std::int64_t first = integer(operands[0]), end = integer(operands[1]);
+  const std::string &text = text_of(operands[2]), &separator = text_of(operands[3]);
+  std::string all;
+  std::size_t rounds = 0;  // each counts, too: texts may be empty
+  for (std::int64_t number = first; number < end; ++number) {
+    if (number > first) all += separator;
+    std::size_t from = 0;
+    for (std::size_t at; (at = text.find("{}", from)) != std::string::npos; from = at + 2)
+      all += text.substr(from, at - from) + std::to_string(number);
+    all += text.substr(from);
+    if (all.size() + ++rounds > kMaxLength) throw Failure{fmt::format("makes more than {} characters", kMaxLength)};
+  }
+  return all;
+}
+
 Value extreme(Op op, std::span<const Value> operands) {
   if (std::any_of(operands.begin(), operands.end(), is_real)) {
     double best = real(operands.front());
@@ -360,6 +383,8 @@ Value operate(Op op, std::span<const Value> operands) {
     }
     case Op::log2:
       return floor_log2(integer(operands[0]));
+    case Op::numbered:
+      return numbered(operands);
     default:
       if (is_real_function(op)) return real_function(op, operands);
       if (is_real(operands[0]) || is_real(operands[1])) return real_arithmetic(op, operands[0], operands[1]);

@@ -46,6 +46,7 @@ enum class Op {
   exponential,
   logarithm,
   power,
+  numbered,  ///< A text once for each number of a range.
   // The rest do not always evaluate every child.
   logical_and,
   logical_or,
@@ -102,7 +103,7 @@ auto visit(const Node& node, const Visitor& visitor) {
   }
 }
 
-/// Evaluates one operator up to `power` in the list above. Throws Failure.
+/// Evaluates one operator up to `numbered` in the list above. Throws Failure.
 Value operate(Op op, std::span<const Value> operands);
 
 /// Throws Failure, also for an unknown name.

@@ -46,6 +46,7 @@ constexpr std::array kFunctions = {
     Function{"exp", Op::exponential, 1, 1},
     Function{"log", Op::logarithm, 1, 1},
     Function{"pow", Op::power, 2, 2},
+    Function{"numbered", Op::numbered, 4, 4},
 };
 
 std::string function_names() {

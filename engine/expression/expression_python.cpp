@@ -106,6 +106,8 @@ class PythonWriter {
         return fmt::format("math.exp({})", child(node, 0));
       case Op::logarithm:
         return fmt::format("math.log({})", child(node, 0));
+      case Op::numbered:
+        throw Failure{"text is not written as Python"};
       case Op::power:
         return fmt::format("math.pow({}, {})", child(node, 0), child(node, 1));
       case Op::divide:

@@ -112,6 +112,7 @@ TermId ResidualStore::translate(const expr::Node& node, const Resolve& resolve) 
   if (node.op == Op::constant) return constant(node.value);
   if (node.op == Op::name) return resolve(node.name);
   if (expr::is_real_function(node.op)) return failed("constraints compute with integers, not with real functions");
+  if (node.op == Op::numbered) return failed("constraints compute with integers, not with text");
   std::vector<TermId> children;
   for (const auto& child : node.children) children.push_back(translate(*child, resolve));
   if (node.op == Op::chain) {

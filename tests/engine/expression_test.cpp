@@ -174,6 +174,30 @@ TEST_CASE("reals are computed with where one operand is a real") {
   CHECK_THAT(evaluation_complaint("5.0 % 2"), ContainsSubstring("a real number stands where an integer is needed"));
 }
 
+TEST_CASE("a text is repeated with the numbers of a range") {
+  CHECK(value_of("numbered(0, 3, '%{}', ', ')") == "%0, %1, %2");
+  CHECK(value_of("numbered(8, 10, 'd[{}] = d[{} + 1];', ' ')") == "d[8] = d[8 + 1]; d[9] = d[9 + 1];");
+  CHECK(value_of("numbered(2, 2, '{}', ', ')").empty());
+  CHECK(value_of("numbered(0, 2, 'x', '') == 'xx'") == "true");
+  CHECK_THAT(evaluation_complaint("numbered(0, 2, 3, '')"), ContainsSubstring("an integer stands where a string is"));
+  CHECK_THAT(evaluation_complaint("numbered(0, 'x', '', '')"), ContainsSubstring("stands where a number is needed"));
+  CHECK_THAT(parse_complaint("numbered(4, '{}')"), ContainsSubstring("numbered takes 4 arguments, not 2"));
+}
+
+TEST_CASE("text that a range makes is bounded, even if it is empty") {
+  const std::string most = "9223372036854775807";
+  CHECK_THAT(evaluation_complaint("numbered(0, 1000, '{} {}', ', ')"), ContainsSubstring("more than 4096 characters"));
+  CHECK_THAT(evaluation_complaint("numbered(-" + most + ", " + most + ", '', '')"),
+             ContainsSubstring("more than 4096 characters"));
+}
+
+TEST_CASE("text becomes neither C++ nor Python, but what is compared with it may") {
+  const auto text = parse("numbered(0, n, '{}', '')");
+  CHECK_THAT(complaint_of([&] { expr::to_cpp(text, {}); }), ContainsSubstring("text cannot become C++"));
+  CHECK_THAT(complaint_of([&] { expr::to_python(text, {}); }), ContainsSubstring("text is not written as Python"));
+  CHECK(expr::to_cpp(parse("numbered(0, 2, '{}', '') == '01' ? S : B"), {}) == "S");
+}
+
 TEST_CASE("depth and length are bounded") {
   CHECK_THAT(parse_complaint(std::string(2000, '(') + "a" + std::string(2000, ')')),
              ContainsSubstring("nested deeper"));
