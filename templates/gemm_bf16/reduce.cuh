@@ -1,27 +1,23 @@
-// Adds the parts of a sum whose depth ${split_k} CTAs have shared, always in the same order; a thread has four
-// elements.
+//% if split_k > 1
+// Adds the parts of a sum whose depth split_k CTAs have shared, always in the same order; a thread has four elements.
 extern "C" __global__ void __launch_bounds__(256)
-    gemm_bf16_reduce(const float* __restrict__ partial, ${out == 'bf16' ? 'half_bits' : 'float'}* __restrict__ c, int M,
-                     int N) {
-//% if sm >= 90 && pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+    gemm_bf16_reduce(const float* __restrict__ partial, Output* __restrict__ c, int M, int N) {
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   const long long elements = (long long)M * N;
   const long long first = ((long long)blockIdx.x * 256 + threadIdx.x) * 4;
   if (first >= elements) return;
   float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
-  for (int split = 0; split < ${split_k}; ++split) {
+  for (int split = 0; split < split_k; ++split) {
     const float4 part = *(const float4*)(partial + split * elements + first);
     sum.x += part.x;
     sum.y += part.y;
     sum.z += part.z;
     sum.w += part.w;
   }
-//% if out == 'bf16'
-  store_global_u32x2(c + first, bf16x2_from_f32(sum.x, sum.y), bf16x2_from_f32(sum.z, sum.w));
-//% else
-  store_global(c + first, sum);
-//% end
+  store_four(c + first, sum);
 }
+//% end

@@ -24,11 +24,8 @@ struct DepthRange {
 
 __device__ __forceinline__ DepthRange depth_range(int split, int K) {
   const int tiles = (K + tile_k - 1) / tile_k;
-//% if split_k > 1
-  const int share = (tiles + ${split_k - 1}) / ${split_k};
+  if constexpr (split_k == 1) return {0, tiles};
+  const int share = (tiles + split_k - 1) / split_k;
   const int first = min(split * share, tiles);
   return {first, max(first + 1, min(first + share, tiles))};
-//% else
-  return {0, tiles};
-//% end
 }

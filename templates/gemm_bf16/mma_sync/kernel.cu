@@ -18,28 +18,21 @@ constexpr int warps_n = ${warps_n};
 constexpr int stages = ${stages};
 constexpr int m_tiles = ${m_tiles};   // tiles of 16 rows of a warp
 constexpr int n_tiles = ${n_tiles};   // tiles of 8 columns of a warp
+constexpr int min_blocks = ${min_blocks};  // that must fit on an SM, if there is no register cap
 constexpr int threads = 32 * warps_m * warps_n;
 constexpr int a_bytes = ${a_bytes};   // of a stage
 constexpr int b_bytes = ${b_bytes};
-//% if split_k == 1 && out == 'bf16'
-typedef half_bits Result;
-//% else
-typedef float Result;
-//% end
 
+#include "gemm_bf16/choices.cuh"
 #include "gemm_bf16/work.cuh"
 
 #include "tiles.cuh"
 
 //% slot epilogue
 
-//% if register_cap > 0
-extern "C" __global__ void gemm_bf16(
-//% else
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) gemm_bf16(
-//% end
-    const half_bits* __restrict__ a, const half_bits* __restrict__ b,
-    ${out == 'bf16' ? 'half_bits' : 'float'}* __restrict__ c, float* __restrict__ partial, int M, int N, int K) {
+extern "C" __global__ void ${register_cap == 0 ? '__launch_bounds__(threads, min_blocks)' : ''}
+    gemm_bf16(const half_bits* __restrict__ a, const half_bits* __restrict__ b, Output* __restrict__ c,
+              float* __restrict__ partial, int M, int N, int K) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
   const shared_address smem = shared_address_of(smem_storage);
   const int lane = threadIdx.x % 32;
@@ -52,10 +45,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) gemm_bf16(
   const DepthRange depth = depth_range(blockIdx.y, K);
   const int tiles = depth.end - depth.first;
 
-//% if sm >= 90 && pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same
   // all the way.
   const auto start_copy = [&](int i, int stage) {
@@ -63,11 +56,11 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) gemm_bf16(
       const shared_address a_tile = smem + stage * (a_bytes + b_bytes);
       const int first_k = (depth.first + i) * tile_k;
       copy_tile<tile_m, tile_k>(a_tile, a, first_row, M, first_k, K);
-//% if b_layout == 'nk'
-      copy_tile<tile_n, tile_k>(a_tile + a_bytes, b, first_column, N, first_k, K);
-//% else
-      copy_tile<tile_k, tile_n>(a_tile + a_bytes, b, first_k, K, first_column, N);
-//% end
+      if constexpr (b_layout == Layout::nk) {
+        copy_tile<tile_n, tile_k>(a_tile + a_bytes, b, first_column, N, first_k, K);
+      } else {
+        copy_tile<tile_k, tile_n>(a_tile + a_bytes, b, first_k, K, first_column, N);
+      }
     }
     commit_copies();
   };
@@ -102,14 +95,12 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) gemm_bf16(
   }
   wait_for_copies<0>();
 
-//% if split_k > 1
-  store_results(partial + (long long)blockIdx.y * M * N, acc, first_row, first_column, warp_row, warp_column, M, N,
-                lane, smem);
-//% else
-  store_results(c, acc, first_row, first_column, warp_row, warp_column, M, N, lane, smem);
-//% end
+  if constexpr (split_k > 1) {
+    store_results(partial + (long long)blockIdx.y * M * N, acc, first_row, first_column, warp_row, warp_column, M, N,
+                  lane, smem);
+  } else {
+    store_results(c, acc, first_row, first_column, warp_row, warp_column, M, N, lane, smem);
+  }
 }
-//% if split_k > 1
 
 #include "gemm_bf16/reduce.cuh"
-//% end

@@ -33,10 +33,10 @@ __device__ __forceinline__ void load_a(u32 (&fragment)[4], shared_address tile, 
 
 // The operands of 16 columns of b, the same depths: [0], [1] are of the first eight columns.
 __device__ __forceinline__ void load_b(u32 (&fragment)[4], shared_address tile, int column, int step, int lane) {
-//% if b_layout == 'nk'
-  load_matrices(fragment, tile + xor_offset<tile_k * 2>(column + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2));
-//% else
-  load_matrices_transposed(fragment,
-                           tile + xor_offset<tile_n * 2>(16 * step + lane % 16, column / 8 + lane / 16));
-//% end
+  if constexpr (b_layout == Layout::nk) {
+    load_matrices(fragment, tile + xor_offset<tile_k * 2>(column + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2));
+  } else {
+    load_matrices_transposed(fragment,
+                             tile + xor_offset<tile_n * 2>(16 * step + lane % 16, column / 8 + lane / 16));
+  }
 }

@@ -1,8 +1,6 @@
 // gemm_bf16/wgmma: c = a b with bf16 a [M, K], b ${b_layout == 'nk' ? '[N, K]' : '[K, N]'} and f32 sums, ${out} c. A CTA makes tiles of ${tile_m} x ${tile_n}
 // elements: ${warpgroups} consumer warpgroup(s) of ${m_blocks} block(s) of 64 rows each, and a producer that brings operands with TMA.
-//% if cluster_size > 1
 // ${cluster_m} x ${cluster_n} CTAs form a cluster: what several of them need is loaded once.
-//% end
 
 #include "include/types.cuh"
 #include "include/convert.cuh"
@@ -32,12 +30,14 @@ constexpr int consumer_threads = 128 * warpgroups;
 constexpr int threads = ${threads};
 constexpr int a_bytes = ${a_bytes};           // of a stage
 constexpr int b_bytes = ${b_bytes};
-//% if result_bytes == 2
-typedef half_bits Result;
-//% else
-typedef float Result;
-//% end
+constexpr int min_blocks = ${min_blocks};            // that must fit on an SM
+constexpr bool persistent = ${persistent};        // CTAs make tile after tile
+constexpr bool register_split = ${register_split};    // the producer gives registers to the consumers
+enum class Epilogue { direct, tma };
+constexpr Epilogue epilogue = Epilogue::${epilogue};
+typedef ${result_bytes == 2 ? 'half_bits' : 'float'} Result;               // c, or parts of the sums
 
+#include "gemm_bf16/choices.cuh"
 #include "gemm_bf16/work.cuh"
 
 #include "tiles.cuh"
@@ -50,7 +50,7 @@ typedef float Result;
 
 #include "consumer.cuh"
 
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     gemm_bf16(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
               const __grid_constant__ TensorMap c_map, Result* __restrict__ c, int M, int N, int K) {
   extern __shared__ unsigned char smem_storage[];
@@ -59,38 +59,30 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
   if (threadIdx.x == consumer_threads) {
     prefetch_tensor_map(a_map);
     prefetch_tensor_map(b_map);
-//% if epilogue == 'tma'
-    prefetch_tensor_map(c_map);
-//% end
+    if constexpr (epilogue == Epilogue::tma) prefetch_tensor_map(c_map);
     init_barriers(smem);
   }
-//% if cluster_size > 1
-  sync_cluster();  // nobody sends to a CTA whose barriers are not there yet
-//% else
-  __syncthreads();
-//% end
-//% if pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (cluster_size > 1) {
+    sync_cluster();  // nobody sends to a CTA whose barriers are not there yet
+  } else {
+    __syncthreads();
+  }
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
 
   if (threadIdx.x >= consumer_threads) {
-//% if register_split
-    shrink_registers_to<${producer_registers}>();
-//% end
+    if constexpr (register_split) shrink_registers_to<${producer_registers}>();
     if (threadIdx.x == consumer_threads) produce(smem, a_map, b_map, M, N, K);
   } else {
-//% if register_split
-    grow_registers_to<${consumer_registers}>();
-//% end
+    if constexpr (register_split) grow_registers_to<${consumer_registers}>();
     consume(smem, c_map, c, M, N, K);
   }
-//% if cluster_size > 1
-  __syncwarp();
-  sync_cluster();  // others may still arrive at this CTA's barriers
-//% end
+  if constexpr (cluster_size > 1) {
+    __syncwarp();
+    sync_cluster();  // others may still arrive at this CTA's barriers
+  }
 }
-//% if split_k > 1
 
 #include "gemm_bf16/reduce.cuh"
-//% end

@@ -1,21 +1,24 @@
 // The producer, one thread: brings operands to the stages, ahead of the consumers and across tiles of the result.
+
+// The box at (x, y), for this CTA alone or for those of the cluster that `ranks` names.
+template <int ctas>
+__device__ __forceinline__ void bring_box(unsigned short ranks, shared_address to, const TensorMap& map,
+                                          shared_address full, int x, int y) {
+  if constexpr (ctas > 1) {
+    load_box_for(ranks, to, map, full, x, y, 0);
+  } else {
+    load_box(to, map, full, x, y, 0);
+  }
+}
+
 __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& a_map, const TensorMap& b_map, int M,
                                         int N, int K) {
-//% if cluster_size > 1
   // Of a tile that several CTAs need, each brings a part for all: from row a_first, from column b_first on.
   const ClusterPlace own = place_in_cluster();
-  const int a_first = own.column * ${tile_m / cluster_n};
-  const int b_first = own.row * ${tile_n / cluster_m};
-//% else
-  constexpr int a_first = 0;
-  constexpr int b_first = 0;
-//% end
-//% if cluster_n > 1
-  const unsigned short a_ranks = ((1 << cluster_n) - 1) << (own.row * cluster_n);
-//% end
-//% if cluster_m > 1
-  const unsigned short b_ranks = ${cluster_n == 1 ? 3 : 5} << own.column;  // this column's
-//% end
+  const int a_first = cluster_size > 1 ? own.column * (tile_m / cluster_n) : 0;
+  const int b_first = cluster_size > 1 ? own.row * (tile_n / cluster_m) : 0;
+  const unsigned short a_ranks = ((1 << cluster_n) - 1) << (own.row * cluster_n);  // of this row,
+  const unsigned short b_ranks = (1 | 1 << cluster_n) << own.column;               // and of this column
   RingPlace<stages> place;
   for_each_tile(M, N, K, [&](const Tile& tile) {
     for (int i = tile.depth.first; i < tile.depth.end; ++i) {
@@ -25,30 +28,20 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
 #pragma unroll
       for (int panel = 0; panel < tile_k / 64; ++panel) {
         const shared_address to = smem.a(place.stage) + (panel * tile_m + a_first) * 128;
-//% if cluster_n > 1
-        load_box_for(a_ranks, to, a_map, full, i * tile_k + 64 * panel, tile.first_row + a_first, 0);
-//% else
-        load_box(to, a_map, full, i * tile_k + 64 * panel, tile.first_row + a_first, 0);
-//% end
+        bring_box<cluster_n>(a_ranks, to, a_map, full, i * tile_k + 64 * panel, tile.first_row + a_first);
       }
-//% if b_layout == 'nk'
+      if constexpr (b_layout == Layout::nk) {
 #pragma unroll
-      for (int panel = 0; panel < tile_k / 64; ++panel) {
-        const shared_address to = smem.b(place.stage) + (panel * tile_n + b_first) * 128;
-        const int x = i * tile_k + 64 * panel;
-        const int y = tile.first_column + b_first;
-//% else
+        for (int panel = 0; panel < tile_k / 64; ++panel) {
+          const shared_address to = smem.b(place.stage) + (panel * tile_n + b_first) * 128;
+          bring_box<cluster_m>(b_ranks, to, b_map, full, i * tile_k + 64 * panel, tile.first_column + b_first);
+        }
+      } else {
 #pragma unroll
-      for (int panel = 0; panel < ${tile_n / cluster_m / 64}; ++panel) {
-        const shared_address to = smem.b(place.stage) + (b_first / 64 + panel) * tile_k * 128;
-        const int x = tile.first_column + b_first + 64 * panel;
-        const int y = i * tile_k;
-//% end
-//% if cluster_m > 1
-        load_box_for(b_ranks, to, b_map, full, x, y, 0);
-//% else
-        load_box(to, b_map, full, x, y, 0);
-//% end
+        for (int panel = 0; panel < tile_n / cluster_m / 64; ++panel) {
+          const shared_address to = smem.b(place.stage) + (b_first / 64 + panel) * tile_k * 128;
+          bring_box<cluster_m>(b_ranks, to, b_map, full, tile.first_column + b_first + 64 * panel, i * tile_k);
+        }
       }
       place.advance();
     }

@@ -14,12 +14,9 @@ struct ClusterPlace {
 };
 
 __device__ __forceinline__ ClusterPlace place_in_cluster() {
-//% if cluster_size > 1
+  if constexpr (cluster_size == 1) return {0, 0};
   const int rank = rank_in_cluster();
   return {rank / cluster_n, rank % cluster_n};
-//% else
-  return {0, 0};
-//% end
 }
 
 // Calls `body` with each tile of this CTA.
@@ -28,19 +25,16 @@ __device__ __forceinline__ void for_each_tile(int M, int N, int K, const Body& b
   const ClusterPlace own = place_in_cluster();
   const int rows = (M + tile_m * cluster_m - 1) / (tile_m * cluster_m);  // of clusters
   const int columns = (N + tile_n * cluster_n - 1) / (tile_n * cluster_n);
-//% if persistent
-  for (int i = blockIdx.x / cluster_size; i < rows * columns * ${split_k}; i += gridDim.x / cluster_size) {
-//% else
-  const int i = blockIdx.x / cluster_size;
-  {
-//% end
-//% if split_k > 1
-    const int split = i / (rows * columns);
-//% else
-    constexpr int split = 0;
-//% end
+  const auto tile = [&](int i) {
+    const int split = split_k > 1 ? i / (rows * columns) : 0;
     const TilePlace place = tile_place(i - split * rows * columns, rows, columns);
-    body(Tile{(place.row * cluster_m + own.row) * tile_m, (place.column * cluster_n + own.column) * tile_n, split,
-              depth_range(split, K)});
+    return Tile{(place.row * cluster_m + own.row) * tile_m, (place.column * cluster_n + own.column) * tile_n, split,
+                depth_range(split, K)};
+  };
+  const int first = blockIdx.x / cluster_size;
+  if constexpr (persistent) {
+    for (int i = first; i < rows * columns * split_k; i += gridDim.x / cluster_size) body(tile(i));
+  } else {
+    body(tile(first));
   }
 }

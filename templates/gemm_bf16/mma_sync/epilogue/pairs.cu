@@ -1,4 +1,5 @@
 // Straight from the accumulators: a lane has two neighbouring elements of a row in each tile of 8 columns.
+template <typename Result>
 __device__ __forceinline__ void store_results(Result* results, const float (&acc)[m_tiles][n_tiles][4], int first_row,
                                               int first_column, int warp_row, int warp_column, int M, int N, int lane,
                                               shared_address) {
@@ -15,11 +16,7 @@ __device__ __forceinline__ void store_results(Result* results, const float (&acc
         if (column >= N) continue;
         const float first = acc[m][n][2 * r];
         const float second = acc[m][n][2 * r + 1];
-//% if result_bytes == 2
-        *(u32*)(result_row + column) = bf16x2_from_f32(first, second);
-//% else
-        *(float2*)(result_row + column) = make_float2(first, second);
-//% end
+        store_pair(result_row + column, first, second);
       }
     }
   }

@@ -1,10 +1,11 @@
 // Through shared memory, where the stages were: the CTA's tile is laid out there row by row (16 bytes more than a row
 // spread the rows over the banks), then successive threads store successive chunks of 16 bytes of a row.
-constexpr int staged_row_bytes = ${tile_n * result_bytes + 16};
-
+template <typename Result>
 __device__ __forceinline__ void store_results(Result* results, const float (&acc)[m_tiles][n_tiles][4], int first_row,
                                               int first_column, int warp_row, int warp_column, int M, int N, int lane,
                                               shared_address staging) {
+  constexpr int result_bytes = sizeof(Result);
+  constexpr int staged_row_bytes = tile_n * result_bytes + 16;
   __syncthreads();  // all warps are done with the stages
 #pragma unroll
   for (int m = 0; m < m_tiles; ++m) {
@@ -16,22 +17,22 @@ __device__ __forceinline__ void store_results(Result* results, const float (&acc
         const int column = warp_column + 8 * n + 2 * (lane % 4);
         const float first = acc[m][n][2 * r];
         const float second = acc[m][n][2 * r + 1];
-//% if result_bytes == 2
-        asm volatile("st.shared.b32 [%0], %1;" ::"r"(staged_row + column * 2), "r"(bf16x2_from_f32(first, second))
-                     : "memory");
-//% else
-        store_shared(staged_row + column * 4, make_float2(first, second));
-//% end
+        if constexpr (result_bytes == 2) {
+          asm volatile("st.shared.b32 [%0], %1;" ::"r"(staged_row + column * 2), "r"(bf16x2_from_f32(first, second))
+                       : "memory");
+        } else {
+          store_shared(staged_row + column * 4, make_float2(first, second));
+        }
       }
     }
   }
   __syncthreads();
-  constexpr int chunks = ${tile_n * result_bytes / 16};  // of a row
+  constexpr int chunks = tile_n * result_bytes / 16;  // of a row
 #pragma unroll
   for (int i = 0; i < (tile_m * chunks + threads - 1) / threads; ++i) {
     const int item = threadIdx.x + i * threads;
     const int row = item / chunks;
-    const int column = item % chunks * ${16 / result_bytes};
+    const int column = item % chunks * (16 / result_bytes);
     if (tile_m * chunks % threads != 0 && row >= tile_m) break;
     if (first_row + row >= M || first_column + column >= N) continue;
     store_global(results + (long long)(first_row + row) * N + first_column + column,

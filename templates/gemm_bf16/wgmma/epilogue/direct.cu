@@ -20,13 +20,7 @@ __device__ __forceinline__ void store_results(const SharedMemory&, const TensorM
         const float y = __shfl_xor_sync(0xffffffffu, odd ? first[1] : second[1], 1);
         const float4 four = odd ? make_float4(x, y, second[0], second[1]) : make_float4(first[0], first[1], x, y);
         const int column = lane_column + 16 * part;
-        if (row < M && column < N) {
-//% if result_bytes == 2
-          store_global_u32x2(result_row + column, bf16x2_from_f32(four.x, four.y), bf16x2_from_f32(four.z, four.w));
-//% else
-          store_global(result_row + column, four);
-//% end
-        }
+        if (row < M && column < N) store_four(result_row + column, four);
       }
     }
   }
