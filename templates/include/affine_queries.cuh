@@ -9,7 +9,6 @@ __device__ __forceinline__ void set_query(f16x2 (&operand)[4], u32 upper, u32 lo
   decoder.decode(lower, operand[1], operand[3]);
 }
 
-//% if q_operand == 'global'
 // Rows `row` .. `row` + 15 straight from global memory; rows from `end` on have code 0.
 __device__ __forceinline__ void load_query(QueryRows& query, const unsigned char* matrix, int row, int end,
                                            const BytesDecoder& decoder, int lane) {
@@ -22,7 +21,7 @@ __device__ __forceinline__ void load_query(QueryRows& query, const unsigned char
     set_query(query[step], upper, lower, decoder);
   }
 }
-//% else
+
 // Rows `row` .. `row` + 15 of a shared tile.
 __device__ __forceinline__ void load_query(QueryRows& query, shared_address tile, int row, const BytesDecoder& decoder,
                                            int lane) {
@@ -34,7 +33,6 @@ __device__ __forceinline__ void load_query(QueryRows& query, shared_address tile
     set_query(query[step + 1], codes[2], codes[3], decoder);
   }
 }
-//% end
 
 // Where a lane's chunks of eight keys begin; depths from 64 `half` on.
 __device__ __forceinline__ shared_address keys_start(shared_address tile, int half, int lane) {

@@ -42,7 +42,7 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matri
   set_rows(rows, 0, {upper.x, lower.x, upper.y, lower.y});
   set_rows(rows, 1, {upper.z, lower.z, upper.w, lower.w});
 }
-//% elif q_operand == 'global'
+//% else
 // Rows `row` .. `row` + 15 straight from global memory; rows from `end` on are zero.
 __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half,
                                                int lane) {
@@ -62,7 +62,7 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matri
     set_rows(rows, j, codes);
   }
 }
-//% else
+
 // Rows `row` .. `row` + 15 of a shared tile.
 __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address tile, int row, int half,
                                                int lane) {
@@ -72,6 +72,12 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address ti
     load_matrices(codes, chunk_address(tile, row + lane % 16, 4 * half + 2 * j + lane / 16));
     set_rows(rows, j, codes);
   }
+}
+
+// The half of eight rows from `row` on of a shared tile.
+__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half,
+                                                 int lane) {
+  load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
 }
 //% end
 
@@ -120,11 +126,3 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
 //% end
   }
 }
-//% if copy != 'direct'
-
-// The half of eight rows from `row` on of a shared tile.
-__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half,
-                                                 int lane) {
-  load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
-}
-//% end

@@ -1,7 +1,6 @@
 // fp8_qkt/mma_sync: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale a
 // ${scales}, ${out} scores. A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of
 // ${tile_n} keys; ${warps_m} x ${warps_n} warps share each tile.
-//% let waits_for_launches = sm >= 90 && pdl
 
 #include "include/types.cuh"
 #include "include/convert.cuh"
@@ -26,57 +25,39 @@ constexpr int q_bytes = ${q_bytes};                     // of the query tile
 
 //% slot epilogue
 
-//% if register_cap > 0
-extern "C" __global__ void fp8_qkt(
-//% else
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
-//% end
-    const e4m3* __restrict__ q, const e4m3* __restrict__ k, const float* __restrict__ q_scale,
-    const float* __restrict__ k_scale, Score* __restrict__ s, int M, int N) {
+extern "C" __global__ void ${register_cap == 0 ? '__launch_bounds__(threads, min_blocks)' : ''}
+    fp8_qkt(const e4m3* __restrict__ q, const e4m3* __restrict__ k, const float* __restrict__ q_scale,
+            const float* __restrict__ k_scale, Score* __restrict__ s, int M, int N) {
 #include "include/scores/start_copies.cuh"
 
   const float scale = score_scale(q_scale, k_scale, head);
 
-//% if q_operand == 'global'
   RowsHalf query[halves][m_tiles];
-  load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
-    load_rows_half(rows, q_head, first_row + warp_row + 16 * m, M, half, lane);
-  });
-//% elif q_operand == 'registers'
-//%   if copy == 'cp_async'
-  wait_for_copies<stages>();
-//%   end
-  __syncthreads();
-  RowsHalf query[halves][m_tiles];
-  load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
-    load_rows_half(rows, smem, warp_row + 16 * m, half, lane);
-  });
-//% end
+  if constexpr (q_operand == QueryOperand::global) {
+    load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
+      load_rows_half(rows, q_head, first_row + warp_row + 16 * m, M, half, lane);
+    });
+  } else if constexpr (q_operand == QueryOperand::registers) {
+    if constexpr (copies_run_ahead) wait_for_copies<stages>();
+    __syncthreads();
+    load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
+      load_rows_half(rows, smem, warp_row + 16 * m, half, lane);
+    });
+  }
 
-//% if stages > 1
   int stage = 0;
-//% else
-  constexpr int stage = 0;
-//% end
-//% if walk > 1
 #pragma unroll ${unroll}
-  for (int i = 0; i < tiles; ++i) {
-//% else
-  {
-    constexpr int i = 0;
-//% end
+  for (int i = 0; i < (walk > 1 ? tiles : 1); ++i) {  // of at least one
     const int first_key = (first_tile + i) * tile_n;
     const shared_address k_tile = k_tiles + stage * tile_bytes;
-//% if copy == 'cp_async'
-    wait_for_copies<stages - 1>();
-    __syncthreads();
-//% else
-//%   if walk > 1
-    __syncthreads();  // the tile before is done with
-//%   end
-    copy_tile<tile_n, threads>(k_tile, k_head, first_key, N, threadIdx.x);
-    __syncthreads();
-//% end
+    if constexpr (copies_run_ahead) {
+      wait_for_copies<stages - 1>();
+      __syncthreads();
+    } else {
+      if constexpr (walk > 1) __syncthreads();  // the tile before is done with
+      copy_tile<tile_n, threads>(k_tile, k_head, first_key, N, threadIdx.x);
+      __syncthreads();
+    }
 
     float scores[m_tiles][n_tiles][4] = {};
 #pragma unroll
@@ -84,22 +65,17 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
       const auto load_keys = [&](e4m3x4(&codes)[4], int n) {
         load_8_rows_half(codes, k_tile, warp_key + 8 * n, half, lane);
       };
-//% if q_operand == 'smem'
-      RowsHalf query[m_tiles];
+      if constexpr (q_operand == QueryOperand::smem) {
 #pragma unroll
-      for (int m = 0; m < m_tiles; ++m) load_rows_half(query[m], smem, warp_row + 16 * m, half, lane);
-      multiply_half(scores, query, load_keys);
-//% else
+        for (int m = 0; m < m_tiles; ++m) load_rows_half(query[half][m], smem, warp_row + 16 * m, half, lane);
+      }
       multiply_half(scores, query[half], load_keys);
-//% end
     }
-//% if copy == 'cp_async' && walk > 1
-    if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
-    start_copy(i + stages, stage);
-//% end
+    if constexpr (copies_run_ahead && walk > 1) {
+      if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
+      start_copy(i + stages, stage);
+    }
     store_scores(s_head, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane, staging);
-//% if stages > 1
     stage = stage + 1 == stages ? 0 : stage + 1;
-//% end
   }
 }

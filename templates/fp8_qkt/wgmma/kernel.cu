@@ -27,10 +27,26 @@ constexpr int n_tiles = tile_n / 8;
 constexpr int threads = ${threads};
 constexpr int tile_bytes = tile_n * head_dim;           // of a key tile in shared memory
 constexpr int q_bytes = tile_m * head_dim;              // of the query tile
+constexpr int min_blocks = ${min_blocks};               // CTAs that must fit on an SM
+constexpr bool keys_first = ${grid_order == 'keys_first'};
+constexpr bool waits_for_launches = ${pdl};
+enum class Epilogue { pairs, staged, tma, wide };
+constexpr Epilogue epilogue = Epilogue::${epilogue};
+
+// Where scores are on their way out. TMA also needs their map and their head.
+struct Staging {
+  shared_address start;
+  const TensorMap& map;
+  int head;
+
+  __device__ __forceinline__ operator shared_address() const { return start; }
+};
 
 #include "include/scores/epilogue.cuh"
 
 //% slot epilogue
+
+#include "queries.cuh"
 
 // Queries | stages of keys | scores on their way out | barriers. Rows are swizzled as TMA does it.
 struct SharedMemory {
@@ -42,7 +58,7 @@ struct SharedMemory {
   __device__ __forceinline__ shared_address keys_here(int stage) const { return queries_here() + 8 + 8 * stage; }
 };
 
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     fp8_qkt(const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
             const __grid_constant__ TensorMap s_map, const float* __restrict__ q_scale,
             const float* __restrict__ k_scale, Score* __restrict__ s, int M, int N) {
@@ -53,13 +69,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
   const int block_row = warpgroup * 64 * m_tiles;
   const int warp_row = block_row + threadIdx.x / 32 % 4 * 16;
   const int head = blockIdx.z;
-//% if grid_order == 'keys_first'
-  const int first_row = blockIdx.y * tile_m;
-  const int first_tile = blockIdx.x * walk;
-//% else
-  const int first_row = blockIdx.x * tile_m;
-  const int first_tile = blockIdx.y * walk;
-//% end
+  const int first_row = (keys_first ? blockIdx.y : blockIdx.x) * tile_m;
+  const int first_tile = (keys_first ? blockIdx.x : blockIdx.y) * walk;
   const int tiles = min(walk, (N + tile_n - 1) / tile_n - first_tile);
   const auto load_keys = [&](int i, int stage) {
     arrive_expecting(smem.keys_here(stage), tile_bytes);
@@ -69,19 +80,17 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
   if (threadIdx.x == 0) {
     prefetch_tensor_map(q_map);
     prefetch_tensor_map(k_map);
-//% if epilogue == 'tma'
-    prefetch_tensor_map(s_map);
-//% end
+    if constexpr (epilogue == Epilogue::tma) prefetch_tensor_map(s_map);
     init_barrier(smem.queries_here(), 1);
 #pragma unroll
     for (int stage = 0; stage < stages; ++stage) init_barrier(smem.keys_here(stage), 1);
     publish_barriers();
   }
   __syncthreads();
-//% if pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   if (threadIdx.x == 0) {
     arrive_expecting(smem.queries_here(), q_bytes);
     load_box(smem.start, q_map, smem.queries_here(), 0, first_row, head);
@@ -94,19 +103,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
   Score* s_head = s + (long long)head * M * N;
 
   wait_for(smem.queries_here(), 0);
-//% if q_operand == 'registers'
-  e4m3x4 query[m_tiles][head_dim / 32][4];
-#pragma unroll
-  for (int block = 0; block < m_tiles; ++block) {
-#pragma unroll
-    for (int step = 0; step < head_dim / 32; ++step) {
-      load_matrices(query[block][step], smem.start + xor_offset<head_dim>(warp_row + 64 * block + lane % 16,
-                                                                          2 * step + lane / 16));
-    }
-  }
-//% else
-  const matrix_descriptor query = describe_matrix<head_dim>(smem.start + block_row * head_dim);
-//% end
+  Queries queries;
+  queries.load(smem.start, block_row, warp_row, lane);
 
   RingPlace<stages> place;
 #pragma unroll 1
@@ -122,41 +120,24 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
     };
     pin_scores();
     start_products();
-//% for step in 0..D / 32
-#pragma unroll
-    for (int block = 0; block < m_tiles; ++block) {
-//%   if q_operand == 'registers'
-      multiply<${step > 0}>(scores[block][0], query[block][${step}], along_rows(keys, ${32 * step}));
-//%   else
-      multiply<${step > 0}>(scores[block][0], along_rows(query, block * 64 * head_dim + ${32 * step}),
-                  along_rows(keys, ${32 * step}));
-//%   end
-    }
-//% end
+    multiply_qk(scores, queries, keys);
     commit_products();
     wait_for_products<0>();
     pin_scores();
-//% if walk > 1 && epilogue == 'staged'
-    __syncthreads();  // every warp is done with the stage, and the scores before have left
-//% elif stages < walk
-    if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
-//% end
-//% if stages < walk
-    if (threadIdx.x == 0 && i + stages < tiles) load_keys(i + stages, place.stage);
-//% end
-    const int first_key = (first_tile + i) * tile_n;
-//% if epilogue == 'tma'
-    if (N % (16 / (int)sizeof(Score)) == 0) {
-      store_panels(s_map, smem.staging(), scores, scale, first_row, first_key, head);
-    } else {
-      store_scores(s_head, scores, scale, first_row, first_key, warp_row, 0, M, N, lane, smem.staging());
+    if constexpr (walk > 1 && epilogue == Epilogue::staged) {
+      __syncthreads();  // every warp is done with the stage, and the scores before have left
+    } else if constexpr (stages < walk) {
+      if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
     }
-//% else
-    store_scores(s_head, scores, scale, first_row, first_key, warp_row, 0, M, N, lane, smem.staging());
-//% end
+    if constexpr (stages < walk) {
+      if (threadIdx.x == 0 && i + stages < tiles) load_keys(i + stages, place.stage);
+    }
+    const int first_key = (first_tile + i) * tile_n;
+    store_scores(s_head, scores, scale, first_row, first_key, warp_row, 0, M, N, lane,
+                 Staging{smem.staging(), s_map, head});
     place.advance();
   }
-//% if epilogue == 'tma'
-  if (threadIdx.x % 128 == 0) wait_for_stores();
-//% end
+  if constexpr (epilogue == Epilogue::tma) {
+    if (threadIdx.x % 128 == 0) wait_for_stores();
+  }
 }

@@ -1,7 +1,6 @@
 // fp8_qkt/wmma: s = (q k^T) q_scale k_scale${scaled ? ' / sqrt(D)' : ''} with e4m3 q, k and one scale
 // a ${scales}, ${out} scores. A CTA has ${tile_m} query rows of one head and works through ${walk} tile(s) of ${tile_n} keys,
 // which become f16 numbers in shared memory.
-//% let epilogue = 'staged'
 
 #include "include/types.cuh"
 #include "include/convert.cuh"
@@ -34,7 +33,7 @@ struct Decoders {
   float scale;
 };
 
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) fp8_qkt(
+extern "C" __global__ void __launch_bounds__(threads, min_blocks) fp8_qkt(
     const e4m3* __restrict__ q, const e4m3* __restrict__ k, const float* __restrict__ q_scale,
     const float* __restrict__ k_scale, Score* __restrict__ s, int M, int N) {
   extern __shared__ __align__(128) unsigned char smem_storage[];

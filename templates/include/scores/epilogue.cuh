@@ -1,25 +1,17 @@
 // What scores have in common on their way out.
-//% if out == 'f16'
-typedef half_bits Score;
-//% else
-typedef float Score;
-//% end
+typedef ${out == 'f16' ? 'half_bits' : 'float'} Score;
 
 // Of scales and zero points: there is one for each ${scales}.
 __device__ __forceinline__ int scale_index(int head) { return ${scales == 'head' ? 'head' : '0'}; }
 
 __device__ __forceinline__ float score_scale(const float* q_scales, const float* k_scales, int head) {
   const float scale = q_scales[scale_index(head)] * k_scales[scale_index(head)];
-//% if scaled
+  if constexpr (!${scaled}) return scale;
   constexpr float inverse_root = ${D == 64 ? '0.125f' : '0.08838834764831845f'};  // 1 / sqrt(D)
   return scale * inverse_root;
-//% else
-  return scale;
-//% end
 }
 
 #include "include/scores/stores.cuh"
-//% if epilogue == 'staged'
 
 // The CTA's tile of scores in shared memory, row by row: 16 bytes more than a row spread the rows over the banks.
 constexpr int staged_row_bytes = tile_n * 4 + 16;
@@ -40,4 +32,3 @@ __device__ __forceinline__ void store_staged(Score* s, shared_address staging, f
     store_row_part(s + (long long)(first_row + row) * N, first_key + 4 * part, N, scores);
   }
 }
-//% end

@@ -29,7 +29,6 @@ typedef decoders::${dequant} KeyDecoder;
 
 //% slot epilogue
 
-//% if dequant == 'raw'
 // The keys' zero point counts once for each code of the query.
 __device__ __forceinline__ void take_off_zero_point(float (&scores)[n_tiles][4], const QueryRows& query, float zero) {
   constexpr f16x2 ones = 0x3c003c00u;
@@ -43,12 +42,7 @@ __device__ __forceinline__ void take_off_zero_point(float (&scores)[n_tiles][4],
   }
 }
 
-//% end
-//% if register_cap > 0
-extern "C" __global__ void sim_fp8_qkt(
-//% else
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_qkt(
-//% end
+extern "C" __global__ void ${register_cap == 0 ? '__launch_bounds__(threads, min_blocks)' : ''} sim_fp8_qkt(
     const unsigned char* __restrict__ q, const unsigned char* __restrict__ k, const float* __restrict__ q_scales,
     const float* __restrict__ k_scales, const unsigned char* __restrict__ q_zeros,
     const unsigned char* __restrict__ k_zeros, Score* __restrict__ s, int M, int N) {
@@ -58,25 +52,21 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_qkt
   const int k_zero = k_zeros[scale_index(head)];
   const BytesDecoder query_decoder(q_zeros[scale_index(head)]);
   const KeyDecoder key_decoder(k_zero, table);
-//% if dequant == 'table'
-  fill_table<threads>(table, k_zero, threadIdx.x);
-//% end
-//% if dequant == 'raw'
-  const float scale = score_scale(q_scales, k_scales, head);
-//% else
-  const float scale = score_scale(q_scales, k_scales, head) * KeyDecoder::unit;
-//% end
+  if constexpr (${dequant == 'table'}) fill_table<threads>(table, k_zero, threadIdx.x);
+  const float scale = score_scale(q_scales, k_scales, head) * (KeyDecoder::leaves_zero_point ? 1 : KeyDecoder::unit);
 
   QueryRows query[m_tiles];
-//% if q_operand == 'global'
+  if constexpr (q_operand == QueryOperand::global) {
 #pragma unroll
-  for (int m = 0; m < m_tiles; ++m) load_query(query[m], q_head, first_row + warp_row + 16 * m, M, query_decoder, lane);
-//% else
-  wait_for_copies<stages>();
-  __syncthreads();
+    for (int m = 0; m < m_tiles; ++m) {
+      load_query(query[m], q_head, first_row + warp_row + 16 * m, M, query_decoder, lane);
+    }
+  } else {
+    wait_for_copies<stages>();
+    __syncthreads();
 #pragma unroll
-  for (int m = 0; m < m_tiles; ++m) load_query(query[m], smem, warp_row + 16 * m, query_decoder, lane);
-//% end
+    for (int m = 0; m < m_tiles; ++m) load_query(query[m], smem, warp_row + 16 * m, query_decoder, lane);
+  }
 
   int stage = 0;
 #pragma unroll 1
@@ -87,10 +77,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_qkt
 
     float scores[m_tiles][n_tiles][4] = {};
     multiply_qk(scores, query, k_tile + warp_key * row_bytes, key_decoder, lane);
-//% if dequant == 'raw'
+    if constexpr (KeyDecoder::leaves_zero_point) {
 #pragma unroll
-    for (int m = 0; m < m_tiles; ++m) take_off_zero_point(scores[m], query[m], (float)k_zero);
-//% end
+      for (int m = 0; m < m_tiles; ++m) take_off_zero_point(scores[m], query[m], (float)k_zero);
+    }
 
     if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
     start_copy(i + stages, stage);

@@ -1,6 +1,5 @@
 // sim_fp8_qkt/wmma: s = q k^T${scaled ? ' / sqrt(D)' : ''} on affine codes of 8 bits with nvcuda::wmma, ${out} scores. A CTA has ${tile_m} query rows of
 // one head and works through ${walk} tile(s) of ${tile_n} keys, which become f16 numbers in shared memory.
-//% let epilogue = 'staged'
 
 #include "include/types.cuh"
 #include "include/convert.cuh"
@@ -26,7 +25,7 @@ struct Decoders {
   float scale;
 };
 
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_qkt(
+extern "C" __global__ void __launch_bounds__(threads, min_blocks) sim_fp8_qkt(
     const unsigned char* __restrict__ q, const unsigned char* __restrict__ k, const float* __restrict__ q_scales,
     const float* __restrict__ k_scales, const unsigned char* __restrict__ q_zeros,
     const unsigned char* __restrict__ k_zeros, Score* __restrict__ s, int M, int N) {

@@ -33,3 +33,13 @@ __device__ __forceinline__ void store_panels(const TensorMap& s_map, shared_addr
     }
   }
 }
+
+__device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_tiles][n_tiles][4], float scale,
+                                             int first_row, int first_key, int warp_row, int warp_key, int M, int N,
+                                             int lane, const Staging& staging) {
+  if (N % (16 / (int)sizeof(Score)) == 0) {
+    store_panels(staging.map, staging.start, scores, scale, first_row, first_key, staging.head);
+  } else {
+    store_scores(s, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane, staging.start);
+  }
+}
