@@ -1,10 +1,10 @@
 // Waits for the other warps of a group, and makes what they wrote to shared memory visible.
 __device__ __forceinline__ void sync_group(int group) {
-//% if warps_q == 1
-  __syncwarp();
-//% elif warps_k == 1
-  __syncthreads();
-//% else
-  asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(group_threads) : "memory");
-//% end
+  if constexpr (group_threads == 32) {
+    __syncwarp();
+  } else if constexpr (group_threads == threads) {
+    __syncthreads();
+  } else {
+    asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(group_threads) : "memory");
+  }
 }
