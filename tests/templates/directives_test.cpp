@@ -18,14 +18,11 @@ namespace {
 
 constexpr double kMostDirectives = 0.15;
 
-// Still above: the text of an instruction with as many operands as a tile has registers, which no device code can make,
-// and families whose choices are not device code yet.
+// Still above: families whose choices are not device code yet.
 const std::set<std::string> kAbove = {
     "f16_sdpa/mma_sync/kernel.cu",
     "f16_sdpa/reference.cu",
     "fp8_attention/reference.cu",
-    "fp8_qkt/mma_sync/kernel.cu",
-    "fp8_qkt/wgmma/kernel.cu",
     "fp8_sdpa/mma_sync/exponential/ex2_f16x2.cu",
     "fp8_sdpa/mma_sync/exponential/f32.cuh",
     "fp8_sdpa/mma_sync/exponential/octaves.cuh",
@@ -37,27 +34,13 @@ const std::set<std::string> kAbove = {
     "fp8_sdpa/mma_sync/values.cuh",
     "fp8_sdpa/reference.cu",
     "fp8_sdpa/reference_row.cuh",
-    "gemm_bf16/mma_sync/kernel.cu",
-    "gemm_bf16/reduce.cuh",
-    "gemm_bf16/reference.cu",
-    "gemm_bf16/wgmma/consumer.cuh",
-    "gemm_bf16/wgmma/kernel.cu",
-    "gemm_bf16/wgmma/producer.cuh",
-    "gemm_bf16/wgmma/tiles.cuh",
-    "include/attention/start_copies.cuh",
-    "include/attention/sync_group.cuh",
     "include/reference/elements.cuh",
     "include/row_packets.cuh",
-    "include/scores/epilogue.cuh",
-    "include/scores/start_copies.cuh",
-    "include/scores/stores.cuh",
-    "include/wgmma_product.cuh",
     "quantise/elements.cuh",
     "quantise/reference.cu",
     "rms_norm/reference.cu",
     "rms_norm/row/kernel.cu",
     "rms_norm/row/load_batch.cuh",
-    "sim_fp8_qkt/mma_sync/kernel.cu",
     "sim_fp8_sdpa/decoders.cuh",
     "sim_fp8_sdpa/mma_sync/kernel.cu",
     "sim_fp8_sdpa/work.cuh",

@@ -24,6 +24,7 @@ constexpr int a_bytes = ${a_bytes};   // of a stage
 constexpr int b_bytes = ${b_bytes};
 
 #include "gemm_bf16/choices.cuh"
+#include "gemm_bf16/results.cuh"
 #include "gemm_bf16/work.cuh"
 
 #include "tiles.cuh"

@@ -38,6 +38,7 @@ constexpr Epilogue epilogue = Epilogue::${epilogue};
 typedef ${result_bytes == 2 ? 'half_bits' : 'float'} Result;               // c, or parts of the sums
 
 #include "gemm_bf16/choices.cuh"
+#include "gemm_bf16/results.cuh"
 #include "gemm_bf16/work.cuh"
 
 #include "tiles.cuh"
