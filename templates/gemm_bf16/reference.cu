@@ -13,6 +13,8 @@ extern "C" __global__ void gemm_bf16_reference(const unsigned short* a, const un
   const unsigned short* a_row = a + (long long)row * K;
   const unsigned short* b_column = b + (nk ? (long long)column * K : column);
   double sum = 0;
-  for (int k = 0; k < K; ++k) sum += decode(a_row[k]) * decode(b_column[nk ? k : (long long)k * N]);
+  for (int k = 0; k < K; ++k) {
+    sum += decode(a_row[k]) * decode(b_column[nk ? k : (long long)k * N]);
+  }
   c[(long long)row * N + column] = (float)sum;
 }

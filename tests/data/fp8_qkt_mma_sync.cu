@@ -278,7 +278,7 @@ __device__ __forceinline__ void start_launch_behind() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-// Sizes of a score kernel whose warps share each tile.
+// Sizes and choices of a score kernel whose warps share each tile.
 constexpr int head_dim = 64;
 constexpr int tile_m = 64;                       // query rows of the CTA
 constexpr int tile_n = 64;                       // keys of one tile
@@ -289,6 +289,11 @@ constexpr int stages = 2;                       // key tiles in shared memory
 constexpr int m_tiles = 2;                     // tiles of 16 query rows of a warp
 constexpr int n_tiles = 4;                     // tiles of keys of a warp
 constexpr int threads = 32 * warps_m * warps_n;
+constexpr int min_blocks = 1;               // CTAs that must fit on an SM, if there is no register cap
+constexpr bool copies_run_ahead = true;
+constexpr bool waits_for_launches = true;
+enum class QueryOperand { global, registers, smem };
+constexpr QueryOperand q_operand = QueryOperand::registers;
 constexpr int m_step = 16;                              // rows from one of the m_tiles to the next
 constexpr int row_chunks = head_dim / 16;               // chunks of 16 codes in a row
 constexpr int tile_bytes = 4096;               // of a key tile in shared memory
@@ -339,6 +344,26 @@ __device__ __forceinline__ void set_rows(RowsHalf& rows, int j, const e4m3x4 (&c
   for (int i = 0; i < 4; ++i) rows[j][i] = codes[i];
 }
 
+// Rows `row` .. `row` + 15 straight from global memory; rows from `end` on are zero.
+__device__ __forceinline__ void load_rows_half(RowsHalf& rows, const e4m3* matrix, int row, int end, int half,
+                                               int lane) {
+  const int quad_row = row + lane / 4;
+  const e4m3* source = matrix + (long long)quad_row * head_dim + 64 * half + lane % 4 * 4;
+#pragma unroll
+  for (int j = 0; j < 2; ++j) {
+    e4m3x4 codes[4] = {0, 0, 0, 0};
+    if (quad_row < end) {
+      codes[0] = load_global_u32(source + 32 * j);
+      codes[2] = load_global_u32(source + 32 * j + 16);
+    }
+    if (quad_row + 8 < end) {
+      codes[1] = load_global_u32(source + 8 * head_dim + 32 * j);
+      codes[3] = load_global_u32(source + 8 * head_dim + 32 * j + 16);
+    }
+    set_rows(rows, j, codes);
+  }
+}
+
 // Rows `row` .. `row` + 15 of a shared tile.
 __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address tile, int row, int half,
                                                int lane) {
@@ -348,6 +373,12 @@ __device__ __forceinline__ void load_rows_half(RowsHalf& rows, shared_address ti
     load_matrices(codes, chunk_address(tile, row + lane % 16, 4 * half + 2 * j + lane / 16));
     set_rows(rows, j, codes);
   }
+}
+
+// The half of eight rows from `row` on of a shared tile.
+__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half,
+                                                 int lane) {
+  load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
 }
 
 // All depths of m_tiles times 16 rows: `load(rows, m, half)` brings a half of the m-th.
@@ -383,12 +414,6 @@ __device__ __forceinline__ void multiply_half(float (&acc)[m_tiles][n_tiles][4],
   }
 }
 
-// The half of eight rows from `row` on of a shared tile.
-__device__ __forceinline__ void load_8_rows_half(e4m3x4 (&codes)[4], shared_address tile, int row, int half,
-                                                 int lane) {
-  load_matrices(codes, chunk_address(tile, row + lane % 8, 4 * half + lane / 8));
-}
-
 // What scores have in common on their way out.
 typedef float Score;
 
@@ -397,22 +422,36 @@ __device__ __forceinline__ int scale_index(int head) { return head; }
 
 __device__ __forceinline__ float score_scale(const float* q_scales, const float* k_scales, int head) {
   const float scale = q_scales[scale_index(head)] * k_scales[scale_index(head)];
-  return scale;
+  if constexpr (!false) return scale;
+  constexpr float inverse_root = 0.125f;  // 1 / sqrt(D)
+  return scale * inverse_root;
 }
 
 // Stores of scores, one or several side by side. The vector forms need an address aligned to their size.
 
-__device__ __forceinline__ void store_score(Score* to, float first) {
+__device__ __forceinline__ void store_score(float* to, float first) {
   asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(first) : "memory");
 }
-
-__device__ __forceinline__ void store_2_scores(Score* to, float first, float second) {
-  asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(first), "f"(second) : "memory");
+__device__ __forceinline__ void store_score(half_bits* to, float first) {
+  const half_bits bits = (half_bits)f16x2_from_f32(first, 0.0f);
+  asm volatile("st.global.b16 [%0], %1;" ::"l"(to), "h"(bits) : "memory");
 }
 
-__device__ __forceinline__ void store_4_scores(Score* to, float4 scores) {
+__device__ __forceinline__ void store_2_scores(float* to, float first, float second) {
+  asm volatile("st.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(first), "f"(second) : "memory");
+}
+__device__ __forceinline__ void store_2_scores(half_bits* to, float first, float second) {
+  asm volatile("st.global.b32 [%0], %1;" ::"l"(to), "r"(f16x2_from_f32(first, second)) : "memory");
+}
+
+__device__ __forceinline__ void store_4_scores(float* to, float4 scores) {
   asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(scores.x), "f"(scores.y),
                "f"(scores.z), "f"(scores.w)
+               : "memory");
+}
+__device__ __forceinline__ void store_4_scores(half_bits* to, float4 scores) {
+  asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(f16x2_from_f32(scores.x, scores.y)),
+               "r"(f16x2_from_f32(scores.z, scores.w))
                : "memory");
 }
 
@@ -427,6 +466,26 @@ __device__ __forceinline__ void store_row_part(Score* row, int key, int N, float
   if (key + 1 < N) store_score(row + key + 1, scores.y);
   if (key + 2 < N) store_score(row + key + 2, scores.z);
   if (key + 3 < N) store_score(row + key + 3, scores.w);
+}
+
+// The CTA's tile of scores in shared memory, row by row: 16 bytes more than a row spread the rows over the banks.
+constexpr int staged_row_bytes = tile_n * 4 + 16;
+
+// Successive threads store successive parts of a row.
+__device__ __forceinline__ void store_staged(Score* s, shared_address staging, float scale, int first_row,
+                                             int first_key, int M, int N) {
+  constexpr int parts = tile_n / 4;
+#pragma unroll 8  // parts on their way at a time
+  for (int i = 0; i < (tile_m * parts + threads - 1) / threads; ++i) {
+    const int item = threadIdx.x + i * threads;
+    const int row = item / parts;
+    const int part = item % parts;
+    if (tile_m * parts % threads != 0 && row >= tile_m) break;
+    if (first_row + row >= M) break;
+    float4 scores = load_shared_f32x4(staging + row * staged_row_bytes + part * 16);
+    scores = make_float4(scores.x * scale, scores.y * scale, scores.z * scale, scores.w * scale);
+    store_row_part(s + (long long)(first_row + row) * N, first_key + 4 * part, N, scores);
+  }
 }
 
 
@@ -461,9 +520,9 @@ __device__ __forceinline__ void store_scores(Score* s, const float (&scores)[m_t
   }
 }
 
-extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
-    const e4m3* __restrict__ q, const e4m3* __restrict__ k, const float* __restrict__ q_scale,
-    const float* __restrict__ k_scale, Score* __restrict__ s, int M, int N) {
+extern "C" __global__ void __launch_bounds__(threads, min_blocks)
+    fp8_qkt(const e4m3* __restrict__ q, const e4m3* __restrict__ k, const float* __restrict__ q_scale,
+            const float* __restrict__ k_scale, Score* __restrict__ s, int M, int N) {
   // Where a thread's warp stands, where the CTA's tiles lie, and the copies that go ahead.
   extern __shared__ __align__(128) unsigned char smem_storage[];
   const int lane = threadIdx.x % 32;
@@ -471,21 +530,26 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
   const int warp_row = warp % warps_m * 16 * m_tiles;
   const int warp_key = warp / warps_m * 8 * n_tiles;
   const int head = blockIdx.z;
-  const int first_row = blockIdx.y * tile_m;
-  const int first_tile = blockIdx.x * walk;
+  constexpr bool keys_first = true;
+  const int first_row = (keys_first ? blockIdx.y : blockIdx.x) * tile_m;
+  const int first_tile = (keys_first ? blockIdx.x : blockIdx.y) * walk;
   const shared_address smem = shared_address_of(smem_storage);
   const shared_address k_tiles = smem + q_bytes;
   const shared_address staging = k_tiles + stages * tile_bytes;
 
-  wait_for_launch_ahead();
-  start_launch_behind();
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   const unsigned char* q_head = q + (long long)head * M * head_dim;
   const unsigned char* k_head = k + (long long)head * N * head_dim;
   Score* s_head = s + (long long)head * M * N;
   const int tiles = min(walk, (N + tile_n - 1) / tile_n - first_tile);
 
-  copy_tile<tile_m, threads>(smem, q_head, first_row, M, threadIdx.x);
-  commit_copies();
+  if constexpr (q_operand != QueryOperand::global) {
+    copy_tile<tile_m, threads>(smem, q_head, first_row, M, threadIdx.x);
+    if constexpr (copies_run_ahead) commit_copies();
+  }
   // Tile i goes to stage i % stages. Groups are closed for tiles past the last too, so that counting them is the same
   // all the way.
   const auto start_copy = [&](int i, int stage) {
@@ -494,25 +558,39 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
     }
     commit_copies();
   };
+  if constexpr (copies_run_ahead) {
 #pragma unroll
-  for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
+    for (int stage = 0; stage < stages; ++stage) start_copy(stage, stage);
+  }
 
   const float scale = score_scale(q_scale, k_scale, head);
 
-  wait_for_copies<stages>();
-  __syncthreads();
   RowsHalf query[halves][m_tiles];
-  load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
-    load_rows_half(rows, smem, warp_row + 16 * m, half, lane);
-  });
+  if constexpr (q_operand == QueryOperand::global) {
+    load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
+      load_rows_half(rows, q_head, first_row + warp_row + 16 * m, M, half, lane);
+    });
+  } else if constexpr (q_operand == QueryOperand::registers) {
+    if constexpr (copies_run_ahead) wait_for_copies<stages>();
+    __syncthreads();
+    load_all_rows(query, [&](RowsHalf& rows, int m, int half) {
+      load_rows_half(rows, smem, warp_row + 16 * m, half, lane);
+    });
+  }
 
   int stage = 0;
 #pragma unroll 1
-  for (int i = 0; i < tiles; ++i) {
+  for (int i = 0; i < (walk > 1 ? tiles : 1); ++i) {  // of at least one
     const int first_key = (first_tile + i) * tile_n;
     const shared_address k_tile = k_tiles + stage * tile_bytes;
-    wait_for_copies<stages - 1>();
-    __syncthreads();
+    if constexpr (copies_run_ahead) {
+      wait_for_copies<stages - 1>();
+      __syncthreads();
+    } else {
+      if constexpr (walk > 1) __syncthreads();  // the tile before is done with
+      copy_tile<tile_n, threads>(k_tile, k_head, first_key, N, threadIdx.x);
+      __syncthreads();
+    }
 
     float scores[m_tiles][n_tiles][4] = {};
 #pragma unroll
@@ -520,10 +598,16 @@ extern "C" __global__ void __launch_bounds__(threads, 1) fp8_qkt(
       const auto load_keys = [&](e4m3x4(&codes)[4], int n) {
         load_8_rows_half(codes, k_tile, warp_key + 8 * n, half, lane);
       };
+      if constexpr (q_operand == QueryOperand::smem) {
+#pragma unroll
+        for (int m = 0; m < m_tiles; ++m) load_rows_half(query[half][m], smem, warp_row + 16 * m, half, lane);
+      }
       multiply_half(scores, query[half], load_keys);
     }
-    if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
-    start_copy(i + stages, stage);
+    if constexpr (copies_run_ahead && walk > 1) {
+      if (i + stages < tiles) __syncthreads();  // every warp is done with the stage
+      start_copy(i + stages, stage);
+    }
     store_scores(s_head, scores, scale, first_row, first_key, warp_row, warp_key, M, N, lane, staging);
     stage = stage + 1 == stages ? 0 : stage + 1;
   }
