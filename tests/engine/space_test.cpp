@@ -348,7 +348,8 @@ TEST_CASE("a constraint without a value is an error unless another constraint ex
   CHECK(complaint({"8 / x > 1", "x > 0"}).empty());
   CHECK(complaint({"x > 0 && 8 / x > 1"}).empty());
   CHECK_THAT(complaint({"x + y > 1"}), ContainsSubstring("'x + y > 1' reads unknown name 'y'"));
-  CHECK_THAT(complaint({"numbered(0, x, '{}', '') == '01'"}), ContainsSubstring("compute with integers, not with text"));
+  CHECK_THAT(complaint({"numbered(0, x, '{}', '') == '01'"}),
+             ContainsSubstring("compute with integers, not with text"));
   CHECK_THAT(complaint({"sqrt(x) > 1"}), ContainsSubstring("compute with integers, not with real functions"));
 }
 
