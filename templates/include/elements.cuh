@@ -1,11 +1,12 @@
 // Elements of rows as they lie in memory: ${dtype}, an option of the task. A packet is 4, 8 or 16 neighbouring
-// bytes of a row; its address is a multiple of its size. The including file has chosen load_operation and
-// store_operation, such as 'ld.global.nc' and 'st.global.cs'. Needs types.cuh and convert.cuh.
-//% if dtype == 'f32'
-typedef float Element;
-//% else
-typedef half_bits Element;
-//% end
+// bytes of a row; its address is a multiple of its size. Needs types.cuh and convert.cuh.
+//% let near = load_cache == 'stream' ? 'ld.global.cs.nc' : 'ld.global.nc'
+//% let far = load_cache == 'no_l1' ? 'ld.global.nc.L1::no_allocate' : 'ld.global.nc.L1::no_allocate.L2::256B'
+//% let load_operation = load_cache in ('no_l1', 'no_l1_256') ? far : near
+//% let store_operation = store_cache == 'stream' ? 'st.global.cs' : 'st.global'
+enum class Dtype { bf16, f16, f32 };
+constexpr Dtype dtype = Dtype::${dtype};
+typedef ${dtype == 'f32' ? 'float' : 'half_bits'} Element;
 constexpr int word_elements = 4 / sizeof(Element);
 
 template <int bytes>
@@ -68,26 +69,22 @@ __device__ __forceinline__ void store(void* to, const Packet<16>& packet) {
 
 // The elements of a word, the first in its low bits.
 __device__ __forceinline__ void unpack(u32 word, float* values) {
-//% if dtype == 'bf16'
-  values[0] = __uint_as_float(word << 16);
-  values[1] = __uint_as_float(word & 0xffff0000u);
-//% elif dtype == 'f16'
-  values[0] = first_of(word);
-  values[1] = second_of(word);
-//% else
-  values[0] = __uint_as_float(word);
-//% end
+  if constexpr (dtype == Dtype::bf16) {
+    values[0] = __uint_as_float(word << 16);
+    values[1] = __uint_as_float(word & 0xffff0000u);
+  } else if constexpr (dtype == Dtype::f16) {
+    values[0] = first_of(word);
+    values[1] = second_of(word);
+  } else {
+    values[0] = __uint_as_float(word);
+  }
 }
 
 // Rounds to nearest.
 __device__ __forceinline__ u32 pack(const float* values) {
-//% if dtype == 'bf16'
-  return bf16x2_from_f32(values[0], values[1]);
-//% elif dtype == 'f16'
-  return f16x2_from_f32(values[0], values[1]);
-//% else
+  if constexpr (dtype == Dtype::bf16) return bf16x2_from_f32(values[0], values[1]);
+  if constexpr (dtype == Dtype::f16) return f16x2_from_f32(values[0], values[1]);
   return __float_as_uint(values[0]);
-//% end
 }
 
 template <int bytes>
@@ -108,4 +105,10 @@ template <int bytes>
 __device__ __forceinline__ void hide(Packet<bytes>& packet) {
 #pragma unroll
   for (int i = 0; i < bytes / 4; ++i) asm volatile("" : "+r"(packet.word[i]));
+}
+
+template <int bytes, int count>
+__device__ __forceinline__ void hide(Packet<bytes> (&packets)[count]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) hide(packets[i]);
 }

@@ -1,6 +1,8 @@
 // What the families share: rows and their packets, what a row sees, powers.
 #include "include/row_packets.cuh"
 
+constexpr bool causal = ${causal};
+constexpr bool last_row_first = ${causal && row_order == 'last_to_first'};
 constexpr float log2_e = 1.4426950408889634f;
 constexpr float lowest = -2.0e38f;                      // a maximum of nothing; times log2_e still finite
 // Elements of minus infinity.
@@ -9,20 +11,14 @@ constexpr u32 hidden_word = ${dtype == 'bf16' ? '0xff80ff80u' : dtype == 'f16' ?
 // The row of this thread if the CTA starts with row `first_row`; `rows` if there is none.
 __device__ __forceinline__ int row_of(int first_row, int rows) {
   const int row = first_row + (int)threadIdx.x / row_threads;
-//% if causal && row_order == 'last_to_first'
-  return row < rows ? rows - 1 - row : rows;
-//% else
+  if constexpr (last_row_first) return row < rows ? rows - 1 - row : rows;
   return min(row, rows);
-//% end
 }
 
 // How many columns a row sees; none if there is no such row.
 __device__ __forceinline__ int visible_columns(int row, int rows, int N) {
-//% if causal
-  return row < rows ? min(max(row % N + columns - N + 1, 0), columns) : 0;
-//% else
-  return row < rows ? columns : 0;
-//% end
+  if (row >= rows) return 0;
+  return causal ? min(max(row % N + columns - N + 1, 0), columns) : columns;
 }
 
 __device__ __forceinline__ RowPacket hidden_packet() {
@@ -36,12 +32,12 @@ __device__ __forceinline__ RowPacket hidden_packet() {
 __device__ __forceinline__ void unpack_visible(float (&values)[packet_elements], const RowPacket& packet, int i,
                                                int visible) {
   unpack(packet, values);
-//% if causal
+  if constexpr (causal) {
 #pragma unroll
-  for (int j = 0; j < packet_elements; ++j) {
-    if (column_of(i) + j >= visible) values[j] = __int_as_float(0xff800000);
+    for (int j = 0; j < packet_elements; ++j) {
+      if (column_of(i) + j >= visible) values[j] = __int_as_float(0xff800000);
+    }
   }
-//% end
 }
 
 // e^(value - maximum), where scaled_max is the maximum times log2_e.

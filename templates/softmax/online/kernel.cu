@@ -9,6 +9,7 @@
 #include "softmax/row.cuh"
 
 constexpr int batch = ${batch};                           // packets that a thread has on their way at a time
+constexpr bool rescales_by_batch = ${rescale == 'batch'};           // the sum, for all that came together; else by packet
 
 // x: the maximum times log2_e, rounded; y: the sum of 2^(value * log2_e - x). Sums are rescaled by the rounded x that
 // they are relative to: the rounding then makes no difference.
@@ -32,8 +33,18 @@ __device__ __forceinline__ void accumulate(float2& statistics, const float (&val
   statistics = make_float2(scaled_max, sum);
 }
 
-#include "softmax/kernel_head.cuh"
-#include "softmax/row_loop_head.cuh"
+extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) softmax(
+    const Element* __restrict__ x, Element* __restrict__ y, int rows, int N) {
+  __shared__ Partials partials;
+  int turn = 0;
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
+  for (int first_row = blockIdx.x * cta_rows; !persistent || first_row < rows; first_row += gridDim.x * cta_rows) {
+    // All threads work through all of this, also where there is no row: they take part in the exchanges.
+    const int row = row_of(first_row, rows);
+    const int visible = visible_columns(row, rows, N);
     const Element* x_row = x + (long long)row * columns;
 
     float2 statistics = make_float2(lowest * log2_e, 0.0f);
@@ -45,19 +56,19 @@ __device__ __forceinline__ void accumulate(float2& statistics, const float (&val
         arrived[i] = hidden_packet();
         if (column_of(first + i) < visible) load_once(arrived[i], x_row + column_of(first + i));
       }
-//% if rescale == 'batch'
-      float values[batch][packet_elements];
+      if constexpr (rescales_by_batch) {
+        float values[batch][packet_elements];
 #pragma unroll
-      for (int i = 0; i < batch; ++i) unpack_visible(values[i], arrived[i], first + i, visible);
-      accumulate(statistics, *(const float(*)[batch * packet_elements])values);
-//% else
+        for (int i = 0; i < batch; ++i) unpack_visible(values[i], arrived[i], first + i, visible);
+        accumulate(statistics, *(const float(*)[batch * packet_elements])values);
+      } else {
 #pragma unroll
-      for (int i = 0; i < batch; ++i) {
-        float values[packet_elements];
-        unpack_visible(values, arrived[i], first + i, visible);
-        accumulate(statistics, values);
+        for (int i = 0; i < batch; ++i) {
+          float values[packet_elements];
+          unpack_visible(values, arrived[i], first + i, visible);
+          accumulate(statistics, values);
+        }
       }
-//% end
     }
     statistics = combine_row<MaximumAndSum>(statistics, partials, turn);
 
@@ -80,5 +91,6 @@ __device__ __forceinline__ void accumulate(float2& statistics, const float (&val
         store_results(y, values, inverse, row, rows, first + i);
       }
     }
+    if constexpr (!persistent) break;
   }
 }

@@ -8,6 +8,9 @@
 
 #include "softmax/row.cuh"
 
+constexpr bool prefetch = ${prefetch};                   // the next row is on its way while one is worked on
+constexpr bool keeps_powers = ${powers == 'kept'};               // from the sum to the results; else they are computed again
+
 // Minus infinity where the row sees nothing: its power is zero.
 __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Element* x, int row, int visible) {
 #pragma unroll
@@ -17,24 +20,32 @@ __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Eleme
   }
 }
 
-#include "softmax/kernel_head.cuh"
-//% if prefetch
+extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) softmax(
+    const Element* __restrict__ x, Element* __restrict__ y, int rows, int N) {
+  __shared__ Partials partials;
+  int turn = 0;
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   RowPacket ahead[packets];
-  {
+  if constexpr (prefetch) {
     const int row = row_of(blockIdx.x * cta_rows, rows);
     load_row(ahead, x, row, visible_columns(row, rows, N));
   }
-//% end
-#include "softmax/row_loop_head.cuh"
+  for (int first_row = blockIdx.x * cta_rows; !persistent || first_row < rows; first_row += gridDim.x * cta_rows) {
+    // All threads work through all of this, also where there is no row: they take part in the exchanges.
+    const int row = row_of(first_row, rows);
+    const int visible = visible_columns(row, rows, N);
     RowPacket kept[packets];
-//% if prefetch
+    if constexpr (prefetch) {
 #pragma unroll
-    for (int i = 0; i < packets; ++i) kept[i] = ahead[i];
-    const int row_ahead = row_of(first_row + gridDim.x * cta_rows, rows);
-    load_row(ahead, x, row_ahead, visible_columns(row_ahead, rows, N));
-//% else
-    load_row(kept, x, row, visible);
-//% end
+      for (int i = 0; i < packets; ++i) kept[i] = ahead[i];
+      const int row_ahead = row_of(first_row + gridDim.x * cta_rows, rows);
+      load_row(ahead, x, row_ahead, visible_columns(row_ahead, rows, N));
+    } else {
+      load_row(kept, x, row, visible);
+    }
 
     float row_max = lowest;
 #pragma unroll
@@ -45,45 +56,37 @@ __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Eleme
       for (int j = 0; j < packet_elements; ++j) row_max = fmaxf(row_max, values[j]);
     }
     row_max = combine_row<Maximum>(row_max, partials, turn);
-#pragma unroll
-    for (int i = 0; i < packets; ++i) hide(kept[i]);
+    hide(kept);
 
     const float scaled_max = row_max * log2_e;
     float row_sum = 0.0f;
-//% if powers == 'kept'
     float powers[packets][packet_elements];
-//% end
 #pragma unroll
     for (int i = 0; i < packets; ++i) {
       float values[packet_elements];
       unpack_visible(values, kept[i], i, visible);
 #pragma unroll
       for (int j = 0; j < packet_elements; ++j) {
-        const float of_element = power(values[j], scaled_max);
-        row_sum += of_element;
-//% if powers == 'kept'
-        powers[i][j] = of_element;
-//% end
+        powers[i][j] = power(values[j], scaled_max);
+        row_sum += powers[i][j];
       }
     }
     row_sum = combine_row<Sum>(row_sum, partials, turn);
-//% if powers == 'recomputed'
-#pragma unroll
-    for (int i = 0; i < packets; ++i) hide(kept[i]);
-//% end
+    if constexpr (!keeps_powers) hide(kept);
 
     const float inverse = inverse_of(row_sum);
 #pragma unroll
     for (int i = 0; i < packets; ++i) {
-//% if powers == 'kept'
-      store_results(y, powers[i], inverse, row, rows, i);
-//% else
-      float values[packet_elements];
-      unpack_visible(values, kept[i], i, visible);
+      if constexpr (keeps_powers) {
+        store_results(y, powers[i], inverse, row, rows, i);
+      } else {
+        float values[packet_elements];
+        unpack_visible(values, kept[i], i, visible);
 #pragma unroll
-      for (int j = 0; j < packet_elements; ++j) values[j] = power(values[j], scaled_max);
-      store_results(y, values, inverse, row, rows, i);
-//% end
+        for (int j = 0; j < packet_elements; ++j) values[j] = power(values[j], scaled_max);
+        store_results(y, values, inverse, row, rows, i);
+      }
     }
+    if constexpr (!persistent) break;
   }
 }
