@@ -3,20 +3,16 @@
 
 #include "include/reference/elements.cuh"
 
+constexpr bool adds_residual = ${residual};
+constexpr bool has_codes = ${quant != 'none'};
+
 // To the nearest ${dtype}, ties to even.
 __device__ double rounded(double value) {
-//% if dtype == 'f32'
-  return (float)value;
-//% else
+  if constexpr (dtype == Dtype::f32) return (float)value;
   int exponent;
   frexp(value, &exponent);
-//%   if dtype == 'bf16'
-  const double step = ldexp(1.0, max(exponent - 8, -133));
-//%   else
-  const double step = ldexp(1.0, max(exponent - 11, -24));
-//%   end
+  const double step = ldexp(1.0, dtype == Dtype::bf16 ? max(exponent - 8, -133) : max(exponent - 11, -24));
   return rint(value / step) * step;
-//% end
 }
 
 extern "C" __global__ void rms_norm_reference(const Element* x, const Element* weight, float* residual_sum,
@@ -26,12 +22,13 @@ extern "C" __global__ void rms_norm_reference(const Element* x, const Element* w
   const long long row = (long long)blockIdx.x * M;
   double own_squares = 0;
   for (int column = threadIdx.x; column < M; column += 128) {
-//% if residual
-    const double value = rounded((double)residual_sum[row + column] + decode(x[row + column]));
-    residual_sum[row + column] = (float)value;
-//% else
-    const double value = decode(x[row + column]);
-//% end
+    double value;
+    if constexpr (adds_residual) {
+      value = rounded((double)residual_sum[row + column] + decode(x[row + column]));
+      residual_sum[row + column] = (float)value;
+    } else {
+      value = decode(x[row + column]);
+    }
     own_squares += value * value;
   }
   squares[threadIdx.x] = own_squares;
@@ -40,17 +37,13 @@ extern "C" __global__ void rms_norm_reference(const Element* x, const Element* w
   for (int i = 0; i < 128; ++i) sum += squares[i];
   const double inverse_rms = 1.0 / sqrt(sum / M + (double)epsilon);
   const auto normalised = [&](int column) {
-//% if residual
-    return residual_sum[row + column] * inverse_rms * decode(weight[column]);
-//% else
-    return decode(x[row + column]) * inverse_rms * decode(weight[column]);
-//% end
+    const double value = adds_residual ? residual_sum[row + column] : decode(x[row + column]);
+    return value * inverse_rms * decode(weight[column]);
   };
-//% if quant == 'none'
-  for (int column = threadIdx.x; column < M; column += 128) {
-    y[row + column] = (float)normalised(column);
+  if constexpr (!has_codes) {
+    for (int column = threadIdx.x; column < M; column += 128) y[row + column] = (float)normalised(column);
+    return;
   }
-//% else
   constexpr int group_columns = ${quant == 'group' ? 128 : M};
   constexpr int groups = M / group_columns;
   for (int group = threadIdx.x; group < groups; group += 128) {
@@ -63,5 +56,4 @@ extern "C" __global__ void rms_norm_reference(const Element* x, const Element* w
       y_codes[row + column] = (float)normalised(column);
     }
   }
-//% end
 }

@@ -7,11 +7,8 @@ extern "C" __global__ void softmax_reference(const Element* x, float* y, int N) 
   constexpr int M = ${M};
   __shared__ double of_thread[128];
   const long long row = (long long)blockIdx.x * M;
-//% if causal
-  const int visible = min(max((int)(blockIdx.x % N) + M - N + 1, 0), M);
-//% else
-  const int visible = M;
-//% end
+  constexpr bool causal = ${causal};
+  const int visible = causal ? min(max((int)(blockIdx.x % N) + M - N + 1, 0), M) : M;
   double own_max = -1e300;
   for (int column = threadIdx.x; column < visible; column += 128) own_max = fmax(own_max, decode(x[row + column]));
   of_thread[threadIdx.x] = own_max;
