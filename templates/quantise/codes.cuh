@@ -1,11 +1,10 @@
 // From elements to codes. All is f32 arithmetic, each operation rounded once: there is one right answer.
-//% if codes == 'e4m3'
-// Scale: the largest finite magnitude / 448. NaN has code 127, infinities become 448.
-//% else
-// Scale: the range of the finite values and of 0, / 255. NaN has the zero point, infinities the codes 0 and 255.
-//% end
-// A group without a finite value other than 0 has scale 1${codes == 'affine' ? ' and zero point 128' : ''}.
+// Affine scale: the range of the finite values and of 0, / 255. NaN has the zero point, infinities the codes 0 and 255.
+// E4M3 scale: the largest finite magnitude / 448. NaN has code 127, infinities become 448.
+// A group without a finite value other than 0 has scale 1 and zero point 128.
 
+constexpr bool affine = ${codes == 'affine'};  // codes with a zero point; else E4M3
+constexpr bool divides = ${division == 'ieee'};  // quotients; else they are corrected products with the inverse
 constexpr float least_scale = 5.421010862427522e-20f;  // 2^-64: quotients below are not subnormal
 constexpr float largest_finite = 3.402823466e38f;
 
@@ -43,13 +42,13 @@ struct Quantiser {
 __device__ __forceinline__ Quantiser quantiser_of(Extremes extremes) {
   Quantiser quantiser = {1.0f, 1.0f, 128};
   if (fmaxf(extremes.x, extremes.y) > 0.0f) {
-//% if codes == 'affine'
-    const float range = __fadd_rn(__fdiv_rn(extremes.y, 255.0f), __fdiv_rn(extremes.x, 255.0f));
-    quantiser.scale = fmaxf(range, least_scale);
-    quantiser.zero_point = min(__float2int_rn(__fdiv_rn(extremes.x, quantiser.scale)), 255);
-//% else
-    quantiser.scale = fmaxf(__fdiv_rn(fmaxf(extremes.x, extremes.y), 448.0f), least_scale);
-//% end
+    if constexpr (affine) {
+      const float range = __fadd_rn(__fdiv_rn(extremes.y, 255.0f), __fdiv_rn(extremes.x, 255.0f));
+      quantiser.scale = fmaxf(range, least_scale);
+      quantiser.zero_point = min(__float2int_rn(__fdiv_rn(extremes.x, quantiser.scale)), 255);
+    } else {
+      quantiser.scale = fmaxf(__fdiv_rn(fmaxf(extremes.x, extremes.y), 448.0f), least_scale);
+    }
     quantiser.inverse = __frcp_rn(quantiser.scale);
   }
   return quantiser;
@@ -57,32 +56,29 @@ __device__ __forceinline__ Quantiser quantiser_of(Extremes extremes) {
 
 // value / scale, rounded once.
 __device__ __forceinline__ float quotient_of(float value, const Quantiser& quantiser) {
-//% if division == 'ieee'
-  return __fdiv_rn(value, quantiser.scale);
-//% else
+  if constexpr (divides) return __fdiv_rn(value, quantiser.scale);
   // One step from the product with a correctly rounded inverse is exact (Markstein); infinities would become NaN.
   const float product = __fmul_rn(value, quantiser.inverse);
   const float rest = __fmaf_rn(-product, quantiser.scale, value);
   return fabsf(product) <= largest_finite ? __fmaf_rn(rest, quantiser.inverse, product) : product;
-//% end
 }
 
 // Codes of four values, the first in the lowest byte.
 __device__ __forceinline__ u32 codes_of(const float* values, const Quantiser& quantiser) {
-//% if codes == 'affine'
-  u32 codes = 0;
+  if constexpr (affine) {
+    u32 codes = 0;
 #pragma unroll
-  for (int i = 3; i >= 0; --i) {
-    // NaN converts to 0, infinities to the largest integers.
-    const int steps = __float2int_rn(quotient_of(values[i], quantiser));
-    const int code = min(max(steps, -quantiser.zero_point), 255 - quantiser.zero_point) + quantiser.zero_point;
-    codes = codes << 8 | (u32)code;
+    for (int i = 3; i >= 0; --i) {
+      // NaN converts to 0, infinities to the largest integers.
+      const int steps = __float2int_rn(quotient_of(values[i], quantiser));
+      const int code = min(max(steps, -quantiser.zero_point), 255 - quantiser.zero_point) + quantiser.zero_point;
+      codes = codes << 8 | (u32)code;
+    }
+    return codes;
+  } else {
+    return join(e4m3x2_from_f32(quotient_of(values[0], quantiser), quotient_of(values[1], quantiser)),
+                e4m3x2_from_f32(quotient_of(values[2], quantiser), quotient_of(values[3], quantiser)));
   }
-  return codes;
-//% else
-  return join(e4m3x2_from_f32(quotient_of(values[0], quantiser), quotient_of(values[1], quantiser)),
-              e4m3x2_from_f32(quotient_of(values[2], quantiser), quotient_of(values[3], quantiser)));
-//% end
 }
 
 // Codes of a packet of elements: half or a quarter as many bytes.
@@ -99,9 +95,7 @@ __device__ __forceinline__ void store_codes(unsigned char* to, const ElementPack
 __device__ __forceinline__ void store_quantiser(float* scales, unsigned char* zero_points, long long group,
                                                 const Quantiser& quantiser) {
   scales[group] = quantiser.scale;
-//% if codes == 'affine'
-  zero_points[group] = (unsigned char)quantiser.zero_point;
-//% end
+  if constexpr (affine) zero_points[group] = (unsigned char)quantiser.zero_point;
 }
 
 // Over groups of `lanes` neighbouring lanes, a power of two; all lanes of the warp take part and get the result.

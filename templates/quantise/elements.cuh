@@ -8,5 +8,6 @@
 constexpr int packet_bytes = ${packet_bytes};
 constexpr int packet_elements = packet_bytes / sizeof(Element);
 typedef Packet<packet_bytes> ElementPacket;
+constexpr bool waits_for_launches = ${sm >= 90 && pdl};
 
 #include "quantise/codes.cuh"

@@ -5,6 +5,7 @@
 
 constexpr int threads = ${threads};
 constexpr int packets = ${packets};
+constexpr bool persistent = ${ctas_per_sm > 0};  // CTAs walk over all groups
 constexpr int group_elements = 128;
 constexpr int group_lanes = group_elements / packet_elements;
 constexpr int groups_at_once = threads / group_lanes;
@@ -16,16 +17,11 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) quantise_gr
   const int head_groups = (N + group_elements - 1) / group_elements;
   const int groups = H * head_groups;
   const int column = threadIdx.x % group_lanes * packet_elements;  // within a group
-//% if sm >= 90 && pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
-//% if ctas_per_sm > 0
-  for (int batch = blockIdx.x; batch * packets * groups_at_once < groups; batch += gridDim.x) {
-//% else
-  {
-    const int batch = blockIdx.x;
-//% end
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
+  for (int batch = blockIdx.x; !persistent || batch * packets * groups_at_once < groups; batch += gridDim.x) {
     ElementPacket packet[packets];
     long long at[packets];  // where the packet begins; -1: behind the end of the head or of all
 #pragma unroll
@@ -47,5 +43,6 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) quantise_gr
       store_codes(y + at[i], packet[i], quantiser);
       if (column == 0) store_quantiser(scales, zero_points, group, quantiser);
     }
+    if constexpr (!persistent) break;
   }
 }

@@ -5,6 +5,7 @@
 
 constexpr int threads = ${threads};
 constexpr int batch = ${batch};  // packets of a thread at a time
+constexpr bool atomic = ${combine == 'atomic'};  // how extremes of the CTAs meet; else each is found by itself
 constexpr int batch_elements = threads * packet_elements * batch;
 
 __device__ __forceinline__ Extremes widest_of_cta(Extremes extremes) {
@@ -43,10 +44,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) find_extrem
     unsigned long long length, int shares) {
   const Element* x = ${any_bits ? 'x_bits' : 'x_drawn'};
   const int group = blockIdx.x / shares;
-//% if sm >= 90 && pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   Extremes extremes = make_float2(0.0f, 0.0f);
   for_each_packet(x + group * length, length, blockIdx.x % shares, shares, false,
                   [&](const ElementPacket& packet, long long) {
@@ -55,13 +56,13 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) find_extrem
                     extremes = wider_of(extremes, extremes_of(values));
                   });
   extremes = widest_of_cta(extremes);
-//% if combine == 'atomic'
-  u32* of_group = reinterpret_cast<u32*>(found + group);
-  if (threadIdx.x == 0) atomicMax(of_group, __float_as_uint(extremes.x));
-  if (threadIdx.x == 1) atomicMax(of_group + 1, __float_as_uint(extremes.y));
-//% else
-  if (threadIdx.x == 0) found[blockIdx.x] = extremes;
-//% end
+  if constexpr (atomic) {
+    u32* of_group = reinterpret_cast<u32*>(found + group);
+    if (threadIdx.x == 0) atomicMax(of_group, __float_as_uint(extremes.x));
+    if (threadIdx.x == 1) atomicMax(of_group + 1, __float_as_uint(extremes.y));
+  } else {
+    if (threadIdx.x == 0) found[blockIdx.x] = extremes;
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) write_codes(
@@ -70,19 +71,19 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) write_codes
     unsigned long long length, int shares) {
   const Element* x = ${any_bits ? 'x_bits' : 'x_drawn'};
   const int group = blockIdx.x / shares;
-//% if sm >= 90 && pdl
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
-//% if combine == 'atomic'
-  const Extremes extremes = found[group];
-//% else
-  Extremes extremes = make_float2(0.0f, 0.0f);
-  for (int share = threadIdx.x; share < shares; share += threads) {
-    extremes = wider_of(extremes, found[group * shares + share]);
+  if constexpr (waits_for_launches) {
+    wait_for_launch_ahead();
+    start_launch_behind();
   }
-  extremes = widest_of_cta(extremes);
-//% end
+  Extremes extremes = make_float2(0.0f, 0.0f);
+  if constexpr (atomic) {
+    extremes = found[group];
+  } else {
+    for (int share = threadIdx.x; share < shares; share += threads) {
+      extremes = wider_of(extremes, found[group * shares + share]);
+    }
+    extremes = widest_of_cta(extremes);
+  }
   const Quantiser quantiser = quantiser_of(extremes);
   for_each_packet(x + group * length, length, blockIdx.x % shares, shares, ${second_order == 'backward'},
                   [&](const ElementPacket& packet, long long at) {
