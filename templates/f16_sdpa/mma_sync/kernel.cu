@@ -1,9 +1,7 @@
 // f16_sdpa/mma_sync: o = softmax(scale q k^T) v with ${dtype} q, k, v, in one pass over the keys. A CTA has ${tile_q} query
 // rows of one head: ${warps_q} warp(s) side by side over the rows, ${warps_k} group(s) of them over the keys. docs/kernels/f16_sdpa.md
-// tells the algorithm and the layouts.
-//% if mask == 'causal'
-// Row i attends to keys 0 to i: tiles beyond the CTA's last row are skipped.
-//% end
+// tells the algorithm and the layouts. With a causal mask row i attends to keys 0 to i: tiles beyond the CTA's last row
+// are skipped.
 
 #include "include/types.cuh"
 #include "include/convert.cuh"
@@ -11,15 +9,8 @@
 #include "include/cp_async.cuh"
 #include "include/swizzle.cuh"
 #include "include/ldmatrix.cuh"
-
-//% if dtype == 'f16'
 #include "include/mma.cuh"
-
-//% else
 #include "include/mma_bf16.cuh"
-
-//% end
-
 #include "include/math.cuh"
 #include "include/warp.cuh"
 #include "include/grid_dependency.cuh"
@@ -33,6 +24,7 @@ typedef u32 Weights[score_registers / 2];
 typedef float Accumulators[o_registers];
 
 #include "f16_sdpa/choices.cuh"
+constexpr QueryOperand q_operand = QueryOperand::${q_operand};
 #include "f16_sdpa/softmax.cuh"
 
 #include "include/attention/work.cuh"
@@ -75,34 +67,32 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
 //% let key_count = 'S'
 #include "include/attention/start_copies.cuh"
 
-//% if q_operand == 'global'
+    const auto load_query_rows = [&](u32(&fragment)[4], int m, int step) {
+      if constexpr (q_operand == QueryOperand::global) {
+        load_query(fragment, q_head, work.first_row + warp_row + 16 * m, S, step, lane);
+      } else {
+        load_query(fragment, query_start(smem, warp_row + 16 * m, lane), step);
+      }
+    };
+    if constexpr (q_operand != QueryOperand::global) {
+      wait_for_copies<stages * tile_commits>();
+      __syncthreads();
+    }
     u32 query[head_dim / 16][m_tiles][4];
+    if constexpr (q_operand != QueryOperand::smem) {
 #pragma unroll
-    for (int step = 0; step < head_dim / 16; ++step) {
+      for (int step = 0; step < head_dim / 16; ++step) {
 #pragma unroll
-      for (int m = 0; m < m_tiles; ++m) {
-        load_query(query[step][m], q_head, work.first_row + warp_row + 16 * m, S, step, lane);
+        for (int m = 0; m < m_tiles; ++m) load_query_rows(query[step][m], m, step);
       }
     }
-//% else
-    wait_for_copies<stages * tile_commits>();
-    __syncthreads();
-//%   if q_operand == 'registers'
-    u32 query[head_dim / 16][m_tiles][4];
-#pragma unroll
-    for (int step = 0; step < head_dim / 16; ++step) {
-#pragma unroll
-      for (int m = 0; m < m_tiles; ++m) load_query(query[step][m], query_start(smem, warp_row + 16 * m, lane), step);
-    }
-//%   end
-//% end
     const auto query_rows = [&](u32(&fragment)[4], int m, int step) {
-//% if q_operand == 'smem'
-      load_query(fragment, query_start(smem, warp_row + 16 * m, lane), step);
-//% else
+      if constexpr (q_operand == QueryOperand::smem) {
+        load_query_rows(fragment, m, step);
+      } else {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) fragment[i] = query[step][m][i];
-//% end
+        for (int i = 0; i < 4; ++i) fragment[i] = query[step][m][i];
+      }
     };
 
     const auto multiply_keys = [&](Scores(&scores)[m_tiles], shared_address k_tile) {
@@ -116,14 +106,14 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
       multiply_pv(acc_o, row_sum, weights, v_tile, lane);
     };
 #include "include/attention/pass_over_keys.cuh"
-//% if merges
-    merge_rows(smem + q_bytes, output, work);
-//% else
+    if constexpr (merges) {
+      merge_rows(smem + q_bytes, output, work);
+    } else {
 #pragma unroll
-    for (int m = 0; m < m_tiles; ++m) {
-      store_rows(output, work, work.first_row + warp_row + 16 * m, acc_o[m], row_max[m], row_sum[m], lane);
+      for (int m = 0; m < m_tiles; ++m) {
+        store_rows(output, work, work.first_row + warp_row + 16 * m, acc_o[m], row_max[m], row_sum[m], lane);
+      }
     }
-//% end
     if constexpr (persistent) __syncthreads();  // every warp is done with this query tile's shared memory
   });
 }

@@ -42,7 +42,6 @@ __device__ __forceinline__ void copy_tile(shared_address tile, const half_bits* 
   }
 }
 
-//% if q_operand == 'global'
 // Operands of query rows `row` .. `row` + 15, depths 16 step .. + 15, straight from global memory; rows from `end` on
 // are zero.
 __device__ __forceinline__ void load_query(u32 (&fragment)[4], const half_bits* q, int row, int end, int step,
@@ -53,7 +52,7 @@ __device__ __forceinline__ void load_query(u32 (&fragment)[4], const half_bits* 
     fragment[i] = own < end ? load_global_u32(q + (long long)own * head_dim + 16 * step + i / 2 * 8 + lane % 4 * 2) : 0;
   }
 }
-//% else
+
 // Where a lane's chunks of its warp's 16 query rows begin.
 __device__ __forceinline__ shared_address query_start(shared_address tile, int row, int lane) {
   return chunk_address(tile, row + lane % 16, lane / 16);
@@ -63,7 +62,6 @@ __device__ __forceinline__ shared_address query_start(shared_address tile, int r
 __device__ __forceinline__ void load_query(u32 (&fragment)[4], shared_address start, int step) {
   load_matrices(fragment, along_row(start, 2 * step));
 }
-//% end
 
 // Where a lane's chunks of 16 keys begin.
 __device__ __forceinline__ shared_address key_start(shared_address tile, int lane) {
