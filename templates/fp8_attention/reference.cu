@@ -1,12 +1,19 @@
 // Attention of one query: one block of D threads, everything in double precision on the exactly decoded codes. Each batch
 // and head of keys has its scales; query head h uses the keys of head h / (heads / kv_heads).
-//% if causal
-// Query i of a batch sees keys 0 to i + keys - queries${window > 0 ? ', the last ' : ''}${window > 0 ? window : ''}${window > 0 ? ' of them' : ''}.
-//% end
+// Causal: query i of a batch sees keys 0 to i + keys - queries, with a window the last ones of them.
 
 #include "include/reference/e4m3.cuh"
 
 //% let gathered_weight = 'score[i]'
+
+enum class Layout { bhsd, bshd, fused };
+constexpr Layout layout = Layout::${layout};
+constexpr bool causal = ${causal};
+constexpr int window = ${window};              // keys that a query sees; 0: all
+constexpr bool has_lengths = ${cu_seqlens};      // sequences lie behind each other
+constexpr bool paged = ${page > 0};            // keys and values lie in pages of a cache
+constexpr int page_keys = ${max(page, 1)};
+constexpr bool log_sum_exp = ${log_sum_exp};
 
 struct Rows {  // elements from a row to the next, and from a head
   long long row;
@@ -16,13 +23,9 @@ struct Rows {  // elements from a row to the next, and from a head
 
 __device__ Rows rows_of(int length, int heads, int fused_heads) {
   constexpr int D = ${D};
-//% if layout == 'bhsd'
-  return {D, (long long)length * D, (long long)heads * length * D};
-//% elif layout == 'bshd'
-  return {heads * D, D, (long long)heads * length * D};
-//% else
+  if constexpr (layout == Layout::bhsd) return {D, (long long)length * D, (long long)heads * length * D};
+  if constexpr (layout == Layout::bshd) return {heads * D, D, (long long)heads * length * D};
   return {fused_heads * D, D, (long long)fused_heads * length * D};
-//% end
 }
 
 extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const unsigned char* k,
@@ -37,57 +40,46 @@ extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const
   const int kv_head = head / (heads / kv_heads);
 
   // The query's place in its batch, and the batch's queries and keys in the tensors.
-//% if cu_seqlens
-  int batch = 0;
-  while (cu_seqlens_q[batch + 1] <= blockIdx.x) ++batch;
-  const int first_query = cu_seqlens_q[batch];
-  const int queries = cu_seqlens_q[batch + 1] - first_query;
-  const int tensor_batch = 0;
-//% else
-  const int batch = blockIdx.z;
-  const int first_query = 0;
-  const int queries = S_q;
-  const int tensor_batch = batch;
-//% end
+  int batch = blockIdx.z;
+  int tensor_batch = batch;
+  int first_query = 0;
+  int queries = S_q;
+  int first_key_of_batch = 0;
+  int keys = S_kv;
+  if constexpr (has_lengths) {
+    batch = tensor_batch = 0;
+    while (cu_seqlens_q[batch + 1] <= blockIdx.x) ++batch;
+    first_query = cu_seqlens_q[batch];
+    queries = cu_seqlens_q[batch + 1] - first_query;
+  }
   const int position = blockIdx.x - first_query;
-//% if page > 0
-  const int keys = kv_lengths[batch];
-//% elif cu_seqlens
-  const int first_key_of_batch = cu_seqlens_kv[batch];
-  const int keys = cu_seqlens_kv[batch + 1] - first_key_of_batch;
-//% else
-  const int keys = S_kv;
-//% end
+  if constexpr (paged) {
+    keys = kv_lengths[batch];
+  } else if constexpr (has_lengths) {
+    first_key_of_batch = cu_seqlens_kv[batch];
+    keys = cu_seqlens_kv[batch + 1] - first_key_of_batch;
+  }
 
   const int fused_heads = heads + 2 * kv_heads;
   const Rows query_rows = rows_of(S_q, heads, fused_heads);
-  const Rows key_rows = rows_of(${page > 0 ? page : 'S_kv'}, kv_heads, fused_heads);
+  const Rows key_rows = rows_of(paged ? page_keys : S_kv, kv_heads, fused_heads);
   const unsigned char* query_row =
       q + tensor_batch * query_rows.batch + head * query_rows.head + blockIdx.x * query_rows.row;
   const auto place_of_key = [&](int key) {
-//% if page > 0
-    const int page = page_table[batch * ((S_kv + ${page - 1}) / ${page}) + key / ${page}];
-    return page * key_rows.batch + kv_head * key_rows.head + key % ${page} * key_rows.row;
-//% elif cu_seqlens
-    return kv_head * key_rows.head + (first_key_of_batch + key) * key_rows.row;
-//% else
-    return batch * key_rows.batch + kv_head * key_rows.head + key * key_rows.row;
-//% end
+    if constexpr (paged) {
+      const int page = page_table[batch * ((S_kv + page_keys - 1) / page_keys) + key / page_keys];
+      return page * key_rows.batch + kv_head * key_rows.head + key % page_keys * key_rows.row;
+    } else {
+      return tensor_batch * key_rows.batch + kv_head * key_rows.head + (first_key_of_batch + key) * key_rows.row;
+    }
   };
-  const int q_scales = ${cu_seqlens ? '' : 'batch * kv_heads + '}kv_head;
-  const int kv_scales = ${cu_seqlens || page > 0 ? '' : 'batch * kv_heads + '}kv_head;
+  const int q_scales = tensor_batch * kv_heads + kv_head;
+  const int kv_scales = paged ? kv_head : q_scales;
   const double scale = (double)q_scale[q_scales] * (double)k_scale[kv_scales] * softmax_scale;
 
-//% if causal
-  const int end_key = min(keys, position + keys - queries + 1);
-//% else
-  const int end_key = keys;
-//% end
-//% if window > 0
-  const int begin_key = max(0, position + keys - queries + 1 - ${window});
-//% else
-  const int begin_key = 0;
-//% end
+  const int causal_end = position + keys - queries + 1;
+  const int end_key = causal ? min(keys, causal_end) : keys;
+  const int begin_key = window > 0 ? max(0, causal_end - window) : 0;
 
   // Keys come in groups of D: thread t computes the score of key t of the group, then gathers its column of the values.
   // The softmax is online: what was gathered shrinks whenever a larger score turns up.
@@ -128,17 +120,12 @@ extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const
   }
 
   const double result = row_sum > 0 ? gathered / row_sum * (double)v_scale[kv_scales] : 0.0;
-//% if layout == 'bhsd'
-  const long long row = ((long long)tensor_batch * heads + head) * S_q + blockIdx.x;
-//% else
-  const long long row = ((long long)tensor_batch * S_q + blockIdx.x) * heads + head;
-//% end
+  const long long row = layout == Layout::bhsd ? ((long long)tensor_batch * heads + head) * S_q + blockIdx.x
+                                               : ((long long)tensor_batch * S_q + blockIdx.x) * heads + head;
   o[row * D + thread] = (float)result;
-//% if log_sum_exp
   // A row that sees no key: the lowest f32, which counts for nothing where results are merged.
-  if (thread == 0) {
+  if (log_sum_exp && thread == 0) {
     lse[((long long)tensor_batch * heads + head) * S_q + blockIdx.x] =
         row_sum > 0 ? (float)(row_max + log(row_sum)) : -3.4028235e38f;
   }
-//% end
 }
