@@ -20,9 +20,6 @@ constexpr double kMostDirectives = 0.15;
 
 // Still above: families whose choices are not device code yet.
 const std::set<std::string> kAbove = {
-    "f16_sdpa/mma_sync/kernel.cu",
-    "f16_sdpa/reference.cu",
-    "fp8_attention/reference.cu",
     "fp8_sdpa/mma_sync/exponential/ex2_f16x2.cu",
     "fp8_sdpa/mma_sync/exponential/f32.cuh",
     "fp8_sdpa/mma_sync/exponential/octaves.cuh",
@@ -34,19 +31,9 @@ const std::set<std::string> kAbove = {
     "fp8_sdpa/mma_sync/values.cuh",
     "fp8_sdpa/reference.cu",
     "fp8_sdpa/reference_row.cuh",
-    "include/reference/elements.cuh",
-    "include/row_packets.cuh",
-    "quantise/elements.cuh",
-    "quantise/reference.cu",
-    "rms_norm/reference.cu",
-    "rms_norm/row/kernel.cu",
-    "rms_norm/row/load_batch.cuh",
     "sim_fp8_sdpa/decoders.cuh",
     "sim_fp8_sdpa/mma_sync/kernel.cu",
     "sim_fp8_sdpa/work.cuh",
-    "softmax/kernel_head.cuh",
-    "softmax/row_loop_head.cuh",
-    "softmax/two_pass/kernel.cu",
 };
 
 /// Lines that start with `//%` after blanks, against all lines that are not blank.
