@@ -85,6 +85,14 @@ std::string free_path(const std::string& path) {
   return named.parent_path() / fmt::format("{}-{}{}", named.stem().string(), ::getpid(), named.extension().string());
 }
 
+/// Says once that lines are lost, in one write: a full disk would say so for each of them.
+void tell_lost(const std::string& what) {
+  static std::atomic_flag told;
+  if (told.test_and_set()) return;
+  const std::string line = fmt::format("evo: the log lacks lines: {}\n", what);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
 void send_to_parent(LogLevel level, const std::string& line) {
   const std::string marked = fmt::format("{}{}{}\n", kLogMark, rank_of(level), line);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, marked.data(), marked.size());
@@ -118,7 +126,7 @@ void open_log(const std::string& path, LogLevel level, LogSize size) {
     file->set_pattern(kLinePattern);
     file->set_level(spdlog::level::debug);
     file->flush_on(spdlog::level::debug);  // The last lines of a process that is killed are the ones that matter.
-    file->set_error_handler([](const std::string&) {});
+    file->set_error_handler(tell_lost);
     the_log().file = std::move(file);
   } catch (const spdlog::spdlog_ex& error) {
     throw usage_error(fmt::format("the log {}: {}", free, error.what()));
@@ -151,7 +159,7 @@ void write_log(LogLevel level, std::string_view line) noexcept {
     if (const auto& file = the_log().file) return file->log(kLevelsThere[static_cast<std::size_t>(level)], whole);
     send_to_parent(level, whole);
   } catch (const std::exception&) {
-    // Its disk is full, or memory is: the program goes on.
+    // Memory is full: the program goes on.
   }
 }
 

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <string>
@@ -135,6 +136,19 @@ TEST_CASE("a log that cannot be written, or of no level, is refused in one line"
   options.environment = {{"EVO_LOG", "none/evo.log"}};
   check_refused(bench.evo({"tasks"}, options), 2, {"log none/evo.log"});
   CHECK(bench.files().empty());
+}
+
+TEST_CASE("a log that cannot grow is named once, and the program goes on") {
+  const Bench bench;
+  write_toy_task(bench);
+  // The shell's unit is 512 bytes, and so many are there.
+  bench.write("evo.log", "2026-01-01 " + std::string(500, '-') + "\n");
+  const std::string command = "cd '" + bench.folder().string() +
+                              "' && trap '' XFSZ && ulimit -f 1 && " EVO_BINARY
+                              " tasks --templates templates --log evo.log 2> errors | cat > out";
+  REQUIRE(std::system(command.c_str()) == 0);
+  CHECK(holds(bench.read("out"), "toy"));
+  CHECK(matches(bench.read("errors"), "^evo: the log lacks lines: [^\n]*evo.log[^\n]*: File too large\n$"));
 }
 
 TEST_CASE("a file that holds something else than a log is refused and not changed") {
