@@ -8,7 +8,7 @@ constexpr int threads = row_threads * cta_rows;
 constexpr int packet_bytes = ${packet_bytes};
 constexpr int packet_elements = packet_bytes / sizeof(Element);
 constexpr int packets = ${packets};                     // of a thread in a row
-constexpr bool persistent = ${ctas_per_sm > 0};               // CTAs walk over all rows
+constexpr bool persistent = ${ctas_per_sm > 0};  // CTAs walk over all rows
 constexpr bool waits_for_launches = ${sm >= 90 && pdl};
 typedef Packet<packet_bytes> RowPacket;
 

@@ -12,9 +12,9 @@ enum class Quant { none, token, group };
 constexpr WeightLoad weight_load = WeightLoad::${weight_load};
 constexpr Quant quant = Quant::${quant};
 constexpr bool adds_residual = ${residual};
-constexpr bool prefetch = ${prefetch};                   // the next row is on its way while one is worked on
-constexpr bool kept = ${residence == 'registers'};                       // from its sum to its results; else it is read again
-constexpr bool joint_amax = ${amax_reduction == 'joint'};                 // found along with the sum
+constexpr bool prefetch = ${prefetch};  // the next row is on its way while one is worked on
+constexpr bool kept = ${residence == 'registers'};  // in registers; else a row is read again for its results
+constexpr bool joint_amax = ${amax_reduction == 'joint'};  // found along with the sum
 // Packets that a thread has at a time.
 constexpr int batch = ${residence == 'memory' ? batch : packets};
 // Whether each packet of each batch lies in the row.
@@ -139,7 +139,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) rms_norm(
   if constexpr (prefetch) {
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
-      load_inputs(ahead[i], residual_ahead[i], x, residual_sum, blockIdx.x * cta_rows + threadIdx.x / row_threads, N, i);
+      load_inputs(ahead[i], residual_ahead[i], x, residual_sum, blockIdx.x * cta_rows + threadIdx.x / row_threads, N,
+                  i);
     }
   }
   for (int first_row = blockIdx.x * cta_rows; !persistent || first_row < N; first_row += gridDim.x * cta_rows) {
@@ -149,6 +150,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) rms_norm(
     RowPacket residual[batch];
     RowPacket inputs[batch];
 
+    // First pass: the sum of the squares.
     float sum = 0.0f;
     float largest = 0.0f;                               // magnitude of an element times its weight
 #pragma unroll 1
@@ -190,7 +192,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) rms_norm(
       if constexpr (weight_load != WeightLoad::late) hide(weights);
     }
 
-    float scale;                                        // of the codes
+    // A row's scale; groups find theirs in the second pass.
+    float scale;
     float factor;
     if constexpr (quant == Quant::token) {
       if constexpr (!joint_amax) {
@@ -207,6 +210,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) rms_norm(
       factor = inverse_rms / scale;
       if (row < N && threadIdx.x % row_threads == 0) y_scale[row] = scale;
     }
+
+    // Second pass: the results.
 #pragma unroll 1
     for (int first = 0; first < packets; first += batch) {
       if constexpr (!kept) load_again(inputs, x, residual_sum, row, N, first);

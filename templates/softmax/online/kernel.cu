@@ -9,7 +9,7 @@
 #include "softmax/row.cuh"
 
 constexpr int batch = ${batch};                           // packets that a thread has on their way at a time
-constexpr bool rescales_by_batch = ${rescale == 'batch'};           // the sum, for all that came together; else by packet
+constexpr bool rescales_by_batch = ${rescale == 'batch'};  // the sum, once for all that came together
 
 // x: the maximum times log2_e, rounded; y: the sum of 2^(value * log2_e - x). Sums are rescaled by the rounded x that
 // they are relative to: the rounding then makes no difference.

@@ -8,8 +8,8 @@
 
 #include "softmax/row.cuh"
 
-constexpr bool prefetch = ${prefetch};                   // the next row is on its way while one is worked on
-constexpr bool keeps_powers = ${powers == 'kept'};               // from the sum to the results; else they are computed again
+constexpr bool prefetch = ${prefetch};  // the next row is on its way while one is worked on
+constexpr bool keeps_powers = ${powers == 'kept'};  // from the sum on; else they are computed again
 
 // Minus infinity where the row sees nothing: its power is zero.
 __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Element* x, int row, int visible) {
