@@ -43,7 +43,7 @@
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
 #include "evaluator/compile/compiler.h"
-#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/hosts/devices.h"
 #include "population/store/store.h"
 
 namespace evo::cli {
@@ -86,7 +86,7 @@ class SearchSubject {
 /// Refuses launches whose arguments are not those that a kernel takes: without a reference nothing else would show it.
 void refuse_wrong_arguments(const ShortForm& form, const Space& space, const PreparedRun& run,
                             const MakeCandidate& build) {
-  const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
+  const std::unique_ptr<Compiler> compiler = open_compiler(run.device.kind);
   for (const Family& family : space.families()) {
     if (space.size(family.name) == 0) continue;
     Rng rng(0);
@@ -350,7 +350,7 @@ int run(const RunRequest& request, const std::string& command_line) {
       start_pipeline(run, finished_candidates(request, run, subject.build), binaries, profiled, model.pool == nullptr);
   if (!run.resumed) run.info.seeds = opening_seeds(run, subject.space, model.predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
-  if (!run.resumed) run.info.nvrtc_version = make_nvrtc_compiler()->version();
+  if (!run.resumed) run.info.nvrtc_version = open_compiler(run.device.kind)->version();
 
   // The database.
   make_parent_folder(request.database);

@@ -27,7 +27,7 @@
 #include "engine/task/mutant.h"
 #include "evaluator/base/random.h"
 #include "evaluator/compile/compiler.h"
-#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
@@ -219,7 +219,7 @@ int selftest(const SelftestRequest& request, const CLI::App& command) {
   const SelftestResult result = run_selftest(tree, task, device, request.only, fresh_salt());
   fmt::print("{}", request.json ? selftest_document(result) : selftest_text(result, terminal_of(stdout)));
   if (store) {
-    const SelftestRecord record = record_of(result, make_nvrtc_compiler()->version());
+    const SelftestRecord record = record_of(result, open_compiler(device.kind)->version());
     store->record_selftest(record);
     if (request.record && record.passed)
       write_to_stderr(fmt::format("written to {}\n", write_pass(folder, record).string()));

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/cuda/cuda_device.h"
 #include "evaluator/cuda/device_query.h"
 #include "evaluator/cuda/gpu_monitor.h"
@@ -89,6 +90,7 @@ DeviceBackend device_backend() {
           .list = [](std::string* why_none) { return list_devices(why_none); },
           .find = find_device,
           .open = [](std::string_view name, int) { return make_device(ordinal_of(name)); },
+          .open_compiler = make_nvrtc_compiler,
           .examine = examine};
 }
 

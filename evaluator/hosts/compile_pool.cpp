@@ -77,7 +77,7 @@ void CompilePool::open(WorkerClient& worker) {
 
 void CompilePool::work() {
   // The worker process belongs to this thread: it would die with another one.
-  WorkerClient worker(worker_options(options_, {"compile"}, stop_));
+  WorkerClient worker(worker_options(options_, {"compile", options_.device.kind}, stop_));
   open(worker);
   while (std::optional<CompileJob> job = jobs_.next()) {
     try {

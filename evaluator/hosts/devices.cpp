@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/base/error.h"
-#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/cuda/cuda_backend.h"
 #include "evaluator/hosts/helping_server.h"
 #include "evaluator/vgpu/virtual_backend.h"
@@ -16,10 +16,19 @@
 namespace evo {
 namespace {
 
+/// A function that is missing would only be noticed by the first who calls it.
+void require_whole(const DeviceBackend& backend) {
+  if (!backend.list || !backend.find || !backend.open || !backend.open_compiler || !backend.examine)
+    throw std::logic_error(fmt::format("the kind of devices '{}' lacks a function", backend.kind.name));
+}
+
 /// The kinds of devices that evo ships. A kind is its folder and its line here.
 std::vector<DeviceBackend> shipped_backends() {
   std::vector<DeviceBackend> backends = {cuda::device_backend(), vgpu::device_backend()};
-  for (const DeviceBackend& backend : backends) register_device_kind(backend.kind);
+  for (const DeviceBackend& backend : backends) {
+    require_whole(backend);
+    register_device_kind(backend.kind);
+  }
   return backends;
 }
 
@@ -53,6 +62,7 @@ const DeviceBackend& backend_of(std::string_view id) {
 
 void register_device_backend(DeviceBackend backend) {
   std::vector<DeviceBackend>& backends = registry();  // The shipped kinds come first.
+  require_whole(backend);
   register_device_kind(backend.kind);
   backends.push_back(std::move(backend));
 }
@@ -80,9 +90,13 @@ std::unique_ptr<Device> open_device(const std::string& id, int threads) {
   return backend_of(id).open(parts_of(id).name, threads);
 }
 
+std::unique_ptr<Compiler> open_compiler(std::string_view kind) {
+  return backend_of(kind).open_compiler();
+}
+
 int worker_main(const std::vector<std::string>& arguments) {
   if (is_helping_role(arguments)) return serve_helping(arguments, {});
-  return serve_worker(arguments, {open_device, make_nvrtc_compiler});
+  return serve_worker(arguments, {open_device, open_compiler});
 }
 
 }  // namespace evo

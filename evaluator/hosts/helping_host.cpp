@@ -115,7 +115,7 @@ void HelpingHost<Job>::serve() {
 /// Why the compiler there is not the one here; empty: it is.
 template <typename Job>
 std::string HelpingHost<Job>::why_unlike(WorkerClient& there) const {
-  WorkerClient here(worker_options(options_, {"compile"}, &stop_));
+  WorkerClient here(worker_options(options_, {"compile", options_.device.kind}, &stop_));
   const protocol::Compile both = sample(options_.device.arch);
   const auto built_here = here.ask<protocol::Compiled>(both, options_.compile_deadline_s);
   const auto built_there = there.ask<protocol::Compiled>(both, options_.compile_deadline_s);

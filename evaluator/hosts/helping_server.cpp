@@ -117,12 +117,12 @@ class HelpingServer {
 }  // namespace
 
 std::vector<std::string> models_role(const PipelineOptions& options) {
-  return {kModelsRole, options.device.id, fmt::format("{:g}", options.compile_deadline_s),
-          fmt::format("{:g}", options.run_deadline_s)};
+  return {kModelsRole, options.device.kind, fmt::format("{:g}", options.compile_deadline_s),
+          fmt::format("{:g}", options.run_deadline_s), options.device.id};
 }
 
 std::vector<std::string> compiles_role(const PipelineOptions& options) {
-  return {kCompilesRole, fmt::format("{:g}", options.compile_deadline_s)};
+  return {kCompilesRole, options.device.kind, fmt::format("{:g}", options.compile_deadline_s)};
 }
 
 bool is_helping_role(const std::vector<std::string>& arguments) {
@@ -133,12 +133,13 @@ int serve_helping(std::vector<std::string> arguments, const std::vector<std::str
   take_log_argument(arguments);
   become_worker();
   const bool models = arguments[0] == kModelsRole;
-  if (arguments.size() != (models ? 4U : 2U)) return 2;
+  if (arguments.size() != (models ? 5U : 3U)) return 2;
   PipelineOptions options;
-  const auto compile_s = number_in<double>(arguments[models ? 2 : 1]);
+  options.device.kind = arguments[1];
+  const auto compile_s = number_in<double>(arguments[2]);
   const std::optional<double> run_s = models ? number_in<double>(arguments[3]) : std::optional(0.0);
   if (!compile_s || !run_s) return 2;
-  if (models) options.device.id = arguments[1];
+  if (models) options.device.id = arguments[4];
   options.compile_deadline_s = *compile_s;
   options.run_deadline_s = *run_s;
   options.worker_command = worker_command;

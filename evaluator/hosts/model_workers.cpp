@@ -16,7 +16,7 @@ constexpr const char* kModelledShape = "modelled";
 
 ModelWorkers::ModelWorkers(const PipelineOptions& options, const StopSignal& stop)
     : options_(options),
-      compiler_(worker_options(options, {"compile"}, &stop)),
+      compiler_(worker_options(options, {"compile", options.device.kind}, &stop)),
       device_(worker_options(options, {"device", options.device.id}, &stop)) {}
 
 const std::string& ModelWorkers::open() {

@@ -59,7 +59,7 @@ struct Diagnostician::Impl {
       : options(given),
         calibration(load_calibration(given.tree, given.task)),
         stages(load_stages(given.tree, given.task, given.target.options)),
-        compiler(worker_options(given, {"compile"}, nullptr)),
+        compiler(worker_options(given, {"compile", given.device.kind}, nullptr)),
         device(worker_options(given, {"device", given.device.id}, nullptr)) {
     if (options.run_deadline_s == 0) options.run_deadline_s = kind_named(options.device.kind).run_deadline_s;
     grid.options = options;

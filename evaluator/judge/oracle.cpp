@@ -60,7 +60,7 @@ class OracleRun {
       : options_(options),
         plan_(plan),
         stop_(stop),
-        compiler_(worker_options(options, {"compile"}, stop)),
+        compiler_(worker_options(options, {"compile", options.device.kind}, stop)),
         device_(worker_options(options, {"device", options.device.id}, stop)) {}
 
   void open() {

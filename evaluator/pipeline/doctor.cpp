@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include "engine/base/error.h"
@@ -66,9 +65,12 @@ std::string limits_text(const DeviceInfo& info) {
 }
 
 /// Opens a device and probes it. A device that does not open is a failed check.
-Check check_opened(const DeviceInfo& info, Compiler* compiler, const DeviceOpener& open) {
-  if (compiler == nullptr) {
-    return {info.id, false, limits_text(info), "NVRTC is missing, so nothing can be run on it", info.kind};
+Check check_opened(const DeviceInfo& info, const DeviceOpener& open) {
+  std::unique_ptr<Compiler> compiler;
+  try {
+    compiler = open_compiler(info.kind);
+  } catch (const Error&) {
+    return {info.id, false, limits_text(info), "its compiler is missing, so nothing can be run on it", info.kind};
   }
   try {
     return check_device(*open(), *compiler);
@@ -77,14 +79,12 @@ Check check_opened(const DeviceInfo& info, Compiler* compiler, const DeviceOpene
   }
 }
 
-std::pair<Check, std::unique_ptr<Compiler>> check_nvrtc() {
+Check check_nvrtc() {
   try {
-    std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
-    Check check{"NVRTC", true, fmt::format("{} at {}", compiler->version(), compiler->path()), ""};
-    return {std::move(check), std::move(compiler)};
+    const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
+    return {"NVRTC", true, fmt::format("{} at {}", compiler->version(), compiler->path()), ""};
   } catch (const Error& error) {
-    return {Check{"NVRTC", false, error.what(), "install the CUDA Toolkit, or `pip install nvidia-cuda-nvrtc`"},
-            nullptr};
+    return {"NVRTC", false, error.what(), "install the CUDA Toolkit, or `pip install nvidia-cuda-nvrtc`"};
   }
 }
 
@@ -121,12 +121,11 @@ std::optional<Check> check_limits(const DeviceInfo& info) {
 
 DoctorReport examine_machine() {
   DoctorReport report;
-  auto [nvrtc, compiler] = check_nvrtc();
-  report.checks.push_back(nvrtc);
+  report.checks.push_back(check_nvrtc());
   std::vector<Check> limits;
-  const DeviceProbe probe = [&, &compiler = compiler](const DeviceInfo& info, const DeviceOpener& open) {
+  const DeviceProbe probe = [&](const DeviceInfo& info, const DeviceOpener& open) {
     if (const std::optional<Check> differs = check_limits(info)) limits.push_back(*differs);
-    return check_opened(info, compiler.get(), open);
+    return check_opened(info, open);
   };
   for (const DeviceBackend& backend : device_backends()) {
     std::ranges::move(backend.examine(probe), std::back_inserter(report.checks));

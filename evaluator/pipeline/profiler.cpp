@@ -21,7 +21,7 @@ Profiler::Profiler(const PipelineOptions& options, const StopSignal* stop)
     : options_(options),
       run_deadline_s_(options.run_deadline_s > 0 ? options.run_deadline_s
                                                  : kind_named(options.device.kind).run_deadline_s),
-      compiler_(worker_options(options, {"compile"}, stop)),
+      compiler_(worker_options(options, {"compile", options.device.kind}, stop)),
       device_(worker_options(options, {"device", options.device.id}, stop)) {}
 
 template <typename T>

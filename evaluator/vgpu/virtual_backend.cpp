@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/vgpu/virtual_device.h"
 
 namespace evo::vgpu {
@@ -61,6 +62,7 @@ DeviceBackend device_backend() {
           .list = [](std::string*) { return list_models(); },
           .find = [](std::string_view name) { return model_info(model_or_default(name)); },
           .open = [](std::string_view name, int threads) { return make_device(model_or_default(name), threads); },
+          .open_compiler = make_nvrtc_compiler,
           .examine = examine};
 }
 

@@ -124,9 +124,8 @@ class DeviceRole final : public Role {
 
 /// Null for unknown arguments.
 std::unique_ptr<Role> open_role(const std::vector<std::string>& arguments, const WorkerTools& tools) {
-  if (arguments.size() == 1 && arguments[0] == "compile") {
-    return std::make_unique<CompileRole>(tools.open_compiler());
-  }
+  if (arguments.size() == 2 && arguments[0] == "compile")
+    return std::make_unique<CompileRole>(tools.open_compiler(arguments[1]));
   if ((arguments.size() == 2 || arguments.size() == 3) && arguments[0] == "device") {
     const auto threads = arguments.size() == 3 ? number_in<int>(arguments[2]) : 1;
     return threads && *threads > 0 ? std::make_unique<DeviceRole>(tools.open_device(arguments[1], *threads)) : nullptr;

@@ -14,13 +14,14 @@ namespace evo {
 struct WorkerTools {
   /// `threads` of the CPU are for devices that compute there.
   std::function<std::unique_ptr<Device>(const std::string& id, int threads)> open_device;
-  std::function<std::unique_ptr<Compiler>()> open_compiler;
+  std::function<std::unique_ptr<Compiler>(const std::string& kind)> open_compiler;  ///< Of a kind of devices.
 };
 
-/// Serves requests on kWorkerSocket until the parent closes it. `arguments`: "compile", or "device", a device's id and
-/// optionally a number of threads; or the arguments of an end of a link to another host (remote_link.h). The level of
-/// the parent's log may follow (log_argument). Returns the exit code: 0 when the parent is done, 2 for unknown
-/// arguments, 3 when a message is not understood or the device does not open; the parent then gets the reason.
+/// Serves requests on kWorkerSocket until the parent closes it. `arguments`: "compile" and a kind of devices, or
+/// "device", a device's id and optionally a number of threads; or the arguments of an end of a link to another host
+/// (remote_link.h). The level of the parent's log may follow (log_argument). Returns the exit code: 0 when the parent is
+/// done, 2 for unknown arguments, 3 when a message is not understood or the device does not open; the parent then gets
+/// the reason.
 int serve_worker(std::vector<std::string> arguments, const WorkerTools& tools);
 
 }  // namespace evo

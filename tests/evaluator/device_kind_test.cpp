@@ -99,7 +99,7 @@ TEST_CASE("a kind of device is registered in one place, and a search on it finds
   options.device = resolve_device(fmt::format("{}:{}", kRecorded, file.path().string()));
   options.target = make_target(options.task, options.device.kind, {}, {});
   options.compile_workers = 2;
-  options.worker_command = {EVO_TEST_WORKER, "recorded"};
+  options.worker_command = {EVO_TEST_WORKER, "real"};
   const std::vector<Family> families = load_families(options.tree, options.task);
   const Bindings facts = facts_of(options.device.limits);
   const Space space(families, facts, specialisations_of(options.task, options.target));

@@ -38,7 +38,7 @@ const std::string kInLines = "sh -c '\"$0\" \"$@\" | sed -u p -n'";
 WorkerOptions behind(const std::string& prefix, double lease_s = kPatient,
                      const std::string& program = EVO_TEST_WORKER) {
   std::vector<std::string> command = {EVO_TEST_WORKER, "fake"};
-  for (std::string& word : near_end_arguments({prefix, program, lease_s}, {"fake", "compile"}))
+  for (std::string& word : near_end_arguments({prefix, program, lease_s}, {"fake", "compile", "cuda"}))
     command.push_back(std::move(word));
   return {command, kPatient, nullptr};
 }

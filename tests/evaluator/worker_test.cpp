@@ -30,7 +30,7 @@ WorkerOptions rogue(const std::string& mode) {
 }
 
 WorkerOptions fake_compile_worker() {
-  return {{EVO_TEST_WORKER, "fake", "compile"}, kDeadline, nullptr};
+  return {{EVO_TEST_WORKER, "fake", "compile", "cuda"}, kDeadline, nullptr};
 }
 
 protocol::Compile honest() {

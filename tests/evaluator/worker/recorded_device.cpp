@@ -96,6 +96,7 @@ DeviceBackend recorded_backend() {
                 return recorded_info(file);
               },
           .open = [](std::string_view file, int) { return std::make_unique<RecordedDevice>(file); },
+          .open_compiler = [] { return fake_tools().open_compiler(kRecorded); },
           .examine = [](const DeviceProbe&) { return std::vector<Check>(); }};
 }
 

@@ -1,6 +1,5 @@
-// The worker process of the tests. `evo_test_worker fake ROLE...` serves with fake tools, `real ROLE...` with the real
-// ones, `recorded ROLE...` with registered devices and the fake compiler. Every other mode breaks the protocol in its
-// own way.
+// The worker process of the tests. `evo_test_worker fake ROLE...` serves with fake tools, `real ROLE...` with those of
+// the registered kinds of devices. Every other mode breaks the protocol in its own way.
 
 #include <unistd.h>
 
@@ -101,7 +100,6 @@ int main(int argc, char** argv) {
   const std::vector<std::string> role(argv + std::min(argc, 2), argv + argc);
   if (mode == "fake" && evo::is_helping_role(role)) return evo::serve_helping(role, {"/proc/self/exe", "fake"});
   if (mode == "fake") return evo::serve_worker(role, evo::testing::fake_tools());
-  if (mode == "recorded") return evo::serve_worker(role, {open_device, evo::testing::fake_tools().open_compiler});
   if (mode == "real") return evo::worker_main(role);
   return misbehave(mode);
 }
