@@ -1,14 +1,15 @@
 # evo_embed_text(TARGET NAME=FILE...): makes a source of TARGET that holds the files' texts, as
-# `extern const std::string_view NAME` in namespace evo::embedded. A NAME without FILE is empty. It is made anew when a
-# file changes.
+# `extern const std::string_view NAME` in namespace evo::embedded. A NAME without FILE is empty. NAME*=FILE,FILE,... is
+# `extern const std::span<const std::string_view> NAME`. The source is made anew when a file changes.
 function(evo_embed_text target)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded.cpp)
   set(files)
   foreach(entry ${ARGN})
     string(REGEX REPLACE "^[^=]*=" "" file ${entry})
-    if(file)
-      list(APPEND files ${file})
+    if(entry MATCHES "^[^=]*\\*=")
+      string(REPLACE "," ";" file "${file}")
     endif()
+    list(APPEND files ${file})
   endforeach()
   string(REPLACE ";" "|" entries "${ARGN}")
   add_custom_command(OUTPUT ${source}

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,8 +11,9 @@
 namespace evo {
 namespace embedded {
 
-extern const std::string_view schema_01, schema_02, schema_03, schema_04, schema_05, schema_06, schema_07, schema_08,
-    schema_09, schema_10, schema_11, schema_12, schema_13, schema_14;
+/// The step to each version: population/store/schema/NN.sql, in the order of their names. A change of the schema is a
+/// new file, never an edit of a released one. NULL in a REAL column of a measurement stands for NaN.
+extern const std::span<const std::string_view> schema;
 
 }  // namespace embedded
 
@@ -20,13 +21,6 @@ namespace {
 
 /// "evo1" in PRAGMA application_id identifies evo's databases (sqlite.org/fileformat2.html, offset 68).
 constexpr std::int64_t kApplicationId = 0x65766f31;
-
-// The step to each version, in population/store/schema/; a change of the schema is a new file, never an edit of a
-// released one. NULL in a REAL column of a measurement stands for NaN.
-const std::array kMigrations = {&embedded::schema_01, &embedded::schema_02, &embedded::schema_03, &embedded::schema_04,
-                                &embedded::schema_05, &embedded::schema_06, &embedded::schema_07, &embedded::schema_08,
-                                &embedded::schema_09, &embedded::schema_10, &embedded::schema_11, &embedded::schema_12,
-                                &embedded::schema_13, &embedded::schema_14};
 
 std::int64_t version_of(Database& database) {
   const std::int64_t version = database.pragma("user_version");
@@ -50,14 +44,14 @@ void refuse_foreign(Database& database) {
 }
 
 void apply(Database& database, int version) {
-  database.execute(std::string(*kMigrations.at(static_cast<std::size_t>(version) - 1)).c_str());
+  database.execute(std::string(embedded::schema[static_cast<std::size_t>(version) - 1]).c_str());
   database.execute(fmt::format("PRAGMA user_version = {}", version).c_str());
 }
 
 }  // namespace
 
 int schema_version() {
-  return static_cast<int>(kMigrations.size());
+  return static_cast<int>(embedded::schema.size());
 }
 
 void refuse_unknown(Database& database) {
