@@ -12,6 +12,7 @@
 #include "engine/search/presearch.h"
 #include "engine/search/surrogate_screening.h"
 #include "engine/strategy/strategies.h"
+#include "evaluator/hosts/devices.h"
 
 namespace evo::cli {
 namespace {
@@ -23,6 +24,12 @@ std::string default_evaluations() {
     defaults.push_back(fmt::format("{} on {}", kind_named(name).evaluations, kind_named(name).title));
   }
   return fmt::format("{}", fmt::join(defaults, ", "));
+}
+
+std::vector<std::string> device_usages() {
+  std::vector<std::string> usages;
+  for (const DeviceBackend& backend : device_backends()) usages.push_back(backend.usage);
+  return usages;
 }
 
 /// Adds options, each in a group of the command's help.
@@ -61,7 +68,7 @@ struct RunOptions {
 void add_problem(RunOptions& options) {
   RunRequest& request = options.request;
   options.setting("Problem", "--device", request.device, "DEVICE",
-                  "auto (the first CUDA GPU, else a virtual one), cuda:N, or vgpu[:h200|h100|a100|l4|rtx4090]");
+                  fmt::format("auto (the first device of these that is there), {}", fmt::join(device_usages(), ", ")));
   options.add("Problem", "--devices", request.devices, "DEVICE,...",
               "Several devices of one model instead: cuda:0,cuda:1, cuda:all, vgpu:h200,vgpu:h200. A free one "
               "evaluates each candidate (docs/scale.md)");

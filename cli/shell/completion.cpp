@@ -119,7 +119,7 @@ class Answer {
     if (part == "TASK") {
       for (const std::string& name : task_folder_names(place_.templates)) add(name);
     } else if (part == "DEVICE") {
-      add("auto", "the first CUDA GPU, else a virtual one");
+      add("auto", "the first of these");
       for (const DeviceInfo& device : all_devices()) add(device.id, device.name);
     } else if (part == "DIR") {
       completion.paths = Completion::Paths::folders;
