@@ -31,9 +31,13 @@ std::string standing_text(Standing standing) {
       return "FASTER than";
     case Standing::same:
       return "SAME as";
-    default:
+    case Standing::slower:
       return "SLOWER than";
+    case Standing::challenger_failed:
+    case Standing::elite_failed:
+      break;  // Nothing was timed.
   }
+  return "";
 }
 
 std::string elite_text(const EliteComparison& comparison) {
@@ -81,9 +85,10 @@ std::string mismatch_text(const Mismatch& mismatch) {
       return "while timing: " + text;
     case MismatchFound::after_timing:
       return "with new inputs after timing (an earlier answer reused?): " + text;
-    default:
-      return text;
+    case MismatchFound::on_grid:
+      break;
   }
+  return text;
 }
 
 std::string reason_text(const std::string& reason, const std::optional<Mismatch>& mismatch) {
