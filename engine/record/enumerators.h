@@ -71,4 +71,12 @@ constexpr std::optional<Enum> enumerator_named(std::string_view name) {
   return std::nullopt;
 }
 
+/// Whether a table has a row for each value, in their order: `value` is what the row is of. For a static_assert.
+template <class Row, class Enum, std::size_t Count>
+constexpr bool has_row_for_each(const std::array<Row, Count>& table, Enum Row::*value) {
+  for (std::size_t i = 0; i < Count; ++i)
+    if (table[i].*value != static_cast<Enum>(i)) return false;
+  return Count == kEnumerators<Enum>;
+}
+
 }  // namespace evo

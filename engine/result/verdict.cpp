@@ -12,7 +12,7 @@ namespace evo {
 namespace {
 
 // clang-format off
-constexpr std::array<VerdictInfo, kEnumerators<Verdict>> kVerdicts = {{
+constexpr auto kVerdicts = std::to_array<VerdictInfo>({
     {Verdict::valid, true, OutcomeClass::ok, VerdictStage::valid, "It computes what the task asks for, and was timed."},
     {Verdict::illegal, false, OutcomeClass::invalid, VerdictStage::illegal, "It breaks a rule that holds for every candidate: a launch beyond the device's limits, a writable global variable, a launch that never waits for those ahead."},
     {Verdict::duplicate, true, OutcomeClass::ok, VerdictStage::duplicate, "It has the source or the cubin of an earlier candidate of the run, whose result is copied."},
@@ -26,15 +26,11 @@ constexpr std::array<VerdictInfo, kEnumerators<Verdict>> kVerdicts = {{
     {Verdict::unrepeatable, true, OutcomeClass::correctness, VerdictStage::wrong, "Two runs on the same input differ bitwise."},
     {Verdict::impossible_time, true, OutcomeClass::runtime, VerdictStage::timed, "It was timed faster than the physical floor: a measurement error."},
     {Verdict::harness_failed, true, OutcomeClass::runtime, VerdictStage::timed, "A failure of the harness, which is never held against the genome."},
-}};
+});
 // clang-format on
 
-constexpr bool verdicts_in_order() {
-  for (std::size_t i = 0; i < kVerdicts.size(); ++i)
-    if (kVerdicts[i].verdict != static_cast<Verdict>(i) || kVerdicts[i].meaning.empty()) return false;
-  return true;
-}
-static_assert(verdicts_in_order(), "each verdict has its row, in the order of the enumeration");
+static_assert(has_row_for_each(kVerdicts, &VerdictInfo::verdict),
+              "each verdict has its row, in the order of the enumeration");
 
 }  // namespace
 

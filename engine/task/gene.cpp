@@ -3,19 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <stdexcept>
 #include <variant>
+
+#include "engine/record/enumerators.h"
 
 namespace evo {
 namespace {
 
 constexpr std::string_view kTemplate = ".cu";
 
-[[noreturn]] void no_kind() {
-  throw std::logic_error("gene of no kind");
+/// What a kind decides beside how family.json gives its alleles (read_alleles).
+struct KindFacts {
+  Gene::Kind kind;
+  bool ordered;        ///< A step leads from an allele to the next one.
+  bool only_equality;  ///< Of the alleles as numbers (GeneEncoding::unordered).
+  bool names_files;
+};
+
+constexpr auto kKinds = std::to_array<KindFacts>({
+    {Gene::Kind::number, true, false, false},
+    {Gene::Kind::boolean, false, false, false},
+    {Gene::Kind::category, false, true, false},
+    {Gene::Kind::slot, false, true, true},
+});
+static_assert(has_row_for_each(kKinds, &KindFacts::kind), "each kind has its row, in the order of the enumeration");
+
+const KindFacts& kind_facts(const Gene& gene) {
+  return kKinds.at(static_cast<std::size_t>(gene.kind));
 }
 
 void read_slot(const JsonPlace& place, const SourceTree& tree, const std::string& family_folder, Gene& gene) {
@@ -56,17 +74,7 @@ bool all_positive_integers(const std::vector<Value>& alleles) {
 }  // namespace
 
 std::string_view name_of(Gene::Kind kind) {
-  switch (kind) {
-    case Gene::Kind::number:
-      return "number";
-    case Gene::Kind::boolean:
-      return "boolean";
-    case Gene::Kind::category:
-      return "category";
-    case Gene::Kind::slot:
-      return "slot";
-  }
-  no_kind();
+  return enumerator_name(kind);
 }
 
 Gene::Kind kind_of(const std::vector<Value>& alleles) {
@@ -89,15 +97,7 @@ void read_alleles(const JsonPlace& place, const SourceTree& tree, const std::str
 }
 
 bool is_ordered(const Gene& gene) {
-  switch (gene.kind) {
-    case Gene::Kind::number:
-      return true;
-    case Gene::Kind::boolean:
-    case Gene::Kind::category:
-    case Gene::Kind::slot:
-      return false;
-  }
-  no_kind();
+  return kind_facts(gene).ordered;
 }
 
 double distance(const Gene& gene, int a, int b) {
@@ -106,18 +106,9 @@ double distance(const Gene& gene, int a, int b) {
 }
 
 GeneEncoding encoding_of(const Gene& gene) {
-  GeneEncoding encoding;
-  switch (gene.kind) {
-    case Gene::Kind::number:
-      encoding.logarithmic = all_positive_integers(gene.alleles);
-      break;
-    case Gene::Kind::boolean:
-      break;
-    case Gene::Kind::category:
-    case Gene::Kind::slot:
-      encoding.unordered = true;
-      break;
-  }
+  GeneEncoding encoding{.unordered = kind_facts(gene).only_equality,
+                        .logarithmic = is_ordered(gene) && all_positive_integers(gene.alleles),
+                        .values = {}};
   for (std::size_t i = 0; i < gene.alleles.size(); ++i) {
     encoding.values.push_back(encoding.logarithmic ? static_cast<float>(std::log2(
                                                          static_cast<double>(std::get<std::int64_t>(gene.alleles[i]))))
@@ -127,15 +118,7 @@ GeneEncoding encoding_of(const Gene& gene) {
 }
 
 bool names_files(const Gene& gene) {
-  switch (gene.kind) {
-    case Gene::Kind::slot:
-      return true;
-    case Gene::Kind::number:
-    case Gene::Kind::boolean:
-    case Gene::Kind::category:
-      return false;
-  }
-  no_kind();
+  return kind_facts(gene).names_files;
 }
 
 std::string allele_file(const Gene& gene, const Value& allele) {

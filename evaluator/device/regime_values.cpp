@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "engine/record/enumerators.h"
 #include "evaluator/base/random.h"
 
 namespace evo {
@@ -15,91 +16,154 @@ std::array<std::uint32_t, 4> words_of(const InputRecipe& recipe, InputPurpose pu
                                 static_cast<std::uint32_t>(purpose), 0});
 }
 
-/// Elements `begin` to `end` of an input, which are drawn to values[0], values[1], ...: of_word(the element's own
-/// random word) times gain. `begin` is a multiple of 4.
-template <typename OfWord>
-void draw_each(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values,
-               OfWord of_word) {
-  for (std::uint64_t i = begin; i < end; i += 4) {
-    const auto four = words_of(recipe, InputPurpose::value, i / 4);
-    for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane) {
-      values[i - begin + lane] = static_cast<float>(gain * of_word(four[lane]));
-    }
+/// Elements `begin` to `end` of an input, which are drawn to values[0], values[1], ... `begin` is a multiple of 4.
+struct DrawnPart {
+  const InputRecipe& recipe;
+  std::uint64_t seed;
+  std::uint64_t begin;
+  std::uint64_t end;
+  float* values;
+
+  float gain() const { return static_cast<float>(recipe.gain); }
+};
+
+/// visit(value, the element's own random word) for each element.
+template <typename Visit>
+void visit_words(const DrawnPart& part, InputPurpose purpose, Visit visit) {
+  for (std::uint64_t i = part.begin; i < part.end; i += 4) {
+    const auto four = words_of(part.recipe, purpose, i / 4);
+    for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, part.end - i); ++lane)
+      visit(part.values[i - part.begin + lane], four[lane]);
   }
 }
 
-void draw_normal(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values) {
-  draw_each(recipe, begin, end, gain, values, normal_from_word);
+void draw_normal(const DrawnPart& part, double gain) {
+  visit_words(part, InputPurpose::value,
+              [&](float& value, std::uint32_t word) { value = static_cast<float>(gain * normal_from_word(word)); });
 }
 
 /// From 0 to gain.
-void draw_uniform(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double gain, float* values) {
-  draw_each(recipe, begin, end, gain, values, [](std::uint32_t word) { return (word + 0.5) * 0x1.0p-32; });
+void draw_uniform(const DrawnPart& part) {
+  visit_words(part, InputPurpose::value, [&](float& value, std::uint32_t word) {
+    value = static_cast<float>(part.recipe.gain * ((word + 0.5) * 0x1.0p-32));
+  });
 }
 
 /// Multiplies by `factor` where the element's own choice word is below `share` of 2^32.
-void scale_some(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, double share, float factor,
-                float* values) {
+void scale_some(const DrawnPart& part, double share, float factor) {
   const auto limit = static_cast<std::uint32_t>(share * 0x1.0p32);
-  for (std::uint64_t i = begin; i < end; i += 4) {
-    const auto four = words_of(recipe, InputPurpose::choice, i / 4);
-    for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(4, end - i); ++lane) {
-      if (four[lane] < limit) values[i - begin + lane] *= factor;
-    }
-  }
+  visit_words(part, InputPurpose::choice, [&](float& value, std::uint32_t word) {
+    if (word < limit) value *= factor;
+  });
 }
 
-/// visit(row, values of it) for each row of the last dimension, or the part of it, from `begin` to `end`.
+/// visit(row, values of it) for each row of the last dimension, or the part of it that is drawn.
 template <typename Visit>
-void visit_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values, Visit visit) {
-  for (std::uint64_t i = begin; i < end;) {
-    const std::uint64_t row = i / recipe.row;
-    const std::uint64_t row_end = std::min(end, (row + 1) * recipe.row);
-    visit(row, std::span(values + (i - begin), values + (row_end - begin)));
+void visit_rows(const DrawnPart& part, Visit visit) {
+  for (std::uint64_t i = part.begin; i < part.end;) {
+    const std::uint64_t row = i / part.recipe.row;
+    const std::uint64_t row_end = std::min(part.end, (row + 1) * part.recipe.row);
+    visit(row, std::span(part.values + (i - part.begin), part.values + (row_end - part.begin)));
     i = row_end;
   }
 }
 
-void draw_constant_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
-  visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
-    std::ranges::fill(elements,
-                      static_cast<float>(recipe.gain * normal_from_word(random_word(recipe, InputPurpose::row, row))));
-  });
+/// The row's own N(0, gain^2).
+double row_number(const DrawnPart& part, std::uint64_t row) {
+  return part.recipe.gain * normal_from_word(random_word(part.recipe, InputPurpose::row, row));
 }
 
-/// The row that stands out: in every second matrix the last one, where a kernel that drops a tail fails.
-std::uint64_t spiked_row(const InputRecipe& recipe, std::uint64_t matrix, std::uint64_t seed) {
-  const std::uint64_t rows = recipe.matrix / recipe.row;
-  if ((matrix + seed) % 2 == 1) return rows - 1;
-  return (random_word(recipe, InputPurpose::row, matrix) * rows) >> 32;
+void draw_constant_rows(const DrawnPart& part) {
+  visit_rows(part, [&](std::uint64_t row, std::span<float> elements) {
+    std::ranges::fill(elements, static_cast<float>(row_number(part, row)));
+  });
 }
 
 /// Multiplies one row of each matrix by gain: chosen(matrix) is its number.
 template <typename Chosen>
-void raise_rows(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values, Chosen chosen) {
-  const std::uint64_t rows = recipe.matrix / recipe.row;
-  visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
+void raise_rows(const DrawnPart& part, Chosen chosen) {
+  const std::uint64_t rows = part.recipe.matrix / part.recipe.row;
+  visit_rows(part, [&](std::uint64_t row, std::span<float> elements) {
     if (row % rows != chosen(row / rows)) return;
-    for (float& value : elements) value *= static_cast<float>(recipe.gain);
+    for (float& value : elements) value *= part.gain();
   });
 }
 
-void scale_rows_log_normally(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
-  visit_rows(recipe, begin, end, values, [&](std::uint64_t row, std::span<float> elements) {
-    const double factor = std::exp2(recipe.gain * normal_from_word(random_word(recipe, InputPurpose::row, row)));
+void raise_first_row(const DrawnPart& part) {
+  raise_rows(part, [](std::uint64_t) { return 0U; });
+}
+
+/// In every second matrix the last one, where a kernel that drops a tail fails.
+void raise_spiked_rows(const DrawnPart& part) {
+  const std::uint64_t rows = part.recipe.matrix / part.recipe.row;
+  raise_rows(part, [&](std::uint64_t matrix) {
+    return (matrix + part.seed) % 2 == 1 ? rows - 1
+                                         : (random_word(part.recipe, InputPurpose::row, matrix) * rows) >> 32;
+  });
+}
+
+void scale_rows_log_normally(const DrawnPart& part) {
+  visit_rows(part, [&](std::uint64_t row, std::span<float> elements) {
+    const double factor = std::exp2(row_number(part, row));
     for (float& value : elements) value = static_cast<float>(value * factor);
   });
 }
 
 /// The column is the matrix's own.
-void raise_common_channel(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
+void raise_common_channel(const DrawnPart& part) {
+  const InputRecipe& recipe = part.recipe;
   const std::uint64_t rows = recipe.matrix / recipe.row;
-  for (std::uint64_t i = begin; i < end; ++i) {
+  for (std::uint64_t i = part.begin; i < part.end; ++i) {
     const std::uint64_t matrix = i / recipe.row / rows;
     const std::uint64_t column = (random_word(recipe, InputPurpose::row, matrix) * recipe.row) >> 32;
-    if (i % recipe.row == column) values[i - begin] += static_cast<float>(recipe.gain);
+    if (i % recipe.row == column) part.values[i - part.begin] += part.gain();
   }
 }
+
+/// The values are these ...
+enum class Normals { none, unit, scaled };
+/// ... and what a distribution makes of them.
+struct Drawing {
+  Distribution distribution;
+  Normals normals;
+  void (*change)(const DrawnPart& part);
+};
+
+void zero_first_group(const DrawnPart& part) {
+  const std::uint64_t group = part.recipe.group;
+  if (part.begin < group) std::fill_n(part.values, std::min(part.end, group) - part.begin, 0.0F);
+}
+
+void draw_largest(const DrawnPart& part) {
+  std::fill_n(part.values, part.end - part.begin, part.gain());
+  scale_some(part, 0.5, -1.0F);
+}
+
+void leave(const DrawnPart&) {}
+
+// clang-format off
+constexpr auto kDrawings = std::to_array<Drawing>({
+    {Distribution::normal, Normals::scaled, leave},
+    {Distribution::outliers, Normals::unit, [](const DrawnPart& part) { scale_some(part, 1.0 / 256, part.gain()); }},
+    {Distribution::zero_group, Normals::unit, zero_first_group},
+    {Distribution::constant_rows, Normals::none, draw_constant_rows},
+    {Distribution::sparse, Normals::scaled, [](const DrawnPart& part) { scale_some(part, 0.9, 0.0F); }},
+    {Distribution::max_magnitude, Normals::none, draw_largest},
+    {Distribution::spikes, Normals::unit, raise_spiked_rows},
+    {Distribution::first_row, Normals::unit, raise_first_row},
+    {Distribution::log_normal_rows, Normals::unit, scale_rows_log_normally},
+    {Distribution::common_channel, Normals::unit, raise_common_channel},
+    {Distribution::uniform, Normals::none, draw_uniform},
+    // draws.cpp knows what these make of integers.
+    {Distribution::all_equal, Normals::scaled, leave},
+    {Distribution::extremes, Normals::scaled, leave},
+    {Distribution::sorted, Normals::scaled, leave},
+    {Distribution::ties, Normals::scaled, leave},
+});
+// clang-format on
+
+static_assert(has_row_for_each(kDrawings, &Drawing::distribution),
+              "each distribution has its row, in the order of the enumeration");
 
 }  // namespace
 
@@ -108,56 +172,10 @@ std::uint32_t random_word(const InputRecipe& recipe, InputPurpose purpose, std::
 }
 
 void draw_values(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t begin, std::uint64_t end, float* values) {
-  const auto gain = static_cast<float>(recipe.gain);
-  switch (recipe.distribution) {
-    case Distribution::normal:
-      draw_normal(recipe, begin, end, recipe.gain, values);
-      break;
-    case Distribution::outliers:
-      draw_normal(recipe, begin, end, 1.0, values);
-      scale_some(recipe, begin, end, 1.0 / 256, gain, values);
-      break;
-    case Distribution::zero_group:
-      draw_normal(recipe, begin, end, 1.0, values);
-      if (begin < recipe.group) std::fill_n(values, std::min(end, recipe.group) - begin, 0.0F);
-      break;
-    case Distribution::spikes:
-      draw_normal(recipe, begin, end, 1.0, values);
-      raise_rows(recipe, begin, end, values, [&](std::uint64_t matrix) { return spiked_row(recipe, matrix, seed); });
-      break;
-    case Distribution::first_row:
-      draw_normal(recipe, begin, end, 1.0, values);
-      raise_rows(recipe, begin, end, values, [](std::uint64_t) { return std::uint64_t{0}; });
-      break;
-    case Distribution::log_normal_rows:
-      draw_normal(recipe, begin, end, 1.0, values);
-      scale_rows_log_normally(recipe, begin, end, values);
-      break;
-    case Distribution::common_channel:
-      draw_normal(recipe, begin, end, 1.0, values);
-      raise_common_channel(recipe, begin, end, values);
-      break;
-    case Distribution::uniform:
-      draw_uniform(recipe, begin, end, recipe.gain, values);
-      break;
-    case Distribution::constant_rows:
-      draw_constant_rows(recipe, begin, end, values);
-      break;
-    case Distribution::sparse:
-      draw_normal(recipe, begin, end, recipe.gain, values);
-      scale_some(recipe, begin, end, 0.9, 0.0F, values);
-      break;
-    case Distribution::all_equal:
-    case Distribution::extremes:
-    case Distribution::sorted:
-    case Distribution::ties:
-      draw_normal(recipe, begin, end, recipe.gain, values);
-      break;
-    case Distribution::max_magnitude:
-      std::fill_n(values, end - begin, gain);
-      scale_some(recipe, begin, end, 0.5, -1.0F, values);
-      break;
-  }
+  const Drawing& drawing = kDrawings.at(static_cast<std::size_t>(recipe.distribution));
+  const DrawnPart part{recipe, seed, begin, end, values};
+  if (drawing.normals != Normals::none) draw_normal(part, drawing.normals == Normals::unit ? 1.0 : recipe.gain);
+  drawing.change(part);
 }
 
 }  // namespace evo

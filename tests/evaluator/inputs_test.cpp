@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/hash.h"
+#include "engine/record/enumerators.h"
 #include "evaluator/base/random.h"
 #include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/numbers/float_formats.h"
@@ -251,6 +252,21 @@ TEST_CASE("uniform values have one sign") {
   CHECK(std::ranges::all_of(values, [](float v) { return v > 0 && v < 2; }));
   CHECK_THAT(moments(values).mean, WithinRel(1.0, 0.01));
   CHECK_THAT(moments(values).deviation, WithinRel(1 / std::sqrt(3.0), 0.01));
+}
+
+TEST_CASE("every distribution but the normal one changes what is drawn, of floats or of integers") {
+  const auto integers = [](Distribution distribution) {
+    CaseRecipe recipe = plain(distribution, 2);
+    recipe.inputs[0].dtype = DType::s32;
+    return generate_inputs(recipe).front();
+  };
+  for (std::size_t i = 0; i < kEnumerators<Distribution>; ++i) {
+    const auto distribution = static_cast<Distribution>(i);
+    INFO(enumerator_name(distribution));
+    const bool differs = drawn(distribution, 2) != drawn(Distribution::normal, 2) ||
+                         integers(distribution) != integers(Distribution::normal);
+    CHECK(differs == (distribution != Distribution::normal));
+  }
 }
 
 TEST_CASE("quantised values are the codes nearest to value / scale, with the scale of their group") {
