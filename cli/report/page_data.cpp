@@ -1,6 +1,7 @@
 #include "cli/report/page_data.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -22,6 +23,7 @@
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
 #include "engine/device/device_kind.h"
+#include "engine/record/enumerators.h"
 #include "engine/task/limits.h"
 
 namespace evo::cli {
@@ -143,10 +145,14 @@ Json curves_json(const PageSubject& subject, bool over_time) {
 
 /// What is left after each step on the way to a valid candidate, and which verdicts end there.
 Json funnel_json(const std::vector<OutcomeRow>& outcomes) {
-  static const std::vector<std::pair<VerdictStage, const char*>> kSteps = {
-      {VerdictStage::duplicate, "a new program"},    {VerdictStage::illegal, "legal"},
-      {VerdictStage::built, "compiles and fits"},    {VerdictStage::ran, "runs to its end"},
-      {VerdictStage::wrong, "right and repeatable"}, {VerdictStage::timed, "timed and believed"}};
+  static constexpr auto kSteps =
+      std::to_array<std::pair<VerdictStage, const char*>>({{VerdictStage::duplicate, "a new program"},
+                                                           {VerdictStage::illegal, "legal"},
+                                                           {VerdictStage::built, "compiles and fits"},
+                                                           {VerdictStage::ran, "runs to its end"},
+                                                           {VerdictStage::wrong, "right and repeatable"},
+                                                           {VerdictStage::timed, "timed and believed"}});
+  static_assert(kSteps.size() + 1 == kEnumerators<VerdictStage>, "each stage but `valid` is a step");
   std::map<Verdict, std::uint64_t> counts;
   for (const OutcomeRow& one : outcomes) ++counts[one.verdict];
   std::uint64_t left = outcomes.size();

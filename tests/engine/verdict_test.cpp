@@ -1,14 +1,27 @@
 #include "engine/result/verdict.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 #include <sstream>
 
+#include "engine/record/enumerators.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
 using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::string text_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(EVO_SOURCE_DIR + file).rdbuf();
+  return text.str();
+}
+
+}  // namespace
 
 TEST_CASE("a verdict is read back from its name") {
   for (const VerdictInfo& info : verdicts()) {
@@ -32,8 +45,13 @@ TEST_CASE("a candidate that the gates refuse was not built") {
 }
 
 TEST_CASE("the documented JSON names every verdict") {
-  std::ostringstream page;
-  page << std::ifstream(EVO_SOURCE_DIR "/docs/json.md").rdbuf();
-  for (const VerdictInfo& info : verdicts())
-    CHECK_THAT(page.str(), ContainsSubstring(std::string(name_of(info.verdict))));
+  const std::string page = text_of("/docs/json.md");
+  for (const VerdictInfo& info : verdicts()) CHECK_THAT(page, ContainsSubstring(std::string(name_of(info.verdict))));
+}
+
+TEST_CASE("the page of a report has a colour for every stage") {
+  const std::string style = text_of("/cli/report/page/page.css");
+  for (const std::string_view stage : kEnumeratorNames<VerdictStage>)
+    for (const char* rule : {"--stage-{}:", ".dot.stage-{} "})
+      CHECK_THAT(style, ContainsSubstring(fmt::format(fmt::runtime(rule), stage)));
 }
