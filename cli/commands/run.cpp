@@ -114,13 +114,12 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
+SearchLimits limits_of(const RunRequest& request, const PreparedRun& run, const std::atomic<bool>& stop) {
   using Clock = std::chrono::steady_clock;
-  SearchLimits limits;
+  SearchLimits limits = request.limits;
   limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit > 0 ? run.info.evaluation_limit : UINT64_MAX;
   limits.stop = &stop;
-  limits.until_us = run.until_us;
   if (run.time_limit) {
     limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
   }
@@ -342,7 +341,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What predicts and what evaluates. Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   const RunModel model = start_model(run, subject.build, binaries, interrupt.requested());
-  const SearchLimits limits = limits_of(run, interrupt.requested());
+  const SearchLimits limits = limits_of(request, run, interrupt.requested());
   RecordedProposals recorded = recorded_proposals(request, run, subject.templates);
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "cli/subject/arguments.h"
 #include "engine/device/device_kind.h"
@@ -57,6 +59,11 @@ struct RunOptions {
     });
   }
 
+  /// A limit that `take` puts into the search's.
+  void limit(const char* name, const char* type, const char* help, std::function<void(const std::string&)> take) {
+    command.add_option_function<std::string>(name, std::move(take), help)->type_name(type)->group("Limits");
+  }
+
   CLI::Option* add_flag(const char* group, const char* name, bool& value, const char* help) {
     return command.add_flag(name, value, help)->group(group);
   }
@@ -102,7 +109,9 @@ void add_limits(RunOptions& options) {
   options.add("Limits", "--evals", request.evaluations, "N",
               fmt::format("Stop after N candidates (default: {})", default_evaluations()));
   options.add("Limits", "--time", request.time, "DURATION", "Stop after this time: 90s, 10m, 1h");
-  options.add("Limits", "--until", request.until, "LATENCY", "Stop once a candidate is this fast: 20us, 1.5ms");
+  options.limit(
+      "--until", "LATENCY", "Stop once a candidate is this fast: 20us, 1.5ms",
+      [&limits = request.limits](const std::string& text) { limits.until_us = parse_latency("--until", text); });
 }
 
 void add_strategy(RunOptions& options) {

@@ -7,6 +7,7 @@
 
 #include "cli/llm/llm_options.h"
 #include "cli/subject/lookup.h"
+#include "engine/search/search.h"
 #include "engine/short_form/short_form.h"
 
 namespace CLI {
@@ -34,7 +35,7 @@ struct RunRequest {
   std::vector<std::string> shapes;
   std::string evaluations;
   std::string time;
-  std::string until;
+  SearchLimits limits;  ///< What the options say of them that no run keeps: they reach the search as they are.
   std::string seed;
   std::string strategy;
   std::vector<std::string> options;

@@ -251,7 +251,6 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   const auto [tree, name] = subject_of(request);
   run.task = find_task(tree, name);
   run.time_limit = time_limit(request);
-  if (!request.until.empty()) run.until_us = parse_latency("--until", request.until);
   RunInfo& info = run.info;
   info.strategy = checked_strategy(request.strategy);
   info.seed = request.seed.empty() ? random_seed() : parse_number("--seed", request.seed);
@@ -317,7 +316,6 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   }
   if (!request.evaluations.empty()) run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
   run.time_limit = time_limit(request);
-  if (!request.until.empty()) run.until_us = parse_latency("--until", request.until);
   const bool other_limit = !request.evaluations.empty() || run.time_limit;
   if (!other_limit && row.info.time_limit_s > 0) {
     run.time_limit = std::chrono::milliseconds(std::llround(row.info.time_limit_s * 1e3));

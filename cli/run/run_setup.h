@@ -33,7 +33,6 @@ struct PreparedRun {
   std::optional<RunId> resumed;
   std::uint64_t recalled = 0;  ///< Stored answers of the resumed run.
   std::optional<std::chrono::milliseconds> time_limit;
-  std::optional<double> until_us;
 };
 
 /// Whether the cost model guides a run.
