@@ -1,17 +1,18 @@
 #include "engine/result/build.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace evo {
 namespace {
 
+/// Of each field the larger value; of warnings one that there is.
 void take_largest(KernelBuild& into, const KernelBuild& other) {
-  into.registers = std::max(into.registers, other.registers);
-  into.spill_bytes = std::max(into.spill_bytes, other.spill_bytes);
-  into.stack_bytes = std::max(into.stack_bytes, other.stack_bytes);
-  into.static_smem_bytes = std::max(into.static_smem_bytes, other.static_smem_bytes);
-  into.launched = into.launched || other.launched;
-  if (into.warning.empty()) into.warning = other.warning;
+  std::apply(
+      [&](const auto&... fields) {
+        ((into.*fields.member = std::max(into.*fields.member, other.*fields.member)), ...);
+      },
+      kFields<KernelBuild>);
 }
 
 }  // namespace
