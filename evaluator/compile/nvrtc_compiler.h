@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "evaluator/compile/compiler.h"
-#include "evaluator/compile/nvrtc.h"
 
 namespace evo {
+
+struct Nvrtc;  // evaluator/compile/nvrtc.h
 
 /// What NVRTC is called with for a source without headers. Part of a program's identity: other options give another
 /// binary.
