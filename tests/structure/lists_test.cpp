@@ -13,7 +13,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::string text_of(const fs::path& file) {
+std::string source_text(const fs::path& file) {
   std::ifstream stream(fs::path(EVO_SOURCE_DIR) / file);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -32,7 +32,7 @@ Names matches_below(const fs::path& folder, const std::string& ending, const std
   Names found;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(EVO_SOURCE_DIR) / folder)) {
     if (!entry.path().string().ends_with(ending)) continue;
-    for (std::string& name : matches_in(text_of(entry.path()), pattern)) found.push_back(std::move(name));
+    for (std::string& name : matches_in(source_text(entry.path()), pattern)) found.push_back(std::move(name));
   }
   return found;
 }
@@ -50,20 +50,20 @@ Names unlisted(const Names& existing, const std::string& list) {
 
 TEST_CASE("every command that is written can be called") {
   CHECK(unlisted(matches_below("cli/commands", ".cpp", R"(\nvoid add_(\w+)\(CLI::App& app)"),
-                 text_of("cli/commands/commands.h")) == Names{});
+                 source_text("cli/commands/commands.h")) == Names{});
 }
 
 TEST_CASE("every format that is written can be asked for") {
   CHECK(unlisted(matches_below("population/results", ".cpp", R"(\nResultFormat (\w+)\(\) \{)"),
-                 text_of("population/results/formats.cpp")) == Names{});
+                 source_text("population/results/formats.cpp")) == Names{});
   CHECK(unlisted(matches_below("population/package", ".h", R"(\nSourceTree (\w+_package)\()"),
-                 text_of("population/package/package.cpp")) == Names{});
+                 source_text("population/package/package.cpp")) == Names{});
 }
 
 TEST_CASE("every kind of devices that is written can be named") {
   CHECK(unlisted(
             matches_below("evaluator", "_backend.h", R"(namespace evo::(\w+) \{[^}]*\nDeviceBackend device_backend)"),
-            text_of("evaluator/hosts/devices.cpp")) == Names{});
+            source_text("evaluator/hosts/devices.cpp")) == Names{});
 }
 
 TEST_CASE("what a list does not call is found") {
