@@ -10,8 +10,8 @@
 
 namespace evo {
 
-/// Adds a kind of device, all of whose functions are there. The kinds that evo ships are registered before main begins; a program that adds its own does
-/// so before it starts threads, in the parent and in its worker processes alike.
+/// Adds a kind of device, all of whose functions are there. The kinds that evo ships are registered before main begins;
+/// a program that adds its own does so before it starts threads, in the parent and in its worker processes alike.
 void register_device_backend(DeviceBackend backend);
 /// Every registered one, in the order of registration.
 const std::vector<DeviceBackend>& device_backends();

@@ -54,8 +54,8 @@ struct PipelineOptions {
   std::vector<std::string> worker_command;
 };
 
-/// How a worker of this role ("compile" and a kind of devices, "device" and an id, or those of helping_server.h) is started: one that needs
-/// the device on the device's own host. `stop` may be null.
+/// How a worker of this role ("compile" and a kind of devices, "device" and an id, or those of helping_server.h) is
+/// started: one that needs the device on the device's own host. `stop` may be null.
 WorkerOptions worker_options(const PipelineOptions& options, std::vector<std::string> role, const StopSignal* stop);
 
 }  // namespace evo

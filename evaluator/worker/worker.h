@@ -19,9 +19,9 @@ struct WorkerTools {
 
 /// Serves requests on kWorkerSocket until the parent closes it. `arguments`: "compile" and a kind of devices, or
 /// "device", a device's id and optionally a number of threads; or the arguments of an end of a link to another host
-/// (remote_link.h). The level of the parent's log may follow (log_argument). Returns the exit code: 0 when the parent is
-/// done, 2 for unknown arguments, 3 when a message is not understood or the device does not open; the parent then gets
-/// the reason.
+/// (remote_link.h). The level of the parent's log may follow (log_argument). Returns the exit code: 0 when the parent
+/// is done, 2 for unknown arguments, 3 when a message is not understood or the device does not open; the parent then
+/// gets the reason.
 int serve_worker(std::vector<std::string> arguments, const WorkerTools& tools);
 
 }  // namespace evo
