@@ -22,6 +22,7 @@
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
+#include "engine/record/enumerators.h"
 
 namespace evo::cli {
 namespace {
@@ -43,7 +44,7 @@ std::string heading_text(const RunReport& report, const Terminal& terminal) {
              fmt::format("run {}: {} on {} ({})", report.run.id, info.task, info.device.id, info.device.name)) +
       fmt::format(": {}\n", info.objective);
   text += fmt::format("  {} in {}, {}: {}\n", report.run.evaluated, duration_text(report.phases.run_s),
-                      name_of(report.run.status), verdict_counts(report.verdicts));
+                      enumerator_name(report.run.status), verdict_counts(report.verdicts));
   if (report.milestones.empty()) return text + "  no candidate was valid\n";
   const Milestone& first = report.milestones.front();
   const Milestone& best = report.milestones.back();

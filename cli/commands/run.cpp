@@ -118,7 +118,7 @@ SearchLimits limits_of(const RunRequest& request, const PreparedRun& run, const 
   using Clock = std::chrono::steady_clock;
   SearchLimits limits = request.limits;
   limits.order = run.info.answers;
-  limits.evaluations = run.info.evaluation_limit > 0 ? run.info.evaluation_limit : UINT64_MAX;
+  limits.evaluations = run.info.evaluation_limit.value_or(UINT64_MAX);
   limits.stop = &stop;
   if (run.time_limit) {
     limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
@@ -180,7 +180,7 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   const std::string continued = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
   write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id,
                               continued, info.task, devices_text(run), run.device.name, fmt::join(timed, ","),
-                              info.evaluation_limit > 0 ? grouped(info.evaluation_limit) : "as many as the time allows",
+                              info.evaluation_limit ? grouped(*info.evaluation_limit) : "as many as the time allows",
                               grouped(space.size()), strategy_text(info), info.seed));
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }
@@ -213,7 +213,7 @@ ProgressReport::Settings progress_settings(const SearchParts& with,
           .quiet = with.request.quiet,
           .lines = with.request.progress,
           .modelled = kind_named(with.run.device.kind).modelled,
-          .evaluations = with.run.info.evaluation_limit,
+          .evaluations = with.run.info.evaluation_limit.value_or(0),
           .time_limit = with.run.time_limit,
           .recalled = with.run.recalled,
           .placed = std::move(placed)};

@@ -17,6 +17,7 @@
 #include "cli/text/result_text.h"
 #include "cli/text/table.h"
 #include "engine/device/device_kind.h"
+#include "engine/record/enumerators.h"
 
 namespace evo::cli {
 namespace {
@@ -53,9 +54,9 @@ std::string runs_text(const Store& store, const std::vector<RunRow>& rows, const
                {"objective"}});
   for (const RunRow& row : rows) {
     const RunInfo& info = row.info;
-    table.add({std::to_string(row.id), row.started_at, std::string(name_of(row.status)), info.task, info.device.id,
-               info.strategy, std::to_string(info.seed), std::to_string(row.evaluated), std::to_string(row.valid),
-               best_text(row), info.objective});
+    table.add({std::to_string(row.id), row.started_at, std::string(enumerator_name(row.status)), info.task,
+               info.device.id, info.strategy, std::to_string(info.seed), std::to_string(row.evaluated),
+               std::to_string(row.valid), best_text(row), info.objective});
   }
   std::string text = table.text(terminal);
   const std::vector<Sitting> sittings = store.sittings();
@@ -82,9 +83,9 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
                        const Terminal& terminal) {
   const RunInfo& info = row.info;
   Table facts({{""}, {""}});
-  facts.add({"command", info.command});
-  facts.add({"status", fmt::format("{}, started {}{}", name_of(row.status), row.started_at,
-                                   row.finished_at.empty() ? "" : fmt::format(", ended {}", row.finished_at))});
+  facts.add({"command", info.command_line});
+  facts.add({"status", fmt::format("{}, started {}{}", enumerator_name(row.status), row.started_at,
+                                   row.finished_at ? fmt::format(", ended {}", *row.finished_at) : "")});
   facts.add({"task", fmt::format("{} (hash {})", info.task, info.task_hash)});
   facts.add({"device", fmt::format("{} ({}, {})", info.device.id, info.device.name, info.device.arch)});
   facts.add({"objective", info.objective});

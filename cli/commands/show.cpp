@@ -25,6 +25,7 @@
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
+#include "engine/record/record_json.h"
 
 namespace evo::cli {
 namespace {
@@ -84,7 +85,7 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
   if (words.exchange) facts.add({"model", exchange_text(*words.exchange, row.id)});
   for (const NoteRow& note : words.notes) facts.add({"noted", fmt::format("{}, {}", one_line(note.text), note.at)});
   for (const auto& [path, text] : row.files) facts.add({"brings", path});
-  const std::string reason = evaluation.mismatch ? mismatch_text(*evaluation.mismatch) : evaluation.reason;
+  const std::string reason = fault_text(evaluation.reason, evaluation.mismatch, evaluation.original);
   facts.add({"verdict", reason.empty() ? std::string(name_of(evaluation.verdict))
                                        : fmt::format("{}: {}", name_of(evaluation.verdict), reason)},
             evaluation.verdict == Verdict::valid ? Style::good : Style::bad);
@@ -227,14 +228,9 @@ std::string samples_text(const Evaluation& evaluation) {
 using Json = nlohmann::ordered_json;
 
 Json exchange_json(const std::optional<ExchangeRecord>& exchange) {
-  if (!exchange) return nullptr;
-  return {{"model", exchange->model},
-          {"prompt", exchange->prompt},
-          {"answer", exchange->answer},
-          {"prompt_tokens", exchange->prompt_tokens},
-          {"answer_tokens", exchange->answer_tokens},
-          {"cost", exchange->cost},
-          {"seconds", exchange->seconds}};
+  Json json = to_json<Json>(exchange);
+  if (exchange) json.update({{"prompt", exchange->prompt}, {"answer", exchange->answer}});
+  return json;
 }
 
 /// Prompt and answer, as they were.

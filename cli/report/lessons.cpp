@@ -76,13 +76,12 @@ void add_notes(const Store& store, RunId run, const std::vector<OutcomeRow>& out
   for (const NoteRow& note : store.notes_of_run(run)) {
     const auto of = std::ranges::find(outcomes, note.candidate, &OutcomeRow::candidate);
     if (of != outcomes.end())
-      lessons.notes.push_back(
-          {note.candidate, run, true, note.text, of->verdict, reason_text(of->reason, of->mismatch), of->latency_us});
+      lessons.notes.push_back({note.candidate, run, true, note.text, of->verdict, reason_text(*of), of->latency_us});
   }
   for (auto one = outcomes.rbegin(); one != outcomes.rend(); ++one)
     if (!one->note.empty())
-      lessons.notes.push_back({one->candidate, run, false, one->note, one->verdict,
-                               reason_text(one->reason, one->mismatch), one->latency_us});
+      lessons.notes.push_back(
+          {one->candidate, run, false, one->note, one->verdict, reason_text(*one), one->latency_us});
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ void add_candidates(nlohmann::ordered_json& page, const PageSubject& subject,
       json["parent"].push_back(one.first_parent.value_or(0));
       json["latency_us"].push_back(number_json(one.latency_us));
       json["relative_l2"].push_back(one.latency_us ? number_json(one.worst_relative_l2) : Json(nullptr));
-      std::string reason = beginning(one_line(reason_text(one.reason, one.mismatch)), kReasonBytes);
+      std::string reason = beginning(one_line(reason_text(one)), kReasonBytes);
       if (reason_bytes + reason.size() > kMostReasonBytes)
         reason = fmt::format("evo show {} has the reason", one.candidate);
       reason_bytes += reason.size();

@@ -41,8 +41,7 @@ std::vector<Milestone> milestones_of(const std::vector<OutcomeRow>& outcomes) {
 std::vector<NotedProposal> notes_of(const std::vector<OutcomeRow>& outcomes) {
   std::vector<NotedProposal> notes;
   for (const OutcomeRow& one : outcomes)
-    if (!one.note.empty())
-      notes.push_back({one.candidate, one.note, one.verdict, reason_text(one.reason, one.mismatch), one.latency_us});
+    if (!one.note.empty()) notes.push_back({one.candidate, one.note, one.verdict, reason_text(one), one.latency_us});
   return notes;
 }
 

@@ -19,6 +19,7 @@
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
+#include "engine/record/enumerators.h"
 #include "engine/search/presearch.h"
 #include "engine/search/surrogate_screening.h"
 #include "engine/strategy/strategies.h"
@@ -60,9 +61,9 @@ std::string checked_objective(const Task& task, const std::string& name) {
   return name;
 }
 
-std::uint64_t evaluation_limit(const RunRequest& request, const DeviceInfo& device) {
+std::optional<std::uint64_t> evaluation_limit(const RunRequest& request, const DeviceInfo& device) {
   if (!request.evaluations.empty()) return parse_number("--evals", request.evaluations, 1);
-  if (!request.time.empty()) return 0;
+  if (!request.time.empty()) return std::nullopt;
   return kind_named(device.kind).evaluations;
 }
 
@@ -87,7 +88,7 @@ std::size_t presearch_of(const RunRequest& request, const RunInfo& info, const D
   if (!request.presearch.empty()) return parse_number("--presearch", request.presearch, 0, kMostPresearched);
   if (info.screen == 1 || !guided_by_default(info.strategy, device)) return 0;
   const std::size_t usual = Presearch().genomes;
-  return info.evaluation_limit > 0 ? std::min<std::size_t>(usual, 2 * info.evaluation_limit) : usual;
+  return info.evaluation_limit ? std::min<std::size_t>(usual, 2 * *info.evaluation_limit) : usual;
 }
 
 /// The GPU of a run. GPUs are numbered anew at each start of the machine: it is found by its UUID.
@@ -122,14 +123,12 @@ AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
     const bool waits = run.further_devices.empty() || kind_named(run.device.kind).modelled || proposes;
     return waits ? AnswerOrder::asked : AnswerOrder::finished;
   }
-  for (const AnswerOrder order : {AnswerOrder::asked, AnswerOrder::finished}) {
-    if (request.answers != name_of(order)) continue;
-    if (order == AnswerOrder::finished && proposes)
-      throw usage_error(fmt::format("--answers finished cannot be combined with {}: name --answers asked",
-                                    request.proposer.empty() ? "--llm" : "--proposer"));
-    return order;
-  }
-  throw usage_error(fmt::format("--answers {}: expected asked or finished", request.answers));
+  const auto order = enumerator_named<AnswerOrder>(request.answers);
+  if (!order) throw usage_error(fmt::format("--answers {}: expected asked or finished", request.answers));
+  if (order == AnswerOrder::finished && proposes)
+    throw usage_error(fmt::format("--answers finished cannot be combined with {}: name --answers asked",
+                                  request.proposer.empty() ? "--llm" : "--proposer"));
+  return *order;
 }
 
 bool names_devices(const RunRequest& request) {
@@ -273,7 +272,7 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.screen = screen_of(request, info, run.device);
   run.presearch = presearch_of(request, info, run.device);
   place_hosts(hosts, run);
-  info.command = command_line;
+  info.command_line = command_line;
   info.evo_version = EVO_VERSION;
   run.templates = tree;
   for (const std::string& from : request.seed_from) {
@@ -310,16 +309,15 @@ PreparedRun prepare_resumed(const RunRequest& request) {
     run.device = same_device(row);
     run.further_devices = further_devices_again(row, run.notice);
   }
-  if (request.evaluations.empty() && row.info.evaluation_limit > 0 && row.evaluated >= row.info.evaluation_limit) {
+  if (request.evaluations.empty() && row.info.evaluation_limit && row.evaluated >= *row.info.evaluation_limit) {
     run.notice =
         fmt::format("run {} has done its {} evaluations: continue it with a larger --evals", id, row.evaluated);
   }
   if (!request.evaluations.empty()) run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
   run.time_limit = time_limit(request);
   const bool other_limit = !request.evaluations.empty() || run.time_limit;
-  if (!other_limit && row.info.time_limit_s > 0) {
-    run.time_limit = std::chrono::milliseconds(std::llround(row.info.time_limit_s * 1e3));
-  }
+  if (!other_limit && row.info.time_limit_s)
+    run.time_limit = std::chrono::milliseconds(std::llround(*row.info.time_limit_s * 1e3));
   return run;
 }
 

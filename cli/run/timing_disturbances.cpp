@@ -28,24 +28,24 @@ std::vector<std::string> TimingDisturbances::notice(const std::string& name, con
       lines.push_back(fmt::format("{} lowered its clocks while {} was timed (heat or power): {} samples were dropped",
                                   name_of_gpu, name, timing.throttled));
     }
-    if (now.sm_mhz_low == 0) continue;  // The clock is not known.
+    if (!now.sm_mhz_low) continue;
     if (now.power_limited) {
       if (gpu.first(Kind::power_limit))
         lines.push_back(fmt::format(
             "the power limit of {} lowers the clock under {} (SM at {} MHz): latencies are those of a lasting load",
-            name_of_gpu, name, now.sm_mhz_low));
-    } else if (now.sm_mhz_low < kSameClock * std::min(gpu.highest_sm_mhz, gpu.lowest_limited_sm_mhz) &&
+            name_of_gpu, name, *now.sm_mhz_low));
+    } else if (*now.sm_mhz_low < kSameClock * std::min(gpu.highest_sm_mhz, gpu.lowest_limited_sm_mhz) &&
                gpu.first(Kind::clocks)) {
       lines.push_back(fmt::format("the clock of {} changes during this run: {} MHz while {} was timed, {} MHz at best",
-                                  name_of_gpu, now.sm_mhz_low, name, gpu.highest_sm_mhz));
+                                  name_of_gpu, *now.sm_mhz_low, name, gpu.highest_sm_mhz));
     }
   }
   return lines;
 }
 
 void TimingDisturbances::Gpu::note_clocks(const Conditions& now) {
-  highest_sm_mhz = std::max(highest_sm_mhz, now.sm_mhz_high);
-  if (now.power_limited && now.sm_mhz_low > 0) lowest_limited_sm_mhz = std::min(lowest_limited_sm_mhz, now.sm_mhz_low);
+  highest_sm_mhz = std::max(highest_sm_mhz, now.sm_mhz_high.value_or(0));
+  if (now.power_limited && now.sm_mhz_low) lowest_limited_sm_mhz = std::min(lowest_limited_sm_mhz, *now.sm_mhz_low);
 }
 
 }  // namespace evo::cli

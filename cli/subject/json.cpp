@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <initializer_list>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
-#include <variant>
 
 #include "cli/subject/lookup.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
+#include "engine/expression/json_value.h"
 #include "engine/record/record_json.h"
 
 namespace evo::cli {
@@ -24,34 +21,9 @@ std::string hex(std::uint64_t number) {
   return fmt::format("{:016x}", number);
 }
 
-/// A record's fields, in their order.
-template <class Record>
-Json record_json(const Record& record) {
-  return to_json<Json>(record);
-}
-
-template <class Record>
-Json record_or_null(const std::optional<Record>& record) {
-  return record ? record_json(*record) : Json(nullptr);
-}
-
-template <class Record>
-Json records_json(const std::vector<Record>& records) {
-  Json list = Json::array();
-  for (const Record& record : records) list.push_back(record_json(record));
-  return list;
-}
-
-/// What nobody knows is null.
-void hide_unknown(Json& json, std::initializer_list<const char*> counts) {
-  for (const char* count : counts)
-    if (json[count] == 0) json[count] = nullptr;
-}
-
 Json timing_json(const Timing& timing, bool with_samples) {
-  Json json = record_json(timing);
+  Json json = to_json<Json>(timing);
   json["timing"] = timing_word(timing.modelled);
-  hide_unknown(json, {"sm_mhz_low", "sm_mhz_high", "memory_mhz", "temperature_c"});
   if (!with_samples) json.erase("samples_us");
   return json;
 }
@@ -80,22 +52,22 @@ Json elite_json(const EliteRow& row) {
 }  // namespace
 
 Json value_json(const Value& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
+  return to_json<Json>(value);
 }
 
 Json bindings_json(const Bindings& bindings) {
-  Json json = Json::object();
-  for (const auto& [name, value] : bindings) json[name] = value_json(value);
-  return json;
+  return to_json<Json>(bindings);
 }
 
 Json genome_json(const Genome& genome) {
-  return {{"family", genome.family}, {"genes", bindings_json(genome.genes)}};
+  return to_json<Json>(genome);
 }
 
+/// Its facts are many, and follow from the others.
 Json device_json(const DeviceRecord& device) {
-  return {{"id", device.id},     {"kind", device.kind}, {"name", device.name},
-          {"arch", device.arch}, {"uuid", device.uuid}, {"driver", device.driver}};
+  Json json = to_json<Json>(device);
+  json.erase("facts");
+  return json;
 }
 
 Json device_json(const DeviceInfo& device) {
@@ -116,27 +88,18 @@ Json target_json(const Target& target) {
 }
 
 Json sitting_json(const Sitting& sitting) {
-  Json rivals = Json::array();
-  for (const RivalResult& rival : sitting.rivals) {
-    Json ratio = nullptr;
-    if (rival.median_us) ratio = {{"mean", rival.ratio}, {"low", rival.ratio_low}, {"high", rival.ratio_high}};
-    Json json = record_json(rival);
-    json["ratio"] = ratio;
-    json.erase("ratio_low");
-    json.erase("ratio_high");
-    rivals.push_back(std::move(json));
-  }
+  Json json = to_json<Json>(sitting);
+  json["device"] = device_json(sitting.device);
+  json["salt"] = hex(sitting.salt);
   const RivalResult* best = best_rival(sitting);
-  return {{"candidate", sitting.candidate},
-          {"device", device_json(sitting.device)},
-          {"at", sitting.at},
-          {"salt", hex(sitting.salt)},
-          {"evo_version", sitting.evo_version},
-          {"median_us", sitting.median_us},
-          {"rounds_us", sitting.rounds_us},
-          {"throttled", sitting.throttled},
-          {"best_rival", best == nullptr ? Json(nullptr) : Json(best->name)},
-          {"rivals", rivals}};
+  json["best_rival"] = best == nullptr ? Json(nullptr) : Json(best->name);
+  for (Json& rival : json["rivals"]) {
+    const Json ratio = {{"mean", rival["ratio"]}, {"low", rival["ratio_low"]}, {"high", rival["ratio_high"]}};
+    rival["ratio"] = rival["median_us"].is_null() ? Json(nullptr) : ratio;
+    rival.erase("ratio_low");
+    rival.erase("ratio_high");
+  }
+  return json;
 }
 
 Json positive_or_null(double limit) {
@@ -156,49 +119,31 @@ Json evaluation_json(const Evaluation& evaluation) {
                {"latency_us", valid ? Json(evaluation.latency_us) : Json(nullptr)},
                {"relative_l2", evaluation.worst_relative_l2},
                {"salt", hex(evaluation.salt)}};
+  json["original"] = to_json<Json>(evaluation.original);
   json["timings"] = timings_json(evaluation.timings, true);
-  json["mismatch"] = record_or_null(evaluation.mismatch);
-  json["comparison"] = record_or_null(evaluation.comparison);
-  json["builds"] = records_json(evaluation.builds);
-  json["residency"] = records_json(evaluation.residency);
-  json["cases"] = records_json(evaluation.errors);
+  json["mismatch"] = to_json<Json>(evaluation.mismatch);
+  json["comparison"] = to_json<Json>(evaluation.comparison);
+  json["builds"] = to_json<Json>(evaluation.builds);
+  json["residency"] = to_json<Json>(evaluation.residency);
+  json["cases"] = to_json<Json>(evaluation.errors);
   json["notes"] = evaluation.notes;
   const RanOn& place = evaluation.ran_on;
-  json["ran_on"] = place.device.empty() ? Json(nullptr) : record_json(place);
+  json["ran_on"] = place.device.empty() ? Json(nullptr) : to_json<Json>(place);
   return json;
 }
 
 Json run_json(const RunRow& row) {
   const RunInfo& info = row.info;
-  Json json = {{"id", row.id},
-               {"task", info.task},
-               {"task_hash", info.task_hash},
-               {"device", device_json(info.device)},
-               {"further_devices", Json::array()},
-               {"answers", name_of(info.answers)},
-               {"target", target_json(info.target)},
-               {"objective", info.objective},
-               {"family", info.family.empty() ? Json(nullptr) : Json(info.family)},
-               {"strategy", info.strategy},
-               {"seed", info.seed},
-               {"salt", hex(info.salt)},
-               {"width", info.width},
-               {"screen", info.screen}};
+  Json json = to_json<Json>(row);
+  json["task"] = info.task;
+  json["task_hash"] = info.task_hash;
+  json["device"] = device_json(info.device);
+  json["further_devices"] = Json::array();
   for (const DeviceRecord& further : info.further_devices) json["further_devices"].push_back(device_json(further));
-  json["seeds"] = Json::array();
-  for (const Seed& seed : info.seeds)
-    json["seeds"].push_back({{"origin", seed.origin}, {"genome", genome_json(seed.genome)}});
-  json["evaluation_limit"] = info.evaluation_limit > 0 ? Json(info.evaluation_limit) : Json(nullptr);
-  json["time_limit_s"] = positive_or_null(info.time_limit_s);
-  json["status"] = name_of(row.status);
-  json["started_at"] = row.started_at;
-  json["finished_at"] = row.finished_at.empty() ? Json(nullptr) : Json(row.finished_at);
-  json["evaluated"] = row.evaluated;
-  json["valid"] = row.valid;
-  json["best_us"] = or_null(row.best_us);
-  json["command_line"] = info.command;
-  json["evo_version"] = info.evo_version;
-  json["nvrtc_version"] = info.nvrtc_version;
+  json["target"] = target_json(info.target);
+  json["objective"] = info.objective;
+  if (info.family.empty()) json["family"] = nullptr;
+  json["salt"] = hex(info.salt);
   return json;
 }
 

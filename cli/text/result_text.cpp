@@ -1,8 +1,10 @@
 #include "cli/text/result_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/text/format.h"
+#include "engine/record/enumerators.h"
 
 namespace evo::cli {
 namespace {
@@ -91,16 +93,21 @@ std::string mismatch_text(const Mismatch& mismatch) {
   return text;
 }
 
-std::string reason_text(const std::string& reason, const std::optional<Mismatch>& mismatch) {
-  if (!mismatch) return reason;
-  std::string text = reason.empty() ? "" : reason + ", ";
-  text += mismatch_text(*mismatch);
-  if (!mismatch->looks_like.empty()) text += "; looks like: " + mismatch->looks_like;
-  return text;
+std::string fault_text(const std::string& reason, const std::optional<Mismatch>& mismatch,
+                       const std::optional<Original>& original) {
+  std::vector<std::string> parts;
+  if (original)
+    parts.push_back(fmt::format("same {} as proposal {}: {}", enumerator_name(original->shared), original->ticket,
+                                name_of(original->verdict)));
+  if (!reason.empty()) parts.push_back(reason);
+  if (mismatch) parts.push_back(mismatch_text(*mismatch));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string reason_text(const Evaluation& evaluation) {
-  return reason_text(evaluation.reason, evaluation.mismatch);
+std::string reason_text(const std::string& reason, const std::optional<Mismatch>& mismatch,
+                        const std::optional<Original>& original) {
+  const std::string text = fault_text(reason, mismatch, original);
+  return mismatch && !mismatch->looks_like.empty() ? text + "; looks like: " + mismatch->looks_like : text;
 }
 
 std::string comparison_text(const EliteComparison& comparison) {

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -47,6 +48,11 @@ void for_each_field(Record& record, Visit&& visit) {
   };
   std::apply([&](const auto&... fields) { (one(fields), ...); }, kFields<std::remove_const_t<Record>>);
 }
+
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 namespace record_detail {
 

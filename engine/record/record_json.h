@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,8 +21,9 @@
 #include "engine/record/enumerators.h"
 #include "engine/record/record.h"
 
-/// Records as JSON or CBOR: an object of their fields; lists, maps from text and empty values (null) of what is a field
-/// itself; enumerations by their names. Included by sources alone: the JSON library is large.
+/// Records as JSON or CBOR: an object of their fields; lists, maps from text and empty values (null, or no such field)
+/// of what is a field itself; enumerations by their names. A number that is none (NaN) is null in JSON. Included by
+/// sources alone: the JSON library is large.
 namespace evo {
 
 /// A text that is not the record it should be: a field that is missing or of another type, a number beyond its range.
@@ -55,6 +57,8 @@ const Json& field_of(const Json& object, std::string_view name) {
 
 template <class T, class Json>
 T read_field(const Json& object, std::string_view name) {
+  if constexpr (kIsOptional<T>)
+    if (!object.contains(name)) return std::nullopt;
   return from_json<T>(field_of(object, name), name);
 }
 
@@ -114,6 +118,7 @@ struct JsonForm<double> {
   }
   template <class Json>
   static double read(const Json& json, std::string_view name) {
+    if (json.is_null()) return std::numeric_limits<double>::quiet_NaN();
     if (!json.is_number()) throw record_detail::not_a(name, "number");
     return json.template get<double>();
   }

@@ -74,6 +74,24 @@ inline constexpr auto kFields<Residency> = std::tuple(Field{"kernel", &Residency
                                                       Field{"blocks", &Residency::blocks});
 static_assert(lists_all_fields<Residency>());
 
+/// What two candidates have in common that do the same work.
+enum class Shared { source, cubin };
+
+/// The candidate whose result a duplicate has.
+struct Original {
+  std::uint64_t ticket = 0;  ///< Of its proposal in the same run.
+  Shared shared = Shared::source;
+  Verdict verdict = Verdict::harness_failed;
+
+  friend bool operator==(const Original&, const Original&) = default;
+};
+
+template <>
+inline constexpr auto kFields<Original> = std::tuple(Field{"ticket", &Original::ticket},
+                                                     Field{"shared", &Original::shared},
+                                                     Field{"verdict", &Original::verdict});
+static_assert(lists_all_fields<Original>());
+
 /// So many candidates of a board are its elites.
 inline constexpr std::size_t kEliteCount = 3;
 
@@ -105,7 +123,8 @@ static_assert(lists_all_fields<EliteComparison>());
 
 struct Evaluation {
   Verdict verdict = Verdict::harness_failed;
-  std::string reason;                     ///< Why it failed, in words; empty where `mismatch` tells it.
+  std::string reason;  ///< Why it, or its original, failed, in words; empty where `mismatch` tells it.
+  std::optional<Original> original = {};  ///< Of a duplicate.
   std::optional<Mismatch> mismatch = {};  ///< Of a wrong answer.
   std::vector<Build> builds;
   std::vector<CaseError> errors;  ///< Every case that ran, up to the first wrong one.
@@ -122,14 +141,14 @@ struct Evaluation {
 };
 
 template <>
-inline constexpr auto kFields<Evaluation> =
-    std::tuple(Field{"verdict", &Evaluation::verdict}, Field{"reason", &Evaluation::reason},
-               Field{"mismatch", &Evaluation::mismatch}, Field{"builds", &Evaluation::builds},
-               Field{"cases", &Evaluation::errors}, Field{"timings", &Evaluation::timings},
-               Field{"latency_us", &Evaluation::latency_us}, Field{"worst_relative_l2", &Evaluation::worst_relative_l2},
-               Field{"profiles", &Evaluation::profiles}, Field{"residency", &Evaluation::residency},
-               Field{"comparison", &Evaluation::comparison}, Field{"notes", &Evaluation::notes},
-               Field{"", &Evaluation::phases}, Field{"", &Evaluation::ran_on}, Field{"salt", &Evaluation::salt});
+inline constexpr auto kFields<Evaluation> = std::tuple(
+    Field{"verdict", &Evaluation::verdict}, Field{"reason", &Evaluation::reason},
+    Field{"original", &Evaluation::original}, Field{"mismatch", &Evaluation::mismatch},
+    Field{"builds", &Evaluation::builds}, Field{"cases", &Evaluation::errors}, Field{"timings", &Evaluation::timings},
+    Field{"latency_us", &Evaluation::latency_us}, Field{"worst_relative_l2", &Evaluation::worst_relative_l2},
+    Field{"profiles", &Evaluation::profiles}, Field{"residency", &Evaluation::residency},
+    Field{"comparison", &Evaluation::comparison}, Field{"notes", &Evaluation::notes}, Field{"", &Evaluation::phases},
+    Field{"", &Evaluation::ran_on}, Field{"salt", &Evaluation::salt});
 static_assert(lists_all_fields<Evaluation>());
 
 /// The latency that a strategy gets: that of a valid candidate, or of a duplicate of one; empty for failures.

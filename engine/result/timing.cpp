@@ -10,12 +10,13 @@ bool is_full_clock(int sm_mhz, double full_mhz) {
 }
 
 std::string to_text(const Conditions& conditions) {
-  if (conditions.sm_mhz_high == 0) return "";
-  std::string text = fmt::format("SM {}", conditions.sm_mhz_low);
-  if (conditions.sm_mhz_high != conditions.sm_mhz_low) text += fmt::format("-{}", conditions.sm_mhz_high);
-  text += conditions.power_limited ? " MHz (power limit)" : " MHz";
-  if (conditions.memory_mhz > 0) text += fmt::format(", memory {} MHz", conditions.memory_mhz);
-  if (conditions.temperature_c > 0) text += fmt::format(", {} C", conditions.temperature_c);
+  const auto& [low, high, memory, others, power_limited, temperature] = conditions;
+  if (!low || !high) return "";
+  std::string text = fmt::format("SM {}", *low);
+  if (*high != *low) text += fmt::format("-{}", *high);
+  text += power_limited ? " MHz (power limit)" : " MHz";
+  if (memory) text += fmt::format(", memory {} MHz", *memory);
+  if (temperature) text += fmt::format(", {} C", *temperature);
   return text;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -8,15 +9,15 @@
 
 namespace evo {
 
-/// The state of a GPU while it was timed. Zeros: unknown.
+/// The state of a GPU while it was timed, as far as it is known.
 struct Conditions {
-  int sm_mhz_low = 0;
-  int sm_mhz_high = 0;
-  int memory_mhz = 0;          ///< The lowest.
-  int other_processes = 0;     ///< Processes other than evo's that computed on the GPU.
+  std::optional<int> sm_mhz_low = {};
+  std::optional<int> sm_mhz_high = {};
+  std::optional<int> memory_mhz = {};  ///< The lowest.
+  int other_processes = 0;             ///< Processes other than evo's that computed on the GPU.
   bool power_limited = false;  ///< The GPU's power limit lowered its clocks, because of what the kernel draws: no
                                ///< disturbance. The driver may report it late.
-  int temperature_c = 0;       ///< The highest.
+  std::optional<int> temperature_c = {};  ///< The highest.
 };
 
 template <>

@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "engine/record/record.h"
 #include "engine/search/latency_predictor.h"
 #include "engine/strategy/strategy.h"
 
@@ -15,6 +17,10 @@ struct Seed {
   Genome genome;
   std::string origin;  ///< Where it comes from, for people.
 };
+
+template <>
+inline constexpr auto kFields<Seed> = std::tuple(Field{"genome", &Seed::genome}, Field{"origin", &Seed::origin});
+static_assert(lists_all_fields<Seed>());
 
 /// How many genomes of each ranking are considered where a predictor can choose among them.
 inline constexpr std::size_t kSeedCandidates = 100;

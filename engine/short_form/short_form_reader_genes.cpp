@@ -39,11 +39,10 @@ nlohmann::ordered_json values_json(const JsonPlace& place) {
   const bool numbers =
       std::ranges::all_of(values, [](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
   if (numbers) std::ranges::sort(values);
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
   if (values.empty()) place.fail("at least one value is needed");
-  for (const Value& value : values)
-    json.push_back(fractions ? nlohmann::ordered_json(expr::to_string(value)) : json_of(value));
-  return json;
+  if (fractions)
+    for (Value& value : values) value = expr::to_string(value);
+  return to_json<nlohmann::ordered_json>(values);
 }
 
 }  // namespace
@@ -65,7 +64,7 @@ void ShortFormReader::add_gene(const std::string& name, const JsonPlace& place, 
   if (place.is_object()) {
     Json gene = {{"name", name}};
     for (const auto& [key, value] : place.members()) {
-      if (key != "values") gene[key] = json_of(value.value());
+      if (key != "values") gene[key] = to_json<Json>(value.value());
     }
     if (const auto values = place.find("values")) gene["values"] = values_json(*values);
     return push_gene(place, gene, author);
@@ -102,9 +101,8 @@ void ShortFormReader::genes_from_file(const JsonPlace& place) {
   if (other.find("ConfigurationSpace")) {
     const Family family = read_t1(text, file);
     for (const Gene& gene : family.genes) {
-      Json values = Json::array();
-      for (const Value& value : gene.alleles) values.push_back(json_of(value));
-      push_gene(place, {{"name", gene.name}, {"values", values}}, fmt::format("genes: {}: {}", file, gene.name));
+      push_gene(place, {{"name", gene.name}, {"values", to_json<Json>(gene.alleles)}},
+                fmt::format("genes: {}: {}", file, gene.name));
     }
     for (const Constraint& constraint : family.constraints)
       add_constraint({{"that", constraint.condition.text()}}, fmt::format("genes: {}: Conditions", file));

@@ -151,9 +151,7 @@ class Translator {
   void genes() {
     std::size_t number = 0;
     for (const Gene& gene : space_.genes) {
-      Json values = Json::array();
-      for (const Value& value : gene.alleles) values.push_back(json_of(value));
-      form_["genes"][gene.name] = values;
+      form_["genes"][gene.name] = to_json<Json>(gene.alleles);
       origin("genes." + gene.name, fmt::format("ConfigurationSpace.TuningParameters[{}]", number++));
     }
     number = 0;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "engine/expression/json_place.h"
 #include "engine/expression/json_value.h"
 
@@ -26,12 +24,7 @@ std::string to_text(const Genome& genome) {
 }
 
 std::string to_json(const Genome& genome) {
-  nlohmann::ordered_json genes = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : genome.genes) genes[name] = json_of(value);
-  nlohmann::ordered_json json;
-  json["family"] = genome.family;
-  json["genes"] = std::move(genes);
-  return json.dump();
+  return to_json<nlohmann::ordered_json>(genome).dump();
 }
 
 Genome genome_from_json(std::string_view json) {

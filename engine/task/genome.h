@@ -2,8 +2,10 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "engine/expression/expression.h"
+#include "engine/record/record.h"
 #include "engine/task/family.h"
 #include "engine/task/point.h"
 
@@ -17,6 +19,10 @@ struct Genome {
 
   friend bool operator==(const Genome&, const Genome&) = default;
 };
+
+template <>
+inline constexpr auto kFields<Genome> = std::tuple(Field{"family", &Genome::family}, Field{"genes", &Genome::genes});
+static_assert(lists_all_fields<Genome>());
 
 /// The alleles of a path of the family, without inactive genes.
 Genome genome_of(const Family& family, const Path& path);

@@ -2,8 +2,10 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "engine/record/record.h"
 #include "engine/task/family.h"
 #include "engine/task/task.h"
 
@@ -17,6 +19,12 @@ struct Target {
   std::string objective = "latency";      ///< One of the task's: which limits its candidates keep.
   std::vector<std::string> skipped = {};  ///< Listed shapes that are not validated, each with the reason.
 };
+
+/// What was skipped is for people alone.
+template <>
+inline constexpr auto kFields<Target> = std::tuple(Field{"objective", &Target::objective},
+                                                   Field{"options", &Target::options}, Field{"timed", &Target::timed},
+                                                   Field{"validated", &Target::validated});
 
 /// The error limits of the target's objective, which every validated case must keep. Throws usage_error when the task
 /// has no such objective.

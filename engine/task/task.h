@@ -6,11 +6,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/dtype.h"
 #include "engine/base/source_tree.h"
 #include "engine/expression/expression.h"
+#include "engine/record/record.h"
 #include "engine/task/argument.h"
 #include "engine/task/draw.h"
 #include "engine/task/error_limits.h"
@@ -51,6 +53,10 @@ struct Shape {
   std::string name;
   Bindings parameters;
 };
+
+template <>
+inline constexpr auto kFields<Shape> = std::tuple(Field{"name", &Shape::name}, Field{"parameters", &Shape::parameters});
+static_assert(lists_all_fields<Shape>());
 
 /// Candidates of a run are always ranked by latency; objectives differ in the errors that they allow.
 struct Objective {

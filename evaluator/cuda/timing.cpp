@@ -77,14 +77,17 @@ OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> 
 }
 
 void note(Conditions& conditions, const GpuClocks& clocks) {
-  const auto lower = [](int so_far, int mhz) {
-    return so_far == 0 || mhz == 0 ? std::max(so_far, mhz) : std::min(so_far, mhz);
+  const auto lowest = [](std::optional<int>& so_far, int now) {
+    if (now > 0) so_far = std::min(so_far.value_or(now), now);
   };
-  conditions.sm_mhz_low = lower(conditions.sm_mhz_low, clocks.sm_mhz);
-  conditions.sm_mhz_high = std::max(conditions.sm_mhz_high, clocks.sm_mhz);
-  conditions.memory_mhz = lower(conditions.memory_mhz, clocks.memory_mhz);
+  const auto highest = [](std::optional<int>& so_far, int now) {
+    if (now > 0) so_far = std::max(so_far.value_or(now), now);
+  };
+  lowest(conditions.sm_mhz_low, clocks.sm_mhz);
+  highest(conditions.sm_mhz_high, clocks.sm_mhz);
+  lowest(conditions.memory_mhz, clocks.memory_mhz);
   conditions.power_limited = conditions.power_limited || clocks.power_limited;
-  conditions.temperature_c = std::max(conditions.temperature_c, clocks.temperature_c);
+  highest(conditions.temperature_c, clocks.temperature_c);
 }
 
 /// False where the call is hopeless. Ends early then, and where the call is not better than the one to beat.

@@ -12,6 +12,7 @@ namespace {
 
 std::string verdict_line(std::uint64_t ticket, const Evaluation& evaluation) {
   std::string line = fmt::format("candidate {}: {}", ticket, name_of(evaluation.verdict));
+  if (evaluation.original) line += fmt::format(" of candidate {}", evaluation.original->ticket);
   if (evaluation.verdict == Verdict::valid) line += fmt::format(", {:.4g} us", evaluation.latency_us);
   if (!evaluation.ran_on.device.empty())
     line += fmt::format(", on {} of {}", evaluation.ran_on.device, evaluation.ran_on.host);

@@ -1,7 +1,5 @@
 #include "evaluator/pipeline/known_candidates.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "evaluator/pipeline/program_building.h"
@@ -34,14 +32,14 @@ bool KnownCandidates::submit(const std::string& source_key) {
   return !dedup_ || submitted_.insert(source_key).second;
 }
 
-KnownCandidates::Match KnownCandidates::match(Same same, CandidateJob& job) {
+KnownCandidates::Match KnownCandidates::match(Shared shared, CandidateJob& job) {
   if (!dedup_) return {};
-  Table& table = same == Same::source ? by_source_ : by_binary_;
-  const auto found = table.find(same == Same::source ? job.source_key : job.binary_key);
+  Table& table = shared == Shared::source ? by_source_ : by_binary_;
+  const auto found = table.find(shared == Shared::source ? job.source_key : job.binary_key);
   if (found == table.end()) return {};
   Known& known = found->second;
-  if (known.evaluation) return {true, duplicate_of(known, {std::move(job), same})};
-  known.followers.push_back({std::move(job), same});
+  if (known.evaluation) return {true, duplicate_of(known, {std::move(job), shared})};
+  known.followers.push_back({std::move(job), shared});
   return {true};
 }
 
@@ -89,9 +87,7 @@ Evaluator::Done KnownCandidates::duplicate_of(const Known& known, Follower follo
   Evaluation evaluation = *known.evaluation;
   evaluation.phases = {};
   evaluation.verdict = Verdict::duplicate;
-  evaluation.reason = fmt::format("same {} as proposal {}: {}", follower.same == Same::source ? "source" : "cubin",
-                                  known.ticket, name_of(known.evaluation->verdict));
-  if (!known.evaluation->reason.empty()) evaluation.reason += ", " + known.evaluation->reason;
+  evaluation.original = Original{known.ticket, follower.shared, known.evaluation->verdict};
   // One that was not compiled has no builds of its own.
   if (!follower.job.built.builds.empty()) evaluation.builds = std::move(follower.job.built.builds);
   return {follower.job.ticket, std::move(evaluation)};

@@ -17,9 +17,6 @@ namespace evo {
 /// result of an equal one under way. The pipeline's mutex guards it.
 class KnownCandidates {
  public:
-  /// What two candidates share.
-  enum class Same : std::uint8_t { source, binary };
-
   /// Without `dedup` no candidate is known.
   explicit KnownCandidates(bool dedup) : dedup_(dedup) {}
 
@@ -33,7 +30,7 @@ class KnownCandidates {
     std::optional<Evaluator::Done> result = {};  ///< Empty: it comes with that of an equal one under way.
   };
   /// Whether an equal candidate is known. The job is then taken over.
-  Match match(Same same, CandidateJob& job);
+  Match match(Shared shared, CandidateJob& job);
 
   /// The job runs: equal ones follow it.
   void begin(const CandidateJob& job);
@@ -52,7 +49,7 @@ class KnownCandidates {
   /// A candidate that does the same work as another one under way.
   struct Follower {
     CandidateJob job;
-    Same same = Same::source;
+    Shared shared = Shared::source;
   };
   struct Known {
     std::uint64_t ticket = 0;

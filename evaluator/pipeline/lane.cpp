@@ -251,7 +251,7 @@ void Lane::set_admitting(bool admitting) {
 
 /// False: the job's result is reported, or will be with that of an equal one under way.
 bool Lane::admit() {
-  if (is_known(KnownCandidates::Same::source)) return false;
+  if (is_known(Shared::source)) return false;
   if (job_->illegal) {
     settle(ended_by(*job_->illegal));
     return false;
@@ -265,7 +265,7 @@ bool Lane::admit() {
     return false;
   }
   job_->binary_key = key_of_builds(job_->candidate, job_->built.builds);
-  if (is_known(KnownCandidates::Same::binary)) return false;
+  if (is_known(Shared::cubin)) return false;
   const std::lock_guard lock(shared_.mutex);
   shared_.known.begin(*job_);
   return true;
@@ -274,9 +274,9 @@ bool Lane::admit() {
 // ---- One candidate
 
 /// Whether an equal candidate is known. Its result, if there is one yet, is then this one's.
-bool Lane::is_known(KnownCandidates::Same same) {
+bool Lane::is_known(Shared shared) {
   const std::lock_guard lock(shared_.mutex);
-  KnownCandidates::Match match = shared_.known.match(same, *job_);
+  KnownCandidates::Match match = shared_.known.match(shared, *job_);
   if (match.result) {
     shared_.report(*std::move(match.result));
     shared_.health.interrupt_row(number_);

@@ -48,7 +48,7 @@ class Lane {
   bool admit();
 
   // One candidate.
-  bool is_known(KnownCandidates::Same same);
+  bool is_known(Shared shared);
   void settle(Evaluation evaluation);
   void run_job(Validation& validation);
   Evaluation evaluate(Validation& validation);

@@ -108,7 +108,7 @@ class InterleavedRun {
       const auto timing = time(number, timed);
       if (!timing) return 0;
       timings_.throttled += timing->throttled;
-      lowest_sm_mhz_ = std::min(lowest_sm_mhz_, timing->conditions.sm_mhz_low);
+      lowest_sm_mhz_ = std::min(lowest_sm_mhz_, timing->conditions.sm_mhz_low.value_or(0));
       times_us.push_back(options_.turn_s > 0 ? mean(timing->samples_us) : timing->median_us);
     }
     return geometric_mean(times_us);

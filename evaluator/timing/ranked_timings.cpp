@@ -6,7 +6,8 @@ namespace evo {
 
 void RankedTimings::add(const std::string& source_key, const Evaluation& evaluation) {
   const bool at_full_clock = std::ranges::all_of(evaluation.timings, [this](const Timing& timing) {
-    return timing.cold || (!timing.conditions.power_limited && is_full_clock(timing.conditions.sm_mhz_low, full_mhz_));
+    const Conditions& now = timing.conditions;
+    return timing.cold || (!now.power_limited && is_full_clock(now.sm_mhz_low.value_or(0), full_mhz_));
   });
   // The warm-up of a slower one may have ended before a power limit showed.
   const bool warmed_up = fastest_.size() < kEliteCount || evaluation.latency_us <= fastest_.back().us;

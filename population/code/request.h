@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/source_tree.h"
+#include "engine/record/record.h"
 #include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
 #include "engine/task/family.h"
@@ -33,6 +35,17 @@ struct Provenance {
   std::vector<std::string> compile_flags;  ///< Without the architecture and the register cap.
   std::string rivals = {};                 ///< How it did beside rivals, for people; empty: it was not timed with any.
 };
+
+/// What is for people alone is no field.
+template <>
+inline constexpr auto kFields<Provenance> =
+    std::tuple(Field{"task", &Provenance::task}, Field{"task_hash", &Provenance::task_hash},
+               Field{"genome", &Provenance::genome}, Field{"target", &Provenance::target},
+               Field{"device", &Provenance::device}, Field{"objective", &Provenance::objective},
+               Field{"latency_us", &Provenance::latency_us}, Field{"worst_relative_l2", &Provenance::worst_relative_l2},
+               Field{"timings", &Provenance::timings}, Field{"salt", &Provenance::salt}, Field{"run", &Provenance::run},
+               Field{"candidate", &Provenance::candidate}, Field{"evo_version", &Provenance::evo_version},
+               Field{"nvrtc_version", &Provenance::nvrtc_version}, Field{"compile_flags", &Provenance::compile_flags});
 
 struct ExportRequest {
   SourceTree files;  ///< At least the task's and the family's JSON and the reference (Store::task_files).

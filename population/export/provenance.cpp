@@ -4,18 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/base/hash.h"
 #include "engine/device/device_kind.h"
+#include "engine/expression/json_value.h"
 #include "engine/record/record_json.h"
 #include "engine/source/template.h"
 #include "population/code/kernel_source.h"
 #include "population/code/text.h"
 #include "population/export/choice.h"
-#include "population/store/codec.h"
 
 namespace evo {
 namespace {
@@ -38,7 +37,7 @@ std::string gpu_lines(const Provenance& p) {
   int others = 0;
   for (const Timing& timing : p.timings) {
     others = std::max(others, timing.conditions.other_processes);
-    if (clocked == nullptr && timing.conditions.sm_mhz_high > 0) clocked = &timing;
+    if (clocked == nullptr && timing.conditions.sm_mhz_high) clocked = &timing;
   }
   if (clocked != nullptr) text += line(fmt::format("  clocks     {}", to_text(clocked->conditions)));
   if (others > 0) text += line(fmt::format("  beside     {} other process(es) on the GPU", others));
@@ -110,45 +109,6 @@ std::string kernel_lines(const std::vector<Specialised>& kernels, std::size_t nu
 
 // --- for evo
 
-ordered_json parsed(const std::string& json) {
-  return ordered_json::parse(json);
-}
-
-ordered_json number(double value) {
-  return std::isfinite(value) ? ordered_json(value) : ordered_json();
-}
-
-ordered_json device_json(const DeviceRecord& device) {
-  return {{"id", device.id},
-          {"kind", device.kind},
-          {"name", device.name},
-          {"arch", device.arch},
-          {"uuid", device.uuid},
-          {"driver", device.driver},
-          {"facts", parsed(bindings_to_json(device.facts))}};
-}
-
-/// Without the samples, which are many.
-ordered_json timings_json(const std::vector<Timing>& timings) {
-  ordered_json list = ordered_json::array();
-  for (const Timing& timing : timings) {
-    list.push_back(to_json<ordered_json>(timing));
-    list.back().erase("samples_us");
-  }
-  return list;
-}
-
-ordered_json programs_json(const std::vector<Program>& programs) {
-  ordered_json list = ordered_json::array();
-  for (const Program& program : programs) {
-    list.push_back({{"specialisation", parsed(bindings_to_json(program.specialisation))},
-                    {"max_registers", program.max_registers},
-                    {"source_hash", program.source_hash},
-                    {"text_hash", hash_hex(exported_source(program.source))}});
-  }
-  return list;
-}
-
 /// What load_task and load_families need. The kernels are in the file as they were compiled, so their
 /// templates are stubs.
 SourceTree exported_files(const ExportRequest& request) {
@@ -198,25 +158,16 @@ std::string within_comment(const std::string& json) {
   return safe;
 }
 
-/// All that read_exports reads of one kernel, without the files.
+/// All that read_exports reads of one kernel, without the files and the samples, which are many.
 ordered_json kernel_json(const ExportRequest& request) {
-  const Provenance& p = request.provenance;
-  return {{"task", p.task},
-          {"task_hash", p.task_hash},
-          {"genome", parsed(to_json(p.genome))},
-          {"target", parsed(target_to_json(p.target))},
-          {"device", device_json(p.device)},
-          {"objective", p.objective},
-          {"latency_us", number(p.latency_us)},
-          {"worst_relative_l2", number(p.worst_relative_l2)},
-          {"timings", timings_json(p.timings)},
-          {"salt", fmt::format("{:x}", p.salt)},
-          {"run", p.run},
-          {"candidate", p.candidate},
-          {"evo_version", p.evo_version},
-          {"nvrtc_version", p.nvrtc_version},
-          {"compile_flags", p.compile_flags},
-          {"programs", programs_json(request.programs)}};
+  ExportedKernel kernel{request.provenance, {}};
+  for (const Program& program : request.programs)
+    kernel.programs.push_back({program.specialisation, program.max_registers, program.source_hash,
+                               hash_hex(exported_source(program.source))});
+  auto json = to_json<ordered_json>(kernel);
+  json["salt"] = fmt::format("{:x}", request.provenance.salt);
+  for (ordered_json& timing : json["timings"]) timing.erase("samples_us");
+  return json;
 }
 
 std::string block_of(const std::string& launcher, const ordered_json& members) {

@@ -3,150 +3,79 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/base/json_depth.h"
 #include "engine/base/text.h"
-#include "engine/expression/json_place.h"
+#include "engine/expression/json_value.h"
+#include "engine/record/record_json.h"
 #include "population/code/kernel_source.h"
 #include "population/export/provenance.h"
 
 namespace evo {
 namespace {
 
-DeviceRecord read_device(const JsonPlace& place) {
-  place.allow_only({"id", "kind", "name", "arch", "uuid", "driver", "facts"});
-  return {place.at("id").text(),   place.at("kind").text(),   place.at("name").text(),   place.at("arch").text(),
-          place.at("uuid").text(), place.at("driver").text(), place.at("facts").values()};
+using nlohmann::json;
+
+/// Fields that were added since an older file was written get their defaults. What is unknown was 0 there.
+template <class Record>
+void complete(json& older) {
+  auto whole = to_json<json>(Record{});
+  for (const auto& [name, value] : older.items())
+    if (!whole.contains(name) || !whole[name].is_null() || value != 0) whole[name] = value;
+  older = std::move(whole);
 }
 
-std::vector<Shape> read_shapes(const JsonPlace& place) {
-  std::vector<Shape> shapes;
-  for (const JsonPlace& shape : place.items()) {
-    shape.allow_only({"name", "parameters"});
-    shapes.push_back({shape.at("name").text(), shape.at("parameters").values()});
-  }
-  return shapes;
-}
-
-Target read_target(const JsonPlace& place) {
-  place.allow_only({"objective", "options", "timed", "validated"});
-  Target target{place.at("options").values(), read_shapes(place.at("timed")), read_shapes(place.at("validated"))};
-  if (const auto objective = place.find("objective")) target.objective = objective->text();
-  return target;
-}
-
-Genome read_genome(const JsonPlace& place) {
-  place.allow_only({"family", "genes"});
-  return {place.at("family").text(), place.at("genes").values()};
-}
-
-/// One field of a timing. Older files lack those that were added since.
-template <class Value>
-void read_claim(const JsonPlace& item, const char* name, Value& value) {
-  if constexpr (std::is_same_v<Value, double>) value = item.number_if_any(name);
-  const auto there = item.find(name);
-  if (!there) return;
-  if constexpr (std::is_same_v<Value, std::string>) {
-    value = there->text();
-  } else if constexpr (std::is_same_v<Value, bool>) {
-    value = there->boolean();
-  } else if constexpr (std::is_same_v<Value, int>) {
-    const std::int64_t count = there->integer();
-    if (count < 0 || count > INT32_MAX) there->fail("expected a count");
-    value = static_cast<int>(count);
-  }
-}
-
-std::vector<Timing> read_claims(const JsonPlace& place) {
-  std::vector<Timing> timings;
-  for (const JsonPlace& item : place.items()) {
-    Timing& timing = timings.emplace_back();
-    std::vector<std::string_view> known;
-    for_each_field(timing, [&](const char* name, auto& value) {
-      known.push_back(name);
-      read_claim(item, name, value);
-    });
-    item.allow_only(known);
-    for (const char* needed : {"shape", "modelled", "cold"}) item.at(needed);
-  }
-  return timings;
-}
-
-std::uint64_t read_hex(const JsonPlace& place) {
-  const std::string text = place.text();
+std::uint64_t read_hex(const std::string& text) {
   const bool plain = text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
   const std::optional<std::uint64_t> number = plain ? number_in<std::uint64_t>(text, 16) : std::nullopt;
-  if (!number) place.fail("expected up to 16 hexadecimal digits");
+  if (!number) throw RecordError("field salt is not up to 16 hexadecimal digits");
   return *number;
 }
 
-Provenance read_provenance(const JsonPlace& root) {
-  Provenance provenance;
-  provenance.task = root.at("task").text();
-  provenance.task_hash = root.at("task_hash").text();
-  provenance.genome = read_genome(root.at("genome"));
-  provenance.target = read_target(root.at("target"));
-  provenance.device = read_device(root.at("device"));
-  provenance.objective = root.at("objective").text();
-  provenance.latency_us = root.number_if_any("latency_us");
-  provenance.worst_relative_l2 = root.number_if_any("worst_relative_l2");
-  provenance.timings = read_claims(root.at("timings"));
-  provenance.salt = read_hex(root.at("salt"));
-  provenance.run = root.at("run").integer();
-  provenance.candidate = root.at("candidate").integer();
-  provenance.evo_version = root.at("evo_version").text();
-  provenance.nvrtc_version = root.at("nvrtc_version").text();
-  for (const JsonPlace& flag : root.at("compile_flags").items()) provenance.compile_flags.push_back(flag.text());
-  return provenance;
-}
-
 /// Source number `index` as it stands between its markers.
-std::string read_source(std::string_view text, std::size_t index, const JsonPlace& place) {
+std::string read_source(std::string_view text, std::size_t index) {
   const std::string begin = begin_marker(index);
   const std::size_t start = text.find(begin);
   const std::size_t end = text.find(end_marker(index), start == std::string_view::npos ? 0 : start);
-  if (start == std::string_view::npos || end == std::string_view::npos) {
-    place.fail(fmt::format("the lines that mark kernel {} are missing", index));
-  }
+  if (start == std::string_view::npos || end == std::string_view::npos)
+    throw RecordError(fmt::format("the lines that mark kernel {} are missing", index));
   return std::string(text.substr(start + begin.size(), end - start - begin.size()));
 }
 
-Program read_program(std::string_view text, std::size_t index, const JsonPlace& place, bool& edited) {
-  place.allow_only({"specialisation", "max_registers", "source_hash", "text_hash"});
+Program read_program(std::string_view text, std::size_t index, const ExportedProgram& exported, bool& edited) {
   Program program;
-  program.specialisation = place.at("specialisation").values();
-  program.source = read_source(text, index, place);
-  const std::int64_t cap = place.at("max_registers").integer();
-  if (cap < 0 || cap > 255) place.at("max_registers").fail("expected 0 to 255");
-  program.max_registers = static_cast<int>(cap);
+  program.specialisation = exported.specialisation;
+  program.source = read_source(text, index);
+  if (exported.max_registers < 0 || exported.max_registers > 255)
+    throw RecordError("field max_registers is not 0 to 255");
+  program.max_registers = exported.max_registers;
   const std::string hash = hash_hex(program.source);
-  const bool same = hash == place.at("text_hash").text();
+  const bool same = hash == exported.text_hash;
   // An edited kernel is another kernel: it must not be taken for the one that was exported.
-  program.source_hash = same ? place.at("source_hash").text() : "edited " + hash;
+  program.source_hash = same ? exported.source_hash : "edited " + hash;
   edited = edited || !same;
   return program;
 }
 
 /// Bytes that are written as hexadecimal digits.
-std::string read_bytes(const JsonPlace& place) {
-  const std::string digits = place.text();
+std::string read_bytes(const std::string& digits) {
   std::string bytes;
   for (std::size_t i = 0; i < digits.size(); i += 2) {
     const std::string pair = digits.substr(i, 2);
     const bool plain = pair.size() == 2 && pair.find_first_not_of("0123456789abcdef") == std::string::npos;
-    if (!plain) place.fail("expected pairs of hexadecimal digits");
+    if (!plain) throw RecordError("field drawn_files has no pairs of hexadecimal digits");
     bytes += static_cast<char>(*number_in<unsigned>(pair, 16));
   }
   return bytes;
 }
 
-SourceTree read_files(const JsonPlace& root) {
-  SourceTree tree;
-  for (const auto& [path, text] : root.at("files").members()) tree.emplace(path, text.text());
-  const auto drawn = root.find("drawn_files");
-  if (!drawn) return tree;
-  for (const auto& [path, digits] : drawn->members()) tree.emplace(path, read_bytes(digits));
+SourceTree read_files(const json& root) {
+  auto tree = read_field<SourceTree>(root, "files");
+  const auto drawn = read_field<std::optional<SourceTree>>(root, "drawn_files").value_or(SourceTree{});
+  for (const auto& [path, digits] : drawn) tree.emplace(path, read_bytes(digits));
   return tree;
 }
 
@@ -166,60 +95,63 @@ std::string provenance_json(std::string_view text, std::string_view name) {
   return std::string(text.substr(start, end - start));
 }
 
-void require_known_format(const JsonPlace& root, std::string_view name) {
-  const std::int64_t format = root.at("format").integer();
+void require_known_format(const json& root, std::string_view name) {
+  const auto format = read_field<std::int64_t>(root, "format");
   if (format > kExportFormat) {
     throw usage_error(fmt::format("{} was exported by a newer evo (format {}, this evo knows {}): update evo", name,
                                   format, kExportFormat));
   }
-  if (format < 1) root.at("format").fail("expected a positive number");
+  if (format < 1) throw RecordError("field format is no positive number");
 }
 
 /// Throws unless the tree gives the task and the family that the provenance names.
-void require_task(const Exported& exported, const JsonPlace& root) {
+void require_task(const Exported& exported) {
   const Task task = load_task(exported.tree, exported.provenance.task);
   limits_of(task, exported.provenance.target);
   const std::vector<Family> families = load_families(exported.tree, task);
   const std::string& family = exported.provenance.genome.family;
   const bool there = std::any_of(families.begin(), families.end(), [&](const Family& f) { return f.name == family; });
-  if (!there) root.fail(fmt::format("files has no family '{}'", family));
+  if (!there) throw RecordError(fmt::format("files has no family '{}'", family));
 }
 
-/// One kernel, whose sources are numbered from `first_source` on in the file.
-Exported read_kernel(const JsonPlace& place, std::string_view text, std::size_t first_source) {
-  // The last four belong to the root, which is the kernel itself in a file of one kernel.
-  place.allow_only({"task",        "task_hash",         "genome",        "target",   "device", "objective",
-                    "latency_us",  "worst_relative_l2", "timings",       "salt",     "run",    "candidate",
-                    "evo_version", "nvrtc_version",     "compile_flags", "programs", "format", "launcher",
-                    "files",       "drawn_files"});
+/// One kernel, whose sources are numbered from `source` on in the file.
+Exported read_kernel(json members, std::string_view text, std::size_t& source) {
+  complete<Target>(members["target"]);
+  for (json& timing : members["timings"]) complete<Timing>(timing);
+  members["salt"] = read_hex(read_field<std::string>(members, "salt"));
+  auto kernel = from_json<ExportedKernel>(members, "kernels");
   Exported exported;
-  exported.provenance = read_provenance(place);
-  const std::vector<JsonPlace> programs = place.at("programs").items();
-  if (programs.empty()) place.at("programs").fail("at least one is needed");
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    exported.programs.push_back(read_program(text, first_source + i, programs[i], exported.edited));
-  }
+  exported.provenance = std::move(kernel.provenance);
+  if (kernel.programs.empty()) throw RecordError("field programs is empty");
+  for (const ExportedProgram& program : kernel.programs)
+    exported.programs.push_back(read_program(text, source++, program, exported.edited));
   return exported;
 }
 
-std::vector<Exported> read_kernels(const JsonPlace& root, std::string_view text) {
-  root.allow_only({"format", "launcher", "kernels", "files", "drawn_files"});
-  std::vector<Exported> kernels;
-  std::size_t sources = 0;
-  for (const JsonPlace& place : root.at("kernels").items()) {
-    kernels.push_back(read_kernel(place, text, sources));
-    sources += kernels.back().programs.size();
-  }
-  if (kernels.empty()) root.at("kernels").fail("at least one is needed");
-  return kernels;
+/// Files of formats 1 and 2 do not name it.
+std::string read_launcher(const json& root, const std::string& task) {
+  const auto launcher = read_field<std::optional<std::string>>(root, "launcher").value_or(default_launcher(task));
+  if (!is_function_name(launcher)) throw RecordError("field launcher is no name of a function");
+  return launcher;
 }
 
-/// Files of formats 1 and 2 do not name it.
-std::string read_launcher(const JsonPlace& root, const std::string& task) {
-  const auto place = root.find("launcher");
-  const std::string launcher = place ? place->text() : default_launcher(task);
-  if (!is_function_name(launcher)) place.value_or(root).fail("expected the name of a function");
-  return launcher;
+std::vector<Exported> read_kernels(const json& root, std::string_view text, std::string_view name) {
+  require_known_format(root, name);
+  std::vector<Exported> kernels;
+  std::size_t sources = 0;
+  for (const json& members : root.contains("kernels") ? root["kernels"] : json::array({root}))
+    kernels.push_back(read_kernel(members, text, sources));
+  if (kernels.empty()) throw RecordError("field kernels is empty");
+  for (Exported& exported : kernels) {
+    exported.tree = read_files(root);
+    exported.launcher = read_launcher(root, exported.provenance.task);
+    try {
+      require_task(exported);
+    } catch (const Error& error) {
+      throw RecordError(error.what());
+    }
+  }
+  return kernels;
 }
 
 constexpr std::string_view kCrLfProvenanceBegin = "\r\n/* evo-provenance\r\n";
@@ -234,25 +166,15 @@ std::string with_plain_line_ends(std::string_view text) {
 }
 
 std::vector<Exported> read_plain(std::string_view text, std::string_view name) {
-  const std::string file(name);
-  const JsonPlace root = JsonPlace::read({{file, provenance_json(text, name)}}, file);
-  std::vector<Exported> kernels;
-  require_known_format(root, name);
-  if (root.find("kernels")) {
-    kernels = read_kernels(root, text);
-  } else {
-    kernels.push_back(read_kernel(root, text, 0));
+  const std::string provenance = provenance_json(text, name);
+  try {
+    require_shallow_json(provenance, name);
+    return read_kernels(json::parse(provenance), text, name);
+  } catch (const json::exception&) {
+    throw usage_error(fmt::format("{}: its provenance is damaged: it is no JSON of an exported file", name));
+  } catch (const RecordError& error) {
+    throw usage_error(fmt::format("{}: its provenance is damaged: {}", name, error.what()));
   }
-  for (Exported& exported : kernels) {
-    exported.tree = read_files(root);
-    exported.launcher = read_launcher(root, exported.provenance.task);
-    try {
-      require_task(exported, root);
-    } catch (const Error& error) {
-      throw usage_error(fmt::format("{}: its provenance is damaged: {}", name, error.what()));
-    }
-  }
-  return kernels;
 }
 
 }  // namespace

@@ -40,11 +40,8 @@ RunInfo read_info(const JsonPlace& evo) {
 
 std::string description_of(const Results& results, const std::vector<Parameter>& parameters) {
   const RunInfo& info = results.info;
-  ordered_json options = ordered_json::object(), shapes = ordered_json::object(), genes = ordered_json::array();
-  for (const auto& [name, value] : info.target.options) options[name] = json_of(value);
-  for (const Shape& shape : info.target.timed) {
-    for (const auto& [name, value] : shape.parameters) shapes[shape.name][name] = json_of(value);
-  }
+  ordered_json shapes = ordered_json::object(), genes = ordered_json::array();
+  for (const Shape& shape : info.target.timed) shapes[shape.name] = to_json<ordered_json>(shape.parameters);
   for (const Parameter& parameter : parameters) {
     ordered_json gene = {{"name", parameter.name}, {"kind", name_of(parameter.kind)}, {"when", parameter.when}};
     if (results.families.size() > 1) gene["families"] = parameter.families;
@@ -58,7 +55,7 @@ std::string description_of(const Results& results, const std::vector<Parameter>&
       {"task_hash", info.task_hash},
       {"families", families},
       {"objective", info.objective},
-      {"options", options},
+      {"options", to_json<ordered_json>(info.target.options)},
       {"shapes", shapes},
       {"device",
        {{"id", info.device.id}, {"kind", info.device.kind}, {"name", info.device.name}, {"arch", info.device.arch}}},

@@ -22,7 +22,7 @@ RunId import_results(Store& store, const Results& results, const std::string& co
   RunInfo info = results.info;
   info.strategy = kImported;
   info.evaluation_limit = results.rows.size();
-  info.command = command;
+  info.command_line = command;
   const RunId run = store.begin_run(info);
   const std::unique_ptr<Archive> archive = store.archive(run);
   for (std::size_t i = 0; i < results.rows.size(); ++i) {

@@ -42,7 +42,8 @@ ordered_json problem_size(const Results& results) {
   std::vector<std::string> names;
   for (const Shape& shape : timed) names.push_back(shape.name);
   if (timed.size() != 1) return fmt::format("{}", fmt::join(names, " "));
-  for (const std::string& name : results.shape_parameters) sizes.push_back(json_of(timed.front().parameters.at(name)));
+  for (const std::string& name : results.shape_parameters)
+    sizes.push_back(to_json<ordered_json>(timed.front().parameters.at(name)));
   return sizes;
 }
 
@@ -52,7 +53,7 @@ std::string entry_line(const ResultRow& row, const std::vector<Parameter>& param
   for (const Parameter& parameter : parameters) {
     const Value value = shown_value(row, parameter);
     key.push_back(python_text(value));
-    entry[parameter.name] = json_of(value);
+    entry[parameter.name] = to_json<ordered_json>(value);
     if (!value_of(row.genome, parameter)) inactive.push_back(parameter.name);
   }
   const OutcomeClass outcome = outcome_class_of(row.verdict);
@@ -116,7 +117,7 @@ std::string kernel_tuner_text(const Results& results) {
   ordered_json names = ordered_json::array(), values;
   for (const Parameter& parameter : parameters) {
     names.push_back(parameter.name);
-    for (const Value& value : parameter.values) values[parameter.name].push_back(json_of(value));
+    values[parameter.name] = to_json<ordered_json>(parameter.values);
   }
   const ordered_json head = {{"schema_version", "1.1.0"},
                              {"device_name", results.info.device.name},

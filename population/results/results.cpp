@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "engine/base/error.h"
@@ -13,34 +12,10 @@
 namespace evo {
 namespace {
 
-/// The verdicts of the originals that duplicates refer to.
-class Originals {
- public:
-  /// A duplicate has the verdict of its original.
-  Verdict verdict_of(const CandidateRow& row) {
-    const Evaluation& evaluation = row.evaluation;
-    const std::string cubins = cubins_of(evaluation);
-    if (evaluation.verdict != Verdict::duplicate) {
-      by_source_.emplace(row.source_hash, evaluation.verdict);
-      if (!cubins.empty()) by_cubins_.emplace(cubins, evaluation.verdict);
-      return evaluation.verdict;
-    }
-    if (latency_of(evaluation)) return Verdict::valid;
-    if (const auto found = by_source_.find(row.source_hash); found != by_source_.end()) return found->second;
-    if (const auto found = by_cubins_.find(cubins); found != by_cubins_.end()) return found->second;
-    return Verdict::launch_failed;
-  }
-
- private:
-  static std::string cubins_of(const Evaluation& evaluation) {
-    std::string hashes;
-    for (const Build& build : evaluation.builds) hashes += build.cubin_hash + " ";
-    return hashes;
-  }
-
-  std::map<std::string, Verdict> by_source_;
-  std::map<std::string, Verdict> by_cubins_;
-};
+/// A duplicate has the verdict of its original.
+Verdict verdict_of(const Evaluation& evaluation) {
+  return evaluation.original ? evaluation.original->verdict : evaluation.verdict;
+}
 
 ResultRow result_of(CandidateRow row, Verdict verdict) {
   ResultRow result{std::move(row.genome), verdict, std::move(row.recorded_at), 0, 0, {}, 0};
@@ -66,12 +41,11 @@ void require_alike(const RunInfo& a, RunId a_id, const RunInfo& b, RunId b_id) {
 
 /// Adds the rows of one run. `seen`: genomes that have a row already.
 void add_rows(const Store& store, RunId run, std::set<std::string>& seen, Results& results) {
-  Originals originals;
   for (const OutcomeRow& outcome : store.outcomes(run)) {
     std::optional<CandidateRow> row = store.candidate(outcome.candidate);
     // A candidate with templates of its own is not a point of the task's space.
     if (!row || !row->files.empty()) continue;
-    const Verdict verdict = originals.verdict_of(*row);
+    const Verdict verdict = verdict_of(row->evaluation);
     // A failure of evo's own says nothing about the genome. Another run may have a result for it.
     if (verdict == Verdict::harness_failed || !seen.insert(to_json(row->genome)).second) continue;
     results.rows.push_back(result_of(*std::move(row), verdict));

@@ -38,7 +38,7 @@ ordered_json result_of(const ResultRow& row, const std::vector<Parameter>& param
   ordered_json configuration = ordered_json::object(), measurements = ordered_json::array();
   for (const Parameter& parameter : parameters) {
     if (const std::optional<Value> value = value_of(row.genome, parameter))
-      configuration[parameter.name] = json_of(*value);
+      configuration[parameter.name] = to_json<ordered_json>(*value);
   }
   const bool ok = outcome_class_of(row.verdict) == OutcomeClass::ok;
   if (ok) {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "population/store/codec.h"
 #include "population/store/evaluation_rows.h"
+#include "population/store/record_rows.h"
 #include "population/store/rows.h"
 
 namespace evo {
@@ -34,20 +34,20 @@ std::vector<Contender> elites_of(Database& database, std::int64_t board) {
 }
 
 void enter(Database& database, std::int64_t board, const Contender& elite, const Contender* displaced) {
-  static const std::string kInsertElite = fmt::format("INSERT INTO elite VALUES (?, ?, ?, ?, ?, {})", kNow);
-  static const std::string kInsertHistory = fmt::format(
-      "INSERT INTO elite_history (board, entered, entered_us, displaced, displaced_us, at) VALUES (?, ?, ?, "
-      "?, ?, {})",
-      kNow);
   if (displaced) database.prepare("DELETE FROM elite WHERE candidate = ?").bind(displaced->candidate).run();
-  Statement insert = database.prepare(kInsertElite);
-  insert.bind(elite.candidate, board, elite.latency_us, elite.source_hash);
-  elite.binary_hash.empty() ? insert.bind(std::nullopt) : insert.bind(elite.binary_hash);
-  insert.run();
-  Statement history = database.prepare(kInsertHistory);
-  history.bind(board, elite.candidate, elite.latency_us);
-  displaced ? history.bind(displaced->candidate, displaced->latency_us) : history.bind(std::nullopt, std::nullopt);
-  history.run();
+  const std::string now = now_of(database);
+  const auto binary_hash = elite.binary_hash.empty() ? std::nullopt : std::optional(elite.binary_hash);
+  database.prepare("INSERT INTO elite VALUES (?, ?, ?, ?, ?, ?)")
+      .bind(elite.candidate, board, elite.latency_us, elite.source_hash, binary_hash, now)
+      .run();
+  const auto displaced_id = displaced ? std::optional(displaced->candidate) : std::nullopt;
+  const auto displaced_us = displaced ? std::optional(displaced->latency_us) : std::nullopt;
+  database
+      .prepare(
+          "INSERT INTO elite_history (board, entered, entered_us, displaced, displaced_us, at) "
+          "VALUES (?, ?, ?, ?, ?, ?)")
+      .bind(board, elite.candidate, elite.latency_us, displaced_id, displaced_us, now)
+      .run();
 }
 
 }  // namespace
@@ -188,13 +188,11 @@ class RunArchive final : public Archive {
   }
 
   CandidateId insert_candidate(const Proposal& proposal, const Candidate& candidate) {
-    static const std::string kInsert = fmt::format(
+    Statement insert = database_.prepare(
         "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, note, recorded_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, {}) ON CONFLICT DO NOTHING",
-        kNow);
-    Statement insert = database_.prepare(kInsert);
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
     insert.bind(run_, proposal.ticket, proposal.op, proposal.genome.family, to_json(proposal.genome),
-                candidate.source_hash(), proposal.note);
+                candidate.source_hash(), proposal.note, now_of(database_));
     if (insert.run() == 1) return database_.last_id();
     if (find_candidate(database_, run_, proposal.ticket)) {
       throw usage_error(fmt::format("run {} of {} already has a result for proposal {}: another process is running it",
@@ -222,10 +220,9 @@ class RunArchive final : public Archive {
     Statement insert = database_.prepare("INSERT INTO program VALUES (?, ?, ?, ?, ?, ?)");
     std::int64_t position = 0;
     for (const Program& program : candidate.programs) {
-      insert
-          .bind(id, position++, bindings_to_json(program.specialisation), store_text(database_, program.source),
-                program.source_hash, program.max_registers)
-          .run();
+      insert.bind(id, position++);
+      bind_value(insert, program.specialisation);
+      insert.bind(store_text(database_, program.source), program.source_hash, program.max_registers).run();
     }
   }
 

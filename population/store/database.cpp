@@ -236,9 +236,8 @@ void Statement::pass(int column, Statement& to) const {
   });
 }
 
-Error Statement::unreadable(std::string_view value) const {
-  return machine_error(
-      fmt::format("database {} has an unreadable row: unknown value '{}'", database_.path_.string(), value));
+Error Statement::unreadable(std::string_view why) const {
+  return machine_error(fmt::format("database {} has an unreadable row: {}", database_.path_.string(), why));
 }
 
 WriteTransaction::WriteTransaction(Database& database) : database_(database) {

@@ -70,7 +70,7 @@ class Statement {
   void pass(int column, Statement& to) const;
 
   /// The error of a row that holds what is no value of its column: somebody may have edited it by hand.
-  Error unreadable(std::string_view value) const;
+  Error unreadable(std::string_view why) const;
 
  private:
   friend class Database;

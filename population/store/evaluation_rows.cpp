@@ -27,24 +27,6 @@ std::vector<Build> read_builds(Database& database, CandidateId candidate) {
   return builds;
 }
 
-void insert_timings(Database& database, CandidateId candidate, const std::vector<Timing>& timings) {
-  insert_records(database, "timing", candidate, timings);
-  Statement insert_sample = database.prepare("INSERT INTO sample VALUES (?, ?, ?, ?)");
-  std::int64_t position = 0;
-  for (const Timing& timing : timings) {
-    std::int64_t sample_position = 0;
-    for (const double sample : timing.samples_us)
-      insert_sample.bind(candidate, position, sample_position++, sample).run();
-    ++position;
-  }
-}
-
-void read_samples(Database& database, CandidateId candidate, std::vector<Timing>& timings) {
-  Statement rows = database.prepare("SELECT timing, us FROM sample WHERE candidate = ? ORDER BY timing, position");
-  rows.bind(candidate);
-  while (rows.next()) timings.at(static_cast<std::size_t>(rows.integer(0))).samples_us.push_back(rows.number(1));
-}
-
 template <class Record>
 void insert_single(Database& database, std::string_view table, CandidateId candidate,
                    const std::optional<Record>& record) {
@@ -91,12 +73,13 @@ std::vector<Profile> read_profiles(Database& database, CandidateId candidate) {
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation) {
   RecordInserter::of<Evaluation>(database, "evaluation", "candidate").insert(evaluation, candidate);
+  insert_single(database, "original", candidate, evaluation.original);
   insert_single(database, "mismatch", candidate, evaluation.mismatch);
   insert_single(database, "elite_comparison", candidate, evaluation.comparison);
   insert_builds(database, candidate, evaluation.builds);
   insert_records(database, "residency", candidate, evaluation.residency);
   insert_records(database, "case_error", candidate, evaluation.errors);
-  insert_timings(database, candidate, evaluation.timings);
+  insert_records(database, "timing", candidate, evaluation.timings);
   for (const Profile& profile : evaluation.profiles) insert_profile(database, candidate, profile);
 }
 
@@ -108,13 +91,13 @@ Evaluation read_evaluation(Database& database, CandidateId candidate) {
   const auto stored = read_single<Evaluation>(database, "evaluation", candidate);
   if (!stored) return {};
   Evaluation evaluation = *stored;
+  evaluation.original = read_single<Original>(database, "original", candidate);
   evaluation.mismatch = read_single<Mismatch>(database, "mismatch", candidate);
   evaluation.comparison = read_single<EliteComparison>(database, "elite_comparison", candidate);
   evaluation.builds = read_builds(database, candidate);
   evaluation.residency = read_records<Residency>(database, "residency", candidate);
   evaluation.errors = read_records<CaseError>(database, "case_error", candidate);
   evaluation.timings = read_timings(database, candidate);
-  read_samples(database, candidate, evaluation.timings);
   evaluation.profiles = read_profiles(database, candidate);
   return evaluation;
 }

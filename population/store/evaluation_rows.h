@@ -5,13 +5,13 @@
 #include "population/store/database.h"
 #include "population/store/records.h"
 
-/// An Evaluation as rows of the tables evaluation, build, case_error, timing, sample and counter. Internal to
+/// An Evaluation as rows of the table evaluation and of those that belong to it (docs/store.md). Internal to
 /// population/store.
 namespace evo {
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation);
 Evaluation read_evaluation(Database& database, CandidateId candidate);
-std::vector<Timing> read_timings(Database& database, CandidateId candidate);  ///< Without samples.
+std::vector<Timing> read_timings(Database& database, CandidateId candidate);
 /// In place of what is known at that shape, measured or modelled.
 void replace_profile(Database& database, CandidateId candidate, const Profile& profile);
 

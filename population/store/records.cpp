@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "engine/record/enumerators.h"
 #include "engine/task/mutant.h"
 
 namespace evo {
@@ -27,14 +26,6 @@ SourceTree files_of_task(const SourceTree& tree, std::string_view task) {
     if (path.starts_with(folder) || path.starts_with("include/")) files.emplace(path, content);
   }
   return files;
-}
-
-std::string_view name_of(AnswerOrder order) {
-  return enumerator_name(order);
-}
-
-std::string_view name_of(RunStatus status) {
-  return enumerator_name(status);
 }
 
 std::vector<GeneDifference> differences(const Genome& a, const Genome& b) {

@@ -31,6 +31,13 @@ struct DeviceRecord {
   Bindings facts;  ///< facts_of(limits): plans are resolved again from the database alone.
 };
 
+template <>
+inline constexpr auto kFields<DeviceRecord> =
+    std::tuple(Field{"id", &DeviceRecord::id}, Field{"kind", &DeviceRecord::kind}, Field{"name", &DeviceRecord::name},
+               Field{"arch", &DeviceRecord::arch}, Field{"uuid", &DeviceRecord::uuid},
+               Field{"driver", &DeviceRecord::driver}, Field{"facts", &DeviceRecord::facts});
+static_assert(lists_all_fields<DeviceRecord>());
+
 /// Kind, name and arch, which GPUs of one model share; not the ordinal or the uuid.
 std::string device_key(const DeviceRecord& device);
 
@@ -55,24 +62,25 @@ struct RunInfo {
   std::string strategy;
   std::uint64_t seed = 0;
   std::uint64_t salt = 0;
-  std::uint64_t evaluation_limit = 0;  ///< 0: none.
-  double time_limit_s = 0;             ///< 0: none.
-  std::uint64_t screen = 1;            ///< Proposals for each that is evaluated (engine/search/surrogate_screening.h).
-  std::uint64_t width = 0;             ///< Evaluator::width(): answers reach the strategy this many proposals late.
-  std::vector<Seed> seeds;             ///< Proposed first, in this order.
-  std::string command;                 ///< As typed.
+  std::optional<std::uint64_t> evaluation_limit = {};
+  std::optional<double> time_limit_s = {};
+  std::uint64_t screen = 1;  ///< Proposals for each that is evaluated (engine/search/surrogate_screening.h).
+  std::uint64_t width = 0;   ///< Evaluator::width(): answers reach the strategy this many proposals late.
+  std::vector<Seed> seeds;   ///< Proposed first, in this order.
+  std::string command_line;  ///< As typed.
   std::string evo_version;
   std::string nvrtc_version;
 };
 
-/// What stands in the row of a run; task, device, target, objective and seeds have rows or forms of their own.
+/// What stands in the row of a run; task, devices and objective have rows of their own.
 template <>
-inline constexpr auto kFields<RunInfo> =
-    std::tuple(Field{"answers", &RunInfo::answers}, Field{"family", &RunInfo::family},
-               Field{"strategy", &RunInfo::strategy}, Field{"seed", &RunInfo::seed}, Field{"salt", &RunInfo::salt},
-               Field{"evaluation_limit", &RunInfo::evaluation_limit}, Field{"time_limit_s", &RunInfo::time_limit_s},
-               Field{"screen", &RunInfo::screen}, Field{"width", &RunInfo::width}, Field{"command", &RunInfo::command},
-               Field{"evo_version", &RunInfo::evo_version}, Field{"nvrtc_version", &RunInfo::nvrtc_version});
+inline constexpr auto kFields<RunInfo> = std::tuple(
+    Field{"answers", &RunInfo::answers}, Field{"target", &RunInfo::target}, Field{"family", &RunInfo::family},
+    Field{"strategy", &RunInfo::strategy}, Field{"seed", &RunInfo::seed}, Field{"salt", &RunInfo::salt},
+    Field{"evaluation_limit", &RunInfo::evaluation_limit}, Field{"time_limit_s", &RunInfo::time_limit_s},
+    Field{"screen", &RunInfo::screen}, Field{"width", &RunInfo::width}, Field{"seeds", &RunInfo::seeds},
+    Field{"command_line", &RunInfo::command_line}, Field{"evo_version", &RunInfo::evo_version},
+    Field{"nvrtc_version", &RunInfo::nvrtc_version});
 
 enum class RunStatus {
   running,  ///< Or its process was killed: it can be resumed.
@@ -80,9 +88,6 @@ enum class RunStatus {
   interrupted,  ///< Ctrl-C or out of time: it can be resumed.
   failed,       ///< The machine failed.
 };
-std::string_view name_of(RunStatus status);
-
-std::string_view name_of(AnswerOrder order);  ///< "asked", "finished".
 
 using RunId = std::int64_t;
 using CandidateId = std::int64_t;
@@ -92,12 +97,21 @@ struct RunRow {
   RunId id = 0;
   RunInfo info;  ///< Without files: see Store::task_files.
   RunStatus status = RunStatus::running;
-  std::string started_at;   ///< UTC, ISO 8601.
-  std::string finished_at;  ///< Empty while running.
+  std::string started_at;                  ///< UTC, ISO 8601.
+  std::optional<std::string> finished_at;  ///< Empty while running.
   std::uint64_t evaluated = 0;
   std::uint64_t valid = 0;
   std::optional<double> best_us;
 };
+
+template <>
+inline constexpr auto kFields<RunRow> = std::tuple(Field{"id", &RunRow::id}, Field{"", &RunRow::info},
+                                                   Field{"status", &RunRow::status},
+                                                   Field{"started_at", &RunRow::started_at},
+                                                   Field{"finished_at", &RunRow::finished_at},
+                                                   Field{"evaluated", &RunRow::evaluated},
+                                                   Field{"valid", &RunRow::valid}, Field{"best_us", &RunRow::best_us});
+static_assert(lists_all_fields<RunRow>());
 
 /// Which rows to list; empty fields do not restrict.
 struct EliteFilter {
@@ -120,9 +134,9 @@ struct EliteRow {
   double latency_us = 0;
   bool modelled = false;
   double worst_relative_l2 = 0;
-  int registers = 0;            ///< The largest among its programs.
-  int spill_bytes = 0;          ///< The largest among its programs.
-  std::vector<Timing> timings;  ///< Without samples.
+  int registers = 0;    ///< The largest among its programs.
+  int spill_bytes = 0;  ///< The largest among its programs.
+  std::vector<Timing> timings;
   std::string source_hash;
   std::string since;             ///< When it became an elite.
   bool self_consistent = false;  ///< Its task has no reference but a genome. The store leaves it false.
@@ -174,6 +188,14 @@ struct Sitting {
   std::vector<RivalResult> rivals;
 };
 
+/// Its run is known by the candidate.
+template <>
+inline constexpr auto kFields<Sitting> =
+    std::tuple(Field{"candidate", &Sitting::candidate}, Field{"device", &Sitting::device}, Field{"at", &Sitting::at},
+               Field{"salt", &Sitting::salt}, Field{"evo_version", &Sitting::evo_version},
+               Field{"median_us", &Sitting::median_us}, Field{"rounds_us", &Sitting::rounds_us},
+               Field{"throttled", &Sitting::throttled}, Field{"rivals", &Sitting::rivals});
+
 /// The fastest rival whose answers are right; null when there is none.
 const RivalResult* best_rival(const Sitting& sitting);
 
@@ -207,6 +229,15 @@ struct ExchangeRecord {
   std::string failure;  ///< Why it gave no proposals; empty: it did.
 };
 
+/// What stands in its row; prompt and answer are texts of their own.
+template <>
+inline constexpr auto kFields<ExchangeRecord> = std::tuple(Field{"model", &ExchangeRecord::model},
+                                                           Field{"prompt_tokens", &ExchangeRecord::prompt_tokens},
+                                                           Field{"answer_tokens", &ExchangeRecord::answer_tokens},
+                                                           Field{"cost", &ExchangeRecord::cost},
+                                                           Field{"seconds", &ExchangeRecord::seconds},
+                                                           Field{"failure", &ExchangeRecord::failure});
+
 using ExchangeId = std::int64_t;
 
 /// Cost and results of the exchanges of a run.
@@ -238,6 +269,7 @@ struct OutcomeRow {
   Genome genome;
   Verdict verdict = Verdict::harness_failed;
   std::string reason;                            ///< Of the verdict; empty for valid ones.
+  std::optional<Original> original = {};         ///< Of duplicates.
   std::optional<Mismatch> mismatch = {};         ///< Of wrong answers.
   std::optional<double> latency_us;              ///< Valid ones.
   std::optional<double> worst_relative_l2 = {};  ///< Over the cases that ran, 0 without any; empty: no number.
@@ -287,6 +319,16 @@ struct SelftestRecord {
   std::string nvrtc_version;
   std::string at = {};  ///< UTC, ISO 8601; the store knows it.
 };
+
+/// What stands in its row; task and device have rows of their own.
+template <>
+inline constexpr auto kFields<SelftestRecord> = std::tuple(Field{"passed", &SelftestRecord::passed},
+                                                           Field{"judged", &SelftestRecord::judged},
+                                                           Field{"wrong", &SelftestRecord::wrong},
+                                                           Field{"salt", &SelftestRecord::salt},
+                                                           Field{"evo_version", &SelftestRecord::evo_version},
+                                                           Field{"nvrtc_version", &SelftestRecord::nvrtc_version},
+                                                           Field{"at", &SelftestRecord::at});
 
 /// The counts of a merge.
 struct MergeCounts {

@@ -2,44 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/error.h"
 #include "engine/base/hash.h"
-#include "population/store/codec.h"
+#include "population/store/record_rows.h"
 
 namespace evo {
-namespace {
-
-template <class Read>
-auto readable(const Database& database, Read&& read) -> decltype(read()) {
-  try {
-    return read();
-  } catch (const Error& error) {
-    throw machine_error(fmt::format("database {} has an unreadable row: {}", database.path().string(), error.what()));
-  }
-}
-
-}  // namespace
-
 std::string now_of(Database& database) {
-  Statement row = database.prepare(fmt::format("SELECT {}", kNow));
+  Statement row = database.prepare("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')");
   row.next();
   return row.text(0);
-}
-
-Genome stored_genome(const Database& database, const std::string& json) {
-  return readable(database, [&] { return genome_from_json(json); });
-}
-
-Bindings stored_bindings(const Database& database, const std::string& json) {
-  return readable(database, [&] { return bindings_from_json(json); });
-}
-
-Target stored_target(const Database& database, const std::string& json) {
-  return readable(database, [&] { return target_from_json(json); });
-}
-
-std::vector<Seed> stored_seeds(const Database& database, const std::string& json) {
-  return readable(database, [&] { return seeds_from_json(json); });
 }
 
 std::int64_t store_text(Database& database, const std::string& content) {
@@ -49,16 +19,6 @@ std::int64_t store_text(Database& database, const std::string& content) {
   if (row.next()) return row.integer(0);
   database.prepare("INSERT INTO text (hash, content) VALUES (?, ?)").bind(hash, content).run();
   return database.last_id();
-}
-
-DeviceRecord read_device(const Database& database, const Statement& row, int first) {
-  return {row.text(first),
-          row.text(first + 1),
-          row.text(first + 2),
-          row.text(first + 3),
-          row.text(first + 4),
-          row.text(first + 5),
-          stored_bindings(database, row.text(first + 6))};
 }
 
 std::int64_t task_id(Database& database, const std::string& task, const std::string& hash, const SourceTree& files) {
@@ -78,18 +38,13 @@ std::int64_t task_id(Database& database, const std::string& task, const std::str
 }
 
 std::int64_t device_id(Database& database, const DeviceRecord& device) {
-  const std::string facts = bindings_to_json(device.facts);
-  database
-      .prepare(
-          "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-          "ON CONFLICT DO NOTHING")
-      .bind(device_key(device), device.id, device.kind, device.name, device.arch, device.uuid, device.driver, facts)
-      .run();
-  Statement row = database.prepare(
-      "SELECT id FROM device WHERE label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? AND "
-      "driver = ? AND facts = ?");
-  row.bind(device.id, device.kind, device.name, device.arch, device.uuid, device.driver, facts).next();
-  return row.integer(0);
+  static const std::string kColumns = columns_of<DeviceRecord>();
+  Statement known =
+      database.prepare(fmt::format("SELECT number FROM device WHERE ({}) = ({})", kColumns, places_of(kColumns)));
+  bind_record(known, device);
+  if (known.next()) return known.integer(0);
+  RecordInserter::of<DeviceRecord>(database, "device", "key").insert(device, device_key(device));
+  return database.last_id();
 }
 
 }  // namespace evo

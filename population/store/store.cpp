@@ -8,7 +8,6 @@
 
 #include "engine/base/error.h"
 #include "population/store/archive.h"
-#include "population/store/codec.h"
 #include "population/store/database.h"
 #include "population/store/late_predictions.h"
 #include "population/store/record_rows.h"
@@ -123,9 +122,8 @@ RunId Store::begin_run(const RunInfo& info) {
   WriteTransaction transaction(database);
   const std::int64_t board = board_id(database, task_id(database, info.task, info.task_hash, info.files), info);
   const std::int64_t device = device_id(database, info.device);
-  RecordInserter::of<RunInfo>(database, "run", "board, device, target, seeds, status, started_at")
-      .insert(info, board, device, target_to_json(info.target), seeds_to_json(info.seeds), name_of(RunStatus::running),
-              now_of(database));
+  RecordInserter::of<RunInfo>(database, "run", "board, device, status, started_at")
+      .insert(info, board, device, enumerator_name(RunStatus::running), now_of(database));
   const RunId id = database.last_id();
   std::int64_t position = 0;
   for (const DeviceRecord& further : info.further_devices) {
@@ -142,7 +140,7 @@ RunInfo Store::reopen_run(RunId run_id, std::optional<std::uint64_t> evaluation_
   WriteTransaction transaction(database);
   std::optional<RunRow> row = run(run_id);
   if (!row) throw no_such_run(database, run_id);
-  if (evaluation_limit) row->info.evaluation_limit = *evaluation_limit;
+  if (evaluation_limit) row->info.evaluation_limit = evaluation_limit;
   database.prepare("UPDATE run SET status = 'running', finished_at = NULL, evaluation_limit = ? WHERE id = ?")
       .bind(row->info.evaluation_limit, run_id)
       .run();
@@ -152,10 +150,10 @@ RunInfo Store::reopen_run(RunId run_id, std::optional<std::uint64_t> evaluation_
 }
 
 void Store::finish_run(RunId run, RunStatus status) {
-  static const std::string kUpdate = fmt::format("UPDATE run SET status = ?, finished_at = {} WHERE id = ?", kNow);
   Database& database = *database_;
   WriteTransaction transaction(database);
-  if (database.prepare(kUpdate).bind(name_of(status), run).run() != 1) throw no_such_run(database, run);
+  Statement update = database.prepare("UPDATE run SET status = ?, finished_at = ? WHERE id = ?");
+  if (update.bind(enumerator_name(status), now_of(database), run).run() != 1) throw no_such_run(database, run);
   transaction.commit();
 }
 

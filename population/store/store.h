@@ -96,12 +96,12 @@ class Store {
   /// The files that a task hash stands for. Empty when unknown.
   SourceTree task_files(std::string_view task_hash) const;
 
-  void record_selftest(const SelftestRecord& record);
+  void record_selftest(SelftestRecord record);
   /// The newest of a task hash on any device of this kind ("cuda", "vgpu").
   std::optional<SelftestRecord> last_selftest(std::string_view task_hash, std::string_view device_kind) const;
 
   /// Throws usage_error when there is no such candidate.
-  void record_sitting(const Sitting& sitting);
+  void record_sitting(Sitting sitting);
   /// Of one candidate, or all; newest first.
   std::vector<Sitting> sittings(std::optional<CandidateId> candidate = {}) const;
 

@@ -1,61 +1,42 @@
 // Store: reads the elites, and checks the database.
 #include <fmt/format.h>
 
-#include "population/store/codec.h"
 #include "population/store/database.h"
 #include "population/store/evaluation_rows.h"
+#include "population/store/record_rows.h"
 #include "population/store/rows.h"
 #include "population/store/store.h"
 
 namespace evo {
 namespace {
 
-// ?1 task, ?2 device, ?3 objective, ?4 task hash; empty does not restrict.
-constexpr const char* kElites = R"sql(
-SELECT elites.rank, elites.candidate, candidate.run, task.name, task.hash,
-       task.id = (SELECT newest.task FROM run JOIN board AS newest ON newest.id = run.board
-                  JOIN task AS named ON named.id = newest.task
-                  WHERE named.name = task.name AND run.strategy <> 'import' ORDER BY run.id DESC LIMIT 1),
-       device.label, device.kind, device.name, device.arch, device.uuid, device.driver, device.facts, board.objective,
-       candidate.genome, elites.latency_us, elites.relative_error,
-       (SELECT max(registers) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched),
-       (SELECT max(spill_bytes) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched),
-       candidate.source_hash, elites.since
-FROM elites
-JOIN board ON board.id = elites.board
-JOIN task ON task.id = board.task
-JOIN candidate ON candidate.id = elites.candidate
-JOIN run ON run.id = candidate.run
-JOIN device ON device.id = run.device
-WHERE (?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1)
-  AND (?4 = '' OR task.hash = ?4)
-  AND (?2 = '' OR device.label = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0)
-ORDER BY task.name, board.device_key, board.objective, task.id DESC, elites.rank
-)sql";
+/// ?1 task, ?2 device, ?3 objective, ?4 task hash; empty does not restrict.
+const std::string& elites_query() {
+  static const std::string kElites =
+      "SELECT elites.rank, elites.candidate, candidate.run, task.name, task.hash, "
+      "       task.id = (SELECT newest.task FROM run JOIN board AS newest ON newest.id = run.board "
+      "                  JOIN task AS named ON named.id = newest.task "
+      "                  WHERE named.name = task.name AND run.strategy <> 'import' ORDER BY run.id DESC LIMIT 1), " +
+      columns_of<DeviceRecord>("device.") +
+      ",      board.objective, candidate.genome, elites.latency_us, elites.relative_error, "
+      "       (SELECT max(registers) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched), "
+      "       (SELECT max(spill_bytes) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched), "
+      "       candidate.source_hash, elites.since "
+      "FROM elites JOIN board ON board.id = elites.board JOIN task ON task.id = board.task "
+      "JOIN candidate ON candidate.id = elites.candidate JOIN run ON run.id = candidate.run "
+      "JOIN device ON device.number = run.device "
+      "WHERE (?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1) "
+      "  AND (?4 = '' OR task.hash = ?4) "
+      "  AND (?2 = '' OR device.id = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0) "
+      "ORDER BY task.name, board.device_key, board.objective, task.id DESC, elites.rank";
+  return kElites;
+}
 
 EliteRow elite_of(Database& database, const Statement& row) {
   EliteRow elite;
-  elite.rank = static_cast<int>(row.integer(0));
-  elite.candidate = row.integer(1);
-  elite.run = row.integer(2);
-  elite.task = row.text(3);
-  elite.task_hash = row.text(4);
-  elite.current = row.integer(5) != 0;
-  elite.device = {row.text(6),
-                  row.text(7),
-                  row.text(8),
-                  row.text(9),
-                  row.text(10),
-                  row.text(11),
-                  stored_bindings(database, row.text(12))};
-  elite.objective = row.text(13);
-  elite.genome = stored_genome(database, row.text(14));
-  elite.latency_us = row.number(15);
-  elite.worst_relative_l2 = row.number(16);
-  elite.registers = static_cast<int>(row.integer(17));
-  elite.spill_bytes = static_cast<int>(row.integer(18));
-  elite.source_hash = row.text(19);
-  elite.since = row.text(20);
+  read_row(row, elite.rank, elite.candidate, elite.run, elite.task, elite.task_hash, elite.current, elite.device,
+           elite.objective, elite.genome, elite.latency_us, elite.worst_relative_l2, elite.registers, elite.spill_bytes,
+           elite.source_hash, elite.since);
   elite.timings = read_timings(database, elite.candidate);
   for (const Timing& timing : elite.timings) elite.modelled = elite.modelled || timing.modelled;
   return elite;
@@ -95,7 +76,7 @@ constexpr Rule kRules[] = {
 std::vector<EliteRow> Store::elites(const EliteFilter& filter) const {
   Database& database = *database_;
   const ReadTransaction transaction(database);
-  Statement rows = database.prepare(kElites);
+  Statement rows = database.prepare(elites_query());
   rows.bind(filter.task, filter.device, filter.objective, filter.task_hash);
   std::vector<EliteRow> elites;
   while (rows.next()) elites.push_back(elite_of(database, rows));

@@ -26,20 +26,9 @@ void bind_columns(Statement& to, const Statement& from, int first, int behind_la
   for (int column = first; column < std::min(from.columns(), behind_last); ++column) from.pass(column, to);
 }
 
-/// The id of a row that is made when missing: `insert` and `find` take the columns of the row but its first.
-std::int64_t id_of(Database& into, const char* insert, const char* find, const Statement& from) {
-  Statement made = into.prepare(insert);
-  bind_columns(made, from, 1);
-  made.run();
-  Statement found = into.prepare(find);
-  bind_columns(found, from, 1);
-  if (!found.next()) throw machine_error("a row that was just written is not there: please report this");
-  return found.integer(0);
-}
-
 /// The tables whose rows belong to one candidate and refer to nothing else: they are copied as they are.
-constexpr const char* kOfCandidates[] = {"build",      "build_kernel", "evaluation", "mismatch", "residency",
-                                         "case_error", "timing",       "sample",     "counter"};
+constexpr const char* kOfCandidates[] = {"build",     "build_kernel", "evaluation", "original", "mismatch",
+                                         "residency", "case_error",   "timing",     "counter"};
 
 class Merge {
  public:
@@ -47,7 +36,7 @@ class Merge {
 
   MergeCounts run() {
     Statement runs = from_.prepare(fmt::format(
-        "SELECT id, board, device, salt, command, started_at, finished_at, status, evaluation_limit, {} FROM run "
+        "SELECT id, board, device, salt, command_line, started_at, finished_at, status, evaluation_limit, {} FROM run "
         "ORDER BY id",
         columns_of_run()));
     while (runs.next()) merge_run(runs);
@@ -58,9 +47,7 @@ class Merge {
 
  private:
   /// Those of a run that are the same in any database.
-  static std::string columns_of_run() {
-    return "target, seeds, status, started_at, finished_at, " + columns_of<RunInfo>();
-  }
+  static std::string columns_of_run() { return "status, started_at, finished_at, " + columns_of<RunInfo>(); }
 
   /// ", ?" for each column from `first` on.
   static std::string places(const Statement& row, int first) {
@@ -95,25 +82,21 @@ class Merge {
   /// Those of a known run that are not here either.
   void merge_exchanges(std::int64_t run, std::int64_t new_run) {
     Statement row = from_.prepare(
-        "SELECT exchange.id, at, model, prompt_tokens, answer_tokens, cost, seconds, failure, asked.content, "
-        "answered.content FROM exchange JOIN text AS asked ON asked.id = prompt "
-        "JOIN text AS answered ON answered.id = answer WHERE run = ? ORDER BY exchange.id");
+        "SELECT exchange.id, at, asked.content, answered.content, " + columns_of<ExchangeRecord>() +
+        " FROM exchange JOIN text AS asked ON asked.id = prompt JOIN text AS answered ON answered.id = answer "
+        "WHERE run = ? ORDER BY exchange.id");
     row.bind(run);
     while (row.next()) {
-      const std::int64_t prompt = store_text(into_, row.text(8));
-      const std::int64_t answer = store_text(into_, row.text(9));
+      const std::int64_t prompt = store_text(into_, row.text(2));
+      const std::int64_t answer = store_text(into_, row.text(3));
       Statement same = into_.prepare("SELECT id FROM exchange WHERE run = ? AND at = ? AND prompt = ? AND answer = ?");
       same.bind(new_run, row.text(1), prompt, answer);
       if (same.next()) {
         exchanges_[row.integer(0)] = same.integer(0);
         continue;
       }
-      Statement insert = into_.prepare(
-          "INSERT INTO exchange (run, prompt, answer, at, model, prompt_tokens, answer_tokens, cost, seconds, failure) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-      insert.bind(new_run, prompt, answer);
-      bind_columns(insert, row, 1, 8);
-      insert.run();
+      RecordInserter::of<ExchangeRecord>(into_, "exchange", "run, at, prompt, answer")
+          .insert(read_record<ExchangeRecord>(row, 4), new_run, row.text(1), prompt, answer);
       exchanges_[row.integer(0)] = into_.last_id();
     }
   }
@@ -142,7 +125,7 @@ class Merge {
 
   /// A run is known by when it was started, what was typed, and the salt of its inputs.
   std::optional<std::int64_t> known_run(const Statement& row) {
-    Statement same = into_.prepare("SELECT id FROM run WHERE salt = ? AND command = ? AND started_at = ?");
+    Statement same = into_.prepare("SELECT id FROM run WHERE salt = ? AND command_line = ? AND started_at = ?");
     same.bind(row.integer(3), row.text(4), row.text(5));
     if (!same.next()) return std::nullopt;
     return same.integer(0);
@@ -250,17 +233,10 @@ class Merge {
   }
 
   std::int64_t device_for(std::int64_t device) {
-    Statement row =
-        from_.prepare("SELECT id, key, label, kind, name, arch, uuid, driver, facts FROM device WHERE id = ?");
+    Statement row = from_.prepare("SELECT " + columns_of<DeviceRecord>() + " FROM device WHERE number = ?");
     row.bind(device);
     if (!row.next()) throw usage_error(fmt::format("{}: a run has no device", from_.path().string()));
-    return id_of(
-        into_,
-        "INSERT INTO device (key, label, kind, name, arch, uuid, driver, facts) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT DO NOTHING",
-        "SELECT id FROM device WHERE key = ? AND label = ? AND kind = ? AND name = ? AND arch = ? AND uuid = ? "
-        "AND driver = ? AND facts = ?",
-        row);
+    return device_id(into_, read_record<DeviceRecord>(row));
   }
 
   /// `known`: the results of the run that are here already.
@@ -399,27 +375,18 @@ class Merge {
 
   /// A sitting is known by its candidate, and by when it was held.
   void merge_sittings() {
-    Statement row = from_.prepare(
-        "SELECT id, candidate, device, at, salt, evo_version, median_us, throttled FROM sitting ORDER BY id");
+    Statement row = from_.prepare("SELECT id, device, " + columns_of<Sitting>() + " FROM sitting ORDER BY id");
     while (row.next()) {
-      const auto candidate = candidates_.find(row.integer(1));
+      auto sitting = read_record<Sitting>(row, 2);
+      const auto candidate = candidates_.find(sitting.candidate);
       if (candidate == candidates_.end()) continue;  // Its run contradicts the one here.
+      sitting.candidate = candidate->second;
       Statement known = into_.prepare("SELECT 1 FROM sitting WHERE candidate = ? AND at = ?");
-      known.bind(candidate->second, row.text(3));
+      known.bind(sitting.candidate, sitting.at);
       if (known.next()) continue;
-      Statement insert = into_.prepare(
-          "INSERT INTO sitting (candidate, device, at, salt, evo_version, median_us, throttled) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?)");
-      insert.bind(candidate->second, device_for(row.integer(2)));
-      bind_columns(insert, row, 3);
-      insert.run();
-      merge_turns(row.integer(0), into_.last_id());
+      RecordInserter::of<Sitting>(into_, "sitting", "device").insert(sitting, device_for(row.integer(1)));
+      copy("rival", "sitting", row.integer(0), into_.last_id());
     }
-  }
-
-  void merge_turns(std::int64_t sitting, std::int64_t id) {
-    copy("rival", "sitting", sitting, id);
-    copy("turn", "sitting", sitting, id);
   }
 
   Database& into_;

@@ -3,6 +3,7 @@
 
 #include "engine/base/error.h"
 #include "population/store/database.h"
+#include "population/store/record_rows.h"
 #include "population/store/rows.h"
 #include "population/store/store.h"
 
@@ -16,7 +17,6 @@ NoteRow read_note(const Statement& row) {
 }  // namespace
 
 void Store::add_note(CandidateId candidate, const std::string& text) {
-  static const std::string kInsert = fmt::format("INSERT INTO note (candidate, at, content) VALUES (?, {}, ?)", kNow);
   Database& database = *database_;
   WriteTransaction transaction(database);
   Statement known = database.prepare("SELECT 1 FROM candidate WHERE id = ?");
@@ -25,7 +25,9 @@ void Store::add_note(CandidateId candidate, const std::string& text) {
     throw usage_error(fmt::format("database {} has no candidate {}: `evo elites` lists the best ones",
                                   database.path().string(), candidate));
   }
-  database.prepare(kInsert).bind(candidate, text).run();
+  database.prepare("INSERT INTO note (candidate, at, content) VALUES (?, ?, ?)")
+      .bind(candidate, now_of(database), text)
+      .run();
   transaction.commit();
 }
 
@@ -44,33 +46,29 @@ std::vector<NoteRow> Store::notes_of_run(RunId run) const {
 }
 
 ExchangeId Store::record_exchange(RunId run, const ExchangeRecord& exchange) {
-  static const std::string kInsert = fmt::format(
-      "INSERT INTO exchange (run, at, model, prompt, answer, prompt_tokens, answer_tokens, cost, seconds, failure) "
-      "VALUES (?, {}, ?, ?, ?, ?, ?, ?, ?, ?)",
-      kNow);
   Database& database = *database_;
   WriteTransaction transaction(database);
   const std::int64_t prompt = store_text(database, exchange.prompt);
   const std::int64_t answer = store_text(database, exchange.answer);
-  database.prepare(kInsert)
-      .bind(run, exchange.model, prompt, answer, exchange.prompt_tokens, exchange.answer_tokens, exchange.cost,
-            exchange.seconds, exchange.failure)
-      .run();
+  RecordInserter::of<ExchangeRecord>(database, "exchange", "run, at, prompt, answer")
+      .insert(exchange, run, now_of(database), prompt, answer);
   const ExchangeId id = database.last_id();
   transaction.commit();
   return id;
 }
 
 std::optional<ExchangeRecord> Store::exchange_of(CandidateId candidate) const {
-  Statement row = database_->prepare(
-      "SELECT model, asked.content, answered.content, prompt_tokens, answer_tokens, cost, seconds, failure "
-      "FROM exchange_candidate JOIN exchange ON exchange.id = exchange_candidate.exchange "
+  static const std::string kSelect =
+      "SELECT asked.content, answered.content, " + columns_of<ExchangeRecord>("exchange.") +
+      " FROM exchange_candidate JOIN exchange ON exchange.id = exchange_candidate.exchange "
       "JOIN text AS asked ON asked.id = exchange.prompt JOIN text AS answered ON answered.id = exchange.answer "
-      "WHERE candidate = ?");
+      "WHERE candidate = ?";
+  Statement row = database_->prepare(kSelect);
   row.bind(candidate);
   if (!row.next()) return std::nullopt;
-  return ExchangeRecord{row.text(0),    row.text(1),   row.text(2),   row.integer(3),
-                        row.integer(4), row.number(5), row.number(6), row.text(7)};
+  ExchangeRecord exchange;
+  read_row(row, exchange.prompt, exchange.answer, exchange);
+  return exchange;
 }
 
 ExchangeSums Store::exchange_sums(RunId run) const {
@@ -81,11 +79,7 @@ ExchangeSums Store::exchange_sums(RunId run) const {
       "FROM exchange WHERE run = ?1");
   row.bind(run);
   if (!row.next()) return sums;
-  sums.requests = row.natural(0);
-  sums.failed = row.natural(1);
-  sums.tokens = row.natural(2);
-  sums.cost = row.number(3);
-  sums.model = row.text(4);
+  read_row(row, sums.requests, sums.failed, sums.tokens, sums.cost, sums.model);
   Statement brought = database_->prepare(
       "SELECT candidate.id, verdict = 'valid', latency_us "
       "FROM exchange_candidate JOIN candidate ON candidate.id = exchange_candidate.candidate "

@@ -7,7 +7,6 @@
 
 #include "engine/base/error.h"
 #include "population/store/archive.h"
-#include "population/store/codec.h"
 #include "population/store/database.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
@@ -19,45 +18,31 @@ namespace {
 
 const std::string& runs_query() {
   static const std::string kRuns =
-      "SELECT run.id, status, started_at, finished_at,"
-      " (SELECT count(*) FROM candidate WHERE candidate.run = run.id),"
-      " (SELECT count(*) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id"
-      "  WHERE candidate.run = run.id AND verdict = 'valid'),"
-      " (SELECT min(latency_us) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id"
-      "  WHERE candidate.run = run.id AND verdict = 'valid'),"
-      " task.name, task.hash, board.objective, run.target, run.seeds, device.label, device.kind, device.name,"
-      " device.arch, device.uuid, device.driver, device.facts, " +
-      columns_of<RunInfo>("run.") +
-      " FROM run JOIN board ON board.id = run.board JOIN task ON task.id = board.task"
-      " JOIN device ON device.id = run.device WHERE ?1 IS NULL OR run.id = ?1 ORDER BY run.id DESC";
+      "SELECT task.name, task.hash, board.objective, " + columns_of<DeviceRecord>("device.") + ", " +
+      columns_of<RunRow>("run.") +
+      " FROM (SELECT run.*,"
+      "  (SELECT count(*) FROM candidate WHERE candidate.run = run.id) AS evaluated,"
+      "  (SELECT count(*) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id"
+      "   WHERE candidate.run = run.id AND verdict = 'valid') AS valid,"
+      "  (SELECT min(latency_us) FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id"
+      "   WHERE candidate.run = run.id AND verdict = 'valid') AS best_us FROM run) AS run"
+      " JOIN board ON board.id = run.board JOIN task ON task.id = board.task"
+      " JOIN device ON device.number = run.device WHERE ?1 IS NULL OR run.id = ?1 ORDER BY run.id DESC";
   return kRuns;
 }
 
 std::vector<DeviceRecord> further_devices_of(Database& database, RunId run) {
-  constexpr const char* kSelect =
-      "SELECT label, kind, name, arch, uuid, driver, facts FROM run_device JOIN device ON device.id = "
-      "run_device.device "
-      "WHERE run = ? ORDER BY position";
-  return read_rows(database, kSelect, run, [&](const Statement& row) { return read_device(database, row, 0); });
+  static const std::string kSelect =
+      "SELECT " + columns_of<DeviceRecord>("device.") +
+      " FROM run_device JOIN device ON device.number = run_device.device WHERE run = ? ORDER BY position";
+  return read_rows(database, kSelect, run, [](const Statement& row) { return read_record<DeviceRecord>(row); });
 }
 
 RunRow run_of(Database& database, const Statement& row) {
   RunRow run;
-  run.info = read_record<RunInfo>(row, 19);
-  run.id = row.integer(0);
-  run.status = value_of<RunStatus>(row, 1);
-  run.started_at = row.text(2);
-  run.finished_at = row.text(3);
-  run.evaluated = row.natural(4);
-  run.valid = row.natural(5);
-  run.best_us = row.optional_number(6);
-  run.info.task = row.text(7);
-  run.info.task_hash = row.text(8);
-  run.info.objective = row.text(9);
-  run.info.target = stored_target(database, row.text(10));
-  run.info.seeds = stored_seeds(database, row.text(11));
-  run.info.device = read_device(database, row, 12);
-  run.info.further_devices = further_devices_of(database, run.id);
+  RunInfo& info = run.info;
+  read_row(row, info.task, info.task_hash, info.objective, info.device, run);
+  info.further_devices = further_devices_of(database, run.id);
   return run;
 }
 
@@ -78,8 +63,10 @@ std::vector<StoredProgram> programs_of(Database& database, CandidateId candidate
   constexpr const char* kSelect =
       "SELECT specialisation, content, source_hash, max_registers FROM program JOIN text ON text.id = program.source "
       "WHERE candidate = ? ORDER BY position";
-  return read_rows(database, kSelect, candidate, [&](const Statement& row) -> StoredProgram {
-    return {stored_bindings(database, row.text(0)), row.text(1), row.text(2), static_cast<int>(row.integer(3))};
+  return read_rows(database, kSelect, candidate, [](const Statement& row) {
+    StoredProgram program;
+    read_row(row, program.specialisation, program.source, program.source_hash, program.max_registers);
+    return program;
   });
 }
 
@@ -102,18 +89,14 @@ std::optional<int> rank_of(Database& database, CandidateId candidate) {
 /// One row of a lineage, still without its distance.
 std::optional<LineageRow> read_ancestor(Database& database, CandidateId candidate) {
   Statement row = database.prepare(
-      "SELECT op, genome, verdict, latency_us FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id "
-      "WHERE candidate.id = ?");
+      "SELECT op, genome, verdict, iif(verdict = 'valid', latency_us, NULL) FROM candidate "
+      "JOIN evaluation ON evaluation.candidate = candidate.id WHERE candidate.id = ?");
   row.bind(candidate);
   if (!row.next()) return std::nullopt;
-  LineageRow ancestor{candidate,
-                      0,
-                      row.text(0),
-                      parents_of(database, candidate),
-                      stored_genome(database, row.text(1)),
-                      value_of<Verdict>(row, 2),
-                      {}};
-  if (ancestor.verdict == Verdict::valid) ancestor.latency_us = row.optional_number(3);
+  LineageRow ancestor;
+  ancestor.candidate = candidate;
+  ancestor.parents = parents_of(database, candidate);
+  read_row(row, ancestor.op, ancestor.genome, ancestor.verdict, ancestor.latency_us);
   return ancestor;
 }
 
@@ -131,43 +114,35 @@ std::optional<RunRow> Store::run(RunId run) const {
 
 std::vector<OutcomeRow> Store::outcomes(RunId run) const {
   static const std::string kSelect =
-      "SELECT candidate.id, ticket, op, verdict, latency_us, "
-      "       (julianday(recorded_at) - julianday(started_at)) * 86400.0, reason, genome, note, "
-      "       (SELECT total(compile_ms) FROM build WHERE build.candidate = candidate.id), "
-      "       waiting_s, validation_s, timing_s, worst_relative_l2, "
+      "SELECT candidate.id, candidate.ticket, op, genome, evaluation.verdict, reason, "
+      "       iif(evaluation.verdict = 'valid', latency_us, NULL), worst_relative_l2, "
       "       (SELECT parent FROM parent WHERE parent.candidate = candidate.id AND position = 0), "
-      "       mismatch.candidate, " +
-      columns_of<Mismatch>("mismatch.") +
+      "       (julianday(recorded_at) - julianday(started_at)) * 86400.0, note, "
+      "       (SELECT total(compile_ms) FROM build WHERE build.candidate = candidate.id), " +
+      columns_of<PhaseTimes>() + ", " + columns_of<Mismatch>("mismatch.") + ", " + columns_of<Original>("original.") +
       " FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id JOIN run ON run.id = candidate.run "
-      "LEFT JOIN mismatch ON mismatch.candidate = candidate.id WHERE candidate.run = ? ORDER BY ticket";
-  return read_rows(*database_, kSelect, run, [&](const Statement& row) {
-    OutcomeRow outcome;
-    outcome.candidate = row.integer(0);
-    outcome.ticket = row.natural(1);
-    outcome.op = row.text(2);
-    outcome.verdict = value_of<Verdict>(row, 3);
-    if (outcome.verdict == Verdict::valid) outcome.latency_us = row.optional_number(4);
-    outcome.seconds = row.number(5);
-    outcome.reason = row.text(6);
-    outcome.genome = stored_genome(*database_, row.text(7));
-    outcome.note = row.text(8);
-    outcome.compile_ms = row.number(9);
-    outcome.phases = {row.number(10), row.number(11), row.number(12)};
-    outcome.worst_relative_l2 = row.optional_number(13);
-    if (!row.is_null(14)) outcome.first_parent = row.integer(14);
-    if (!row.is_null(15)) outcome.mismatch = read_record<Mismatch>(row, 16);
-    return outcome;
+      "LEFT JOIN mismatch ON mismatch.candidate = candidate.id LEFT JOIN original ON original.candidate = candidate.id "
+      "WHERE candidate.run = ? ORDER BY candidate.ticket";
+  return read_rows(*database_, kSelect, run, [](const Statement& row) {
+    OutcomeRow one;
+    read_row(row, one.candidate, one.ticket, one.op, one.genome, one.verdict, one.reason, one.latency_us,
+             one.worst_relative_l2, one.first_parent, one.seconds, one.note, one.compile_ms, one.phases, one.mismatch,
+             one.original);
+    return one;
   });
 }
 
 std::vector<PlaceCount> Store::places(RunId run) const {
   // A duplicate has the place of its original.
-  constexpr const char* kSelect =
-      "SELECT device, uuid, host, count(*), total(verdict = 'harness_failed') "
-      "FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id "
+  static const std::string kSelect =
+      "SELECT " + columns_of<RanOn>() +
+      ", count(*), total(verdict = 'harness_failed') FROM candidate JOIN evaluation ON evaluation.candidate = "
+      "candidate.id "
       "WHERE run = ? AND device <> '' AND verdict <> 'duplicate' GROUP BY host, device, uuid ORDER BY host, device";
-  return read_rows(*database_, kSelect, run, [](const Statement& row) -> PlaceCount {
-    return {{row.text(0), row.text(1), row.text(2)}, row.natural(3), static_cast<std::uint64_t>(row.number(4))};
+  return read_rows(*database_, kSelect, run, [](const Statement& row) {
+    PlaceCount count;
+    read_row(row, count.place, count.evaluated, count.machine_failed);
+    return count;
   });
 }
 
@@ -180,14 +155,9 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   if (!row.next()) return std::nullopt;
   CandidateRow result;
   result.id = candidate;
-  result.run = row.integer(0);
-  result.ticket = row.natural(1);
-  result.recorded_at = row.text(2);
-  result.op = row.text(3);
+  read_row(row, result.run, result.ticket, result.recorded_at, result.op, result.genome, result.source_hash,
+           result.note);
   result.parents = parents_of(database, candidate);
-  result.genome = stored_genome(database, row.text(4));
-  result.source_hash = row.text(5);
-  result.note = row.text(6);
   result.programs = programs_of(database, candidate);
   result.files = files_of(database, candidate);
   result.evaluation = read_evaluation(database, candidate);

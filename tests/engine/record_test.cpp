@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -114,4 +115,11 @@ TEST_CASE("a field that is missing, of another type or beyond its range is refus
   missing.erase("depth");
   CHECK_THROWS_AS(from_json<Outer>(missing, "outer"), RecordError);
   CHECK_THROWS_AS(from_json<Outer>(json::array(), "outer"), RecordError);
+}
+
+TEST_CASE("a field that may be empty may be missing, and a number that is none is null") {
+  json partial = sample();
+  partial.erase("share");
+  CHECK_FALSE(from_json<Outer>(partial, "outer").share);
+  CHECK(std::isnan(from_json<double>(json::parse(to_json<json>(std::nan("")).dump()), "number")));
 }

@@ -99,6 +99,9 @@ std::vector<Evaluation> evaluate_all(Evaluator& evaluator, const std::vector<Can
 
 std::string why(const Evaluation& evaluation) {
   std::string text = evaluation.reason;
+  if (const auto& original = evaluation.original)
+    text = fmt::format("same {} as proposal {}: {}", enumerator_name(original->shared), original->ticket,
+                       name_of(original->verdict));
   if (!evaluation.mismatch) return text;
   for_each_field(*evaluation.mismatch, [&]<class Value>(const char* name, const Value& value) {
     if constexpr (IsRecord<Value>)

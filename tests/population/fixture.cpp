@@ -58,7 +58,7 @@ RunInfo run_info(const std::string& task_hash, const std::string& device_name) {
   info.evaluation_limit = 40;
   info.time_limit_s = 12.5;
   info.width = 4;
-  info.command = "evo run --task toy";
+  info.command_line = "evo run --task toy";
   info.evo_version = "0.1.0";
   info.nvrtc_version = "13.0";
   return info;

@@ -46,7 +46,7 @@ TEST_CASE("a writer brings a database of an older evo up to date and loses nothi
   REQUIRE(store.elites().size() == 3);
   const EliteRow best = store.elites().front();
   CHECK(best.candidate == 3);
-  CHECK(best.timings.at(0).conditions.sm_mhz_high == 0);
+  CHECK_FALSE(best.timings.at(0).conditions.sm_mhz_high);
   const CandidateRow row = store.candidate(best.candidate).value();
   CHECK(row.evaluation.latency_us == best.latency_us);
   CHECK(row.evaluation.builds.at(0).flags.empty());
@@ -92,7 +92,7 @@ TEST_CASE("a database that is brought up to date has the schema of a new one") {
     rows.executeStep();
     return rows.getColumn(0).getString();
   };
-  for (const char* dumped : {"schema_1.sql", "schema_13.sql"}) {
+  for (const char* dumped : {"schema_1.sql", "schema_13.sql", "schema_14.sql"}) {
     INFO(dumped);
     const std::string updated = schema(old_database(folder, dumped));
     CHECK_THAT(updated, ContainsSubstring("selftest"));
@@ -118,4 +118,29 @@ TEST_CASE("what an older evo knew of all kernels together, and noted in words, i
   CHECK_THAT(wrong.reason, ContainsSubstring("relative L2 error 0.7"));
   CHECK_FALSE(wrong.mismatch);
   CHECK(store.run(1).value().info.strategy == "evolve");
+}
+
+TEST_CASE("what an older evo told of originals in words, and of samples and rounds in rows, are facts of candidates") {
+  const TempFolder folder;
+  Store store = Store::open(old_database(folder, "schema_14.sql"), Store::Mode::write);
+  CHECK(store.check().empty());
+  const RunInfo run = store.run(1).value().info;
+  CHECK(run.device.id == "vgpu:h200");
+  CHECK(run.command_line == "evo tune k.json --device vgpu --evals 6 --seed 7 --quiet --db old.db");
+  CHECK(run.evaluation_limit == 6);
+  CHECK_FALSE(run.time_limit_s);
+  const CandidateRow best = store.candidate(1).value();
+  CHECK_FALSE(best.evaluation.original);
+  CHECK(best.evaluation.timings.at(0).samples_us == std::vector{0.783224043715847});
+  CHECK(best.sittings.at(0).rounds_us == std::vector{0.783224043715847});
+  CHECK(best.sittings.at(0).rivals.at(0).rounds_us == std::vector{0.7});
+  CHECK(best.sittings.at(0).rivals.at(1).rounds_us.empty());
+  const Evaluation right = store.candidate(2).value().evaluation, wrong = store.candidate(5).value().evaluation;
+  CHECK(right.original == Original{0, Shared::cubin, Verdict::valid});
+  CHECK(right.reason.empty());
+  CHECK(wrong.original == Original{3, Shared::cubin, Verdict::wrong_answer});
+  CHECK(wrong.reason.empty());
+  const Evaluation crashed = store.candidate(3).value().evaluation, copy = store.candidate(6).value().evaluation;
+  CHECK(copy.original == Original{2, Shared::cubin, Verdict::crashed});
+  CHECK(copy.reason == crashed.reason);
 }

@@ -226,10 +226,13 @@ TEST_CASE("a copy has the result of its original") {
   Bench bench;
   bench.begin();
   bench.add(plain(16), failed(Verdict::compile_failed, "error"), "same");
-  bench.add(plain(32), failed(Verdict::duplicate, "same source as proposal 0: compile_failed"), "same");
+  Evaluation failed_copy = failed(Verdict::duplicate, "error");
+  failed_copy.original = Original{0, Shared::source, Verdict::compile_failed};
+  bench.add(plain(32), failed_copy, "same");
   Evaluation copy = bench.timed({2});
   bench.add(plain(16, 1), copy);
   copy.verdict = Verdict::duplicate;
+  copy.original = Original{2, Shared::cubin, Verdict::valid};
   bench.add(plain(16, 2), copy);
   const json cache = kernel_tuner(bench.results())["cache"];
   CHECK(cache["32,False,1,rows"]["time"] == "CompilationFailedConfig");

@@ -22,7 +22,7 @@ TEST_CASE("every field of a run is read back") {
   CHECK(row.id == id);
   CHECK(row.status == RunStatus::running);
   CHECK(row.started_at.size() == 24);
-  CHECK(row.finished_at.empty());
+  CHECK_FALSE(row.finished_at);
   CHECK(row.evaluated == 0);
   CHECK_FALSE(row.best_us);
   CHECK(row.info.task == info.task);
@@ -42,7 +42,7 @@ TEST_CASE("every field of a run is read back") {
   CHECK(row.info.evaluation_limit == 40);
   CHECK(row.info.time_limit_s == 12.5);
   CHECK(row.info.width == 4);
-  CHECK(row.info.command == info.command);
+  CHECK(row.info.command_line == info.command_line);
   CHECK(row.info.nvrtc_version == "13.0");
 }
 
@@ -71,14 +71,14 @@ TEST_CASE("a finished run has an end and a status, and a resumed one runs again"
   const RunId id = store.begin_run(run_info());
   store.finish_run(id, RunStatus::interrupted);
   CHECK(store.run(id)->status == RunStatus::interrupted);
-  CHECK(store.run(id)->finished_at.size() == 24);
+  CHECK(store.run(id)->finished_at.value().size() == 24);
 
   const RunInfo resumed = store.reopen_run(id, 100);
   CHECK(resumed.evaluation_limit == 100);
   CHECK(resumed.seed == 7);
   CHECK(resumed.files == run_info().files);
   CHECK(store.run(id)->status == RunStatus::running);
-  CHECK(store.run(id)->finished_at.empty());
+  CHECK_FALSE(store.run(id)->finished_at);
   CHECK(store.run(id)->info.evaluation_limit == 100);
   CHECK(store.reopen_run(id).evaluation_limit == 100);
 }
@@ -534,6 +534,7 @@ TEST_CASE("all that is known of a candidate comes along when databases are merge
     Evaluation all = valid(20, "all");
     all.residency = {{"k", 72, 1024, 3}};
     all.comparison = EliteComparison{1, Standing::slower, 2, 1.9, 2.1, 3};
+    all.original = Original{0, Shared::source, Verdict::wrong_answer};
     all.mismatch = Mismatch{.shape = "mission", .output = "o"};
     all.profiles = {{"mission", true, {{"k", {{"a.sum", 2.5}}}}}};
     const Proposal child = proposal(1, {0});
@@ -551,6 +552,7 @@ TEST_CASE("all that is known of a candidate comes along when databases are merge
   CHECK(row.parents == std::vector<CandidateId>{2});
   CHECK(row.evaluation.comparison.value().elite == 2);  // By its number here.
   CHECK(row.evaluation.comparison->ratio_high == 2.1);
+  CHECK(row.evaluation.original == Original{0, Shared::source, Verdict::wrong_answer});
   CHECK(row.evaluation.mismatch.value().output == "o");
   CHECK(row.evaluation.residency.at(0).blocks == 3);
   CHECK(row.evaluation.builds.at(0).kernel("k").static_smem_bytes == 1024);

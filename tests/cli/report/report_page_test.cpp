@@ -66,7 +66,7 @@ void pretend_measured(const Bench& bench) {
   {
     SQLite::Database database((bench / "runs/evo.db").string(), SQLite::OPEN_READWRITE);
     database.exec(
-        "UPDATE device SET key = 'cuda NVIDIA H200 sm_90a', kind = 'cuda', label = 'cuda:0', name = 'NVIDIA H200'; "
+        "UPDATE device SET key = 'cuda NVIDIA H200 sm_90a', kind = 'cuda', id = 'cuda:0', name = 'NVIDIA H200'; "
         "UPDATE board SET device_key = (SELECT key FROM device); "
         "UPDATE timing SET modelled = 0, low_us = median_us * 0.99, high_us = median_us * 1.01; "
         "UPDATE evaluation SET worst_relative_l2 = 1e-5 * (1 + candidate % 7) WHERE verdict = 'valid'");

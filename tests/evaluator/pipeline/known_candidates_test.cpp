@@ -4,7 +4,6 @@
 #include <string>
 
 using namespace evo;
-using Same = KnownCandidates::Same;
 
 namespace {
 
@@ -21,8 +20,8 @@ Evaluation result_that_is(Verdict verdict, double latency_us = 0) {
   return evaluation;
 }
 
-bool follows(KnownCandidates& known, Same same, CandidateJob job) {
-  const KnownCandidates::Match match = known.match(same, job);
+bool follows(KnownCandidates& known, Shared shared, CandidateJob job) {
+  const KnownCandidates::Match match = known.match(shared, job);
   return match.found && !match.result;
 }
 
@@ -42,11 +41,11 @@ TEST_CASE("a candidate that equals one under way follows it and gets its result,
   KnownCandidates known(true);
   const CandidateJob first = job_of(0, "a", "x");
   known.begin(first);
-  CHECK(follows(known, Same::source, job_of(1, "a", "")));
+  CHECK(follows(known, Shared::source, job_of(1, "a", "")));
   CandidateJob built = job_of(2, "b", "x");
   built.built.builds.emplace_back().arch = "sm_90a";
-  CHECK_FALSE(known.match(Same::source, built).found);
-  CHECK(follows(known, Same::binary, built));
+  CHECK_FALSE(known.match(Shared::source, built).found);
+  CHECK(follows(known, Shared::cubin, built));
 
   const auto [duplicates, own] = known.finish(first, result_that_is(Verdict::valid, 7));
   CHECK(own.empty());
@@ -54,9 +53,9 @@ TEST_CASE("a candidate that equals one under way follows it and gets its result,
   CHECK(duplicates[0].ticket == 1);
   CHECK(duplicates[0].evaluation.verdict == Verdict::duplicate);
   CHECK(duplicates[0].evaluation.latency_us == 7);
-  CHECK(duplicates[0].evaluation.reason == "same source as proposal 0: valid");
+  CHECK(duplicates[0].evaluation.original == Original{0, Shared::source, Verdict::valid});
   CHECK(duplicates[1].ticket == 2);
-  CHECK(duplicates[1].evaluation.reason == "same cubin as proposal 0: valid");
+  CHECK(duplicates[1].evaluation.original == Original{0, Shared::cubin, Verdict::valid});
   CHECK(duplicates[1].evaluation.builds.at(0).arch == "sm_90a");
 }
 
@@ -64,9 +63,9 @@ TEST_CASE("after a failure of the machine the followers are candidates of their 
   KnownCandidates known(true);
   const CandidateJob first = job_of(0, "a", "x");
   known.begin(first);
-  CHECK(follows(known, Same::source, job_of(1, "a", "")));
-  CHECK(follows(known, Same::binary, job_of(2, "b", "x")));
-  CHECK(follows(known, Same::source, job_of(3, "a", "")));
+  CHECK(follows(known, Shared::source, job_of(1, "a", "")));
+  CHECK(follows(known, Shared::cubin, job_of(2, "b", "x")));
+  CHECK(follows(known, Shared::source, job_of(3, "a", "")));
 
   const auto [duplicates, own] = known.finish(first, result_that_is(Verdict::harness_failed));
   CHECK(duplicates.empty());
@@ -75,8 +74,8 @@ TEST_CASE("after a failure of the machine the followers are candidates of their 
   CHECK(own[1].ticket == 1);
   CHECK(own[2].ticket == 3);
   CandidateJob again = job_of(4, "a", "x");
-  CHECK_FALSE(known.match(Same::source, again).found);
-  CHECK_FALSE(known.match(Same::binary, again).found);
+  CHECK_FALSE(known.match(Shared::source, again).found);
+  CHECK_FALSE(known.match(Shared::cubin, again).found);
 }
 
 TEST_CASE("a later copy gets the known result at once") {
@@ -85,10 +84,10 @@ TEST_CASE("a later copy gets the known result at once") {
   known.begin(ran);
   known.finish(ran, result_that_is(Verdict::crashed));
   CandidateJob copy = job_of(1, "a", "");
-  const KnownCandidates::Match match = known.match(Same::source, copy);
+  const KnownCandidates::Match match = known.match(Shared::source, copy);
   REQUIRE(match.result);
   CHECK(match.result->ticket == 1);
-  CHECK(match.result->evaluation.reason == "same source as proposal 0: crashed");
+  CHECK(match.result->evaluation.original == Original{0, Shared::source, Verdict::crashed});
 }
 
 TEST_CASE("what did not run is known by its source, unless the machine failed it") {
@@ -96,8 +95,8 @@ TEST_CASE("what did not run is known by its source, unless the machine failed it
   known.settle(job_of(0, "a", ""), result_that_is(Verdict::illegal));
   known.settle(job_of(1, "b", ""), result_that_is(Verdict::harness_failed));
   CandidateJob a = job_of(2, "a", ""), b = job_of(3, "b", "");
-  CHECK(known.match(Same::source, a).result);
-  CHECK_FALSE(known.match(Same::source, b).found);
+  CHECK(known.match(Shared::source, a).result);
+  CHECK_FALSE(known.match(Shared::source, b).found);
 }
 
 TEST_CASE("candidates of an earlier pipeline are known, by what was machine code also by that") {
@@ -108,6 +107,7 @@ TEST_CASE("candidates of an earlier pipeline are known, by what was machine code
   known.recall({5, earlier, result_that_is(Verdict::valid, 3)});
   CHECK_FALSE(known.submit(source));
   CandidateJob copy = job_of(9, source, ""), same_code = job_of(10, "other", earlier.plans_hash());
-  CHECK(known.match(Same::source, copy).result->evaluation.reason == "same source as proposal 5: valid");
-  CHECK(known.match(Same::binary, same_code).result->evaluation.reason == "same cubin as proposal 5: valid");
+  CHECK(known.match(Shared::source, copy).result->evaluation.original == Original{5, Shared::source, Verdict::valid});
+  CHECK(known.match(Shared::cubin, same_code).result->evaluation.original ==
+        Original{5, Shared::cubin, Verdict::valid});
 }

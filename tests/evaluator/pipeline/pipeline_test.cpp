@@ -312,7 +312,7 @@ TEST_CASE("the second candidate with the same source is a duplicate with the fir
   const Candidate honest = toy_candidate(options, "honest us=7"), wrong = toy_candidate(options, "zeros");
   const auto evaluations = evaluate_all(*pipeline, {honest, wrong, honest, wrong});
   CHECK(evaluations[2].verdict == Verdict::duplicate);
-  CHECK(evaluations[2].reason == "same source as proposal 0: valid");
+  CHECK(why(evaluations[2]) == "same source as proposal 0: valid");
   CHECK(evaluations[2].latency_us == evaluations[0].latency_us);
   CHECK(evaluations[2].timings.size() == evaluations[0].timings.size());
   CHECK(evaluations[2].errors.empty());  // Only the original has them.

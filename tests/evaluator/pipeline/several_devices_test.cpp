@@ -177,7 +177,7 @@ TEST_CASE("copies of a candidate that no machine could evaluate are evaluated th
   CHECK(evaluations.at(0).verdict == Verdict::harness_failed);
   CHECK(evaluations.at(1).verdict == Verdict::harness_failed);
   CHECK(evaluations.at(2).verdict == Verdict::valid);
-  CHECK(evaluations.at(3).reason == "same source as proposal 2: valid");
+  CHECK(why(evaluations.at(3)) == "same source as proposal 2: valid");
 }
 
 TEST_CASE("a killed worker costs nothing, and is named") {
