@@ -1,13 +1,12 @@
 // Store: merges another database into this one, and compacts the database.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <climits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "population/store/archive.h"
@@ -21,24 +20,24 @@
 namespace evo {
 namespace {
 
-/// Binds the next parameters to the columns of a row, from `first` to the last, or to the one ahead of `behind_last`.
-void bind_columns(Statement& to, const Statement& from, int first, int behind_last = INT_MAX) {
-  for (int column = first; column < std::min(from.columns(), behind_last); ++column) from.pass(column, to);
+/// The tables whose rows belong to one candidate, which their first column names, each behind those that it refers to.
+std::vector<std::string> tables_of_candidates(Database& database) {
+  Statement row = database.prepare(
+      "SELECT name FROM sqlite_schema AS one WHERE type = 'table' AND name NOT IN ('elite', 'note', 'sitting') "
+      "AND EXISTS (SELECT 1 FROM pragma_table_info(one.name) WHERE name = 'candidate') ORDER BY one.rowid");
+  std::vector<std::string> tables;
+  while (row.next()) tables.push_back(row.text(0));
+  return tables;
 }
-
-/// The tables whose rows belong to one candidate and refer to nothing else: they are copied as they are.
-constexpr const char* kOfCandidates[] = {"build",     "build_kernel", "evaluation", "original", "mismatch",
-                                         "residency", "case_error",   "timing",     "counter"};
 
 class Merge {
  public:
-  Merge(Database& into, Database& from) : into_(into), from_(from) {}
+  Merge(Database& into, Database& from) : into_(into), from_(from), of_candidates_(tables_of_candidates(from)) {}
 
   MergeCounts run() {
-    Statement runs = from_.prepare(fmt::format(
-        "SELECT id, board, device, salt, command_line, started_at, finished_at, status, evaluation_limit, {} FROM run "
-        "ORDER BY id",
-        columns_of_run()));
+    Statement runs = from_.prepare(
+        "SELECT id, board, device, salt, command_line, started_at, finished_at, status, evaluation_limit, * FROM run "
+        "ORDER BY id");
     while (runs.next()) merge_run(runs);
     merge_elites();
     merge_sittings();
@@ -46,16 +45,6 @@ class Merge {
   }
 
  private:
-  /// Those of a run that are the same in any database.
-  static std::string columns_of_run() { return "status, started_at, finished_at, " + columns_of<RunInfo>(); }
-
-  /// ", ?" for each column from `first` on.
-  static std::string places(const Statement& row, int first) {
-    std::string text;
-    for (int column = first; column < row.columns(); ++column) text += ", ?";
-    return text;
-  }
-
   void merge_run(const Statement& row) {
     // Of a known run too: its task may be here without its files.
     const std::int64_t board = board_for(row.integer(1));
@@ -65,14 +54,8 @@ class Merge {
       return;
     }
     const std::int64_t device = device_for(row.integer(2));
-    const std::string columns = columns_of_run();
-    Statement insert =
-        into_.prepare(fmt::format("INSERT INTO run (board, device, {}) VALUES (?, ?{})", columns, places(row, 9)));
-    insert.bind(board, device);
-    bind_columns(insert, row, 9);
-    insert.run();
+    const std::int64_t id = insert("run", row, 9, {{"board", board}, {"device", device}});
     ++counts_.runs;
-    const std::int64_t id = into_.last_id();
     merge_further_devices(row.integer(0), id);
     merge_exchanges(row.integer(0), id);
     merge_candidates(row.integer(0), id, {});
@@ -81,46 +64,31 @@ class Merge {
 
   /// Those of a known run that are not here either.
   void merge_exchanges(std::int64_t run, std::int64_t new_run) {
-    Statement row = from_.prepare(
-        "SELECT exchange.id, at, asked.content, answered.content, " + columns_of<ExchangeRecord>() +
-        " FROM exchange JOIN text AS asked ON asked.id = prompt JOIN text AS answered ON answered.id = answer "
-        "WHERE run = ? ORDER BY exchange.id");
+    Statement row = from_.prepare("SELECT id, at, prompt, answer, * FROM exchange WHERE run = ? ORDER BY id");
     row.bind(run);
     while (row.next()) {
-      const std::int64_t prompt = store_text(into_, row.text(2));
-      const std::int64_t answer = store_text(into_, row.text(3));
+      const std::int64_t prompt = text_for(row.integer(2));
+      const std::int64_t answer = text_for(row.integer(3));
       Statement same = into_.prepare("SELECT id FROM exchange WHERE run = ? AND at = ? AND prompt = ? AND answer = ?");
       same.bind(new_run, row.text(1), prompt, answer);
-      if (same.next()) {
-        exchanges_[row.integer(0)] = same.integer(0);
-        continue;
-      }
-      RecordInserter::of<ExchangeRecord>(into_, "exchange", "run, at, prompt, answer")
-          .insert(read_record<ExchangeRecord>(row, 4), new_run, row.text(1), prompt, answer);
-      exchanges_[row.integer(0)] = into_.last_id();
+      exchanges_[row.integer(0)] =
+          same.next() ? same.integer(0)
+                      : insert("exchange", row, 4, {{"run", new_run}, {"prompt", prompt}, {"answer", answer}});
     }
   }
 
   void merge_further_devices(std::int64_t run, std::int64_t new_run) {
-    Statement row = from_.prepare("SELECT position, device FROM run_device WHERE run = ?");
+    Statement row = from_.prepare("SELECT device, * FROM run_device WHERE run = ?");
     row.bind(run);
-    while (row.next()) {
-      const std::int64_t device = device_for(row.integer(1));
-      into_.prepare("INSERT INTO run_device VALUES (?, ?, ?)").bind(new_run, row.integer(0), device).run();
-    }
+    while (row.next()) insert("run_device", row, 1, {{"run", new_run}, {"device", device_for(row.integer(0))}});
   }
 
   /// Of proposals behind the last one that the results here depend on.
   void merge_late_predictions(std::int64_t run, std::int64_t new_run, std::int64_t last_ticket) {
     into_.prepare("DELETE FROM late_prediction WHERE run = ? AND ticket > ?").bind(new_run, last_ticket).run();
-    Statement row = from_.prepare("SELECT choice, genome, ticket FROM late_prediction WHERE run = ? AND ticket > ?");
+    Statement row = from_.prepare("SELECT * FROM late_prediction WHERE run = ? AND ticket > ?");
     row.bind(run, last_ticket);
-    while (row.next()) {
-      Statement insert = into_.prepare("INSERT INTO late_prediction (run, choice, genome, ticket) VALUES (?, ?, ?, ?)");
-      insert.bind(new_run);
-      bind_columns(insert, row, 0);
-      insert.run();
-    }
+    while (row.next()) insert("late_prediction", row, 0, {{"run", new_run}});
   }
 
   /// A run is known by when it was started, what was typed, and the salt of its inputs.
@@ -241,9 +209,7 @@ class Merge {
 
   /// `known`: the results of the run that are here already.
   void merge_candidates(std::int64_t run, std::int64_t new_run, const Results& known) {
-    Statement row = from_.prepare(
-        "SELECT id, ticket, op, family, genome, source_hash, recorded_at, note FROM candidate WHERE run = ? ORDER BY "
-        "id");
+    Statement row = from_.prepare("SELECT id, ticket, * FROM candidate WHERE run = ? ORDER BY id");
     row.bind(run);
     while (row.next()) {
       if (const auto here = known.find(row.integer(1)); here != known.end()) {
@@ -251,112 +217,81 @@ class Merge {
         merge_notes(row.integer(0), here->second.candidate);
         continue;
       }
-      Statement insert = into_.prepare(
-          "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, recorded_at, note) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
-      insert.bind(new_run);
-      bind_columns(insert, row, 1);
-      insert.run();
-      const std::int64_t id = into_.last_id();
+      const std::int64_t id = insert("candidate", row, 2, {{"run", new_run}});
       candidates_[row.integer(0)] = id;
       brought_.insert(row.integer(0));
-      merge_details(row.integer(0), id);
+      merge_notes(row.integer(0), id);
+      for (const std::string& table : of_candidates_) copy(table, "candidate", row.integer(0), id);
       ++counts_.candidates;
-    }
-  }
-
-  void merge_details(std::int64_t candidate, std::int64_t id) {
-    merge_parents(candidate, id);
-    merge_programs(candidate, id);
-    merge_files(candidate, id);
-    merge_notes(candidate, id);
-    merge_exchange_link(candidate, id);
-    merge_comparison(candidate, id);
-    for (const char* table : kOfCandidates) copy(table, "candidate", candidate, id);
-  }
-
-  void merge_parents(std::int64_t candidate, std::int64_t id) {
-    Statement row = from_.prepare("SELECT position, parent FROM parent WHERE candidate = ?");
-    row.bind(candidate);
-    while (row.next()) {
-      const auto parent = candidates_.find(row.integer(1));
-      if (parent == candidates_.end()) {
-        throw usage_error(
-            fmt::format("{}: candidate {} has a parent of another run", from_.path().string(), candidate));
-      }
-      into_.prepare("INSERT INTO parent VALUES (?, ?, ?)").bind(id, row.integer(0), parent->second).run();
-    }
-  }
-
-  void merge_programs(std::int64_t candidate, std::int64_t id) {
-    Statement row = from_.prepare(
-        "SELECT position, specialisation, content, source_hash, max_registers FROM program "
-        "JOIN text ON text.id = program.source WHERE candidate = ?");
-    row.bind(candidate);
-    while (row.next()) {
-      const std::int64_t text = store_text(into_, row.text(2));
-      into_.prepare("INSERT INTO program VALUES (?, ?, ?, ?, ?, ?)")
-          .bind(id, row.integer(0), row.text(1), text, row.text(3), row.integer(4))
-          .run();
-    }
-  }
-
-  void merge_files(std::int64_t candidate, std::int64_t id) {
-    Statement row = from_.prepare(
-        "SELECT path, content FROM candidate_file JOIN text ON text.id = candidate_file.text WHERE candidate = ?");
-    row.bind(candidate);
-    while (row.next()) {
-      const std::int64_t text = store_text(into_, row.text(1));
-      into_.prepare("INSERT INTO candidate_file VALUES (?, ?, ?)").bind(id, row.text(0), text).run();
     }
   }
 
   /// A note that is here already comes no second time.
   void merge_notes(std::int64_t candidate, std::int64_t id) {
-    Statement row = from_.prepare("SELECT at, content FROM note WHERE candidate = ? ORDER BY id");
+    Statement row = from_.prepare("SELECT at, content, * FROM note WHERE candidate = ? ORDER BY id");
     row.bind(candidate);
     while (row.next()) {
       Statement same = into_.prepare("SELECT 1 FROM note WHERE candidate = ? AND at = ? AND content = ?");
       same.bind(id, row.text(0), row.text(1));
-      if (same.next()) continue;
-      into_.prepare("INSERT INTO note (candidate, at, content) VALUES (?, ?, ?)")
-          .bind(id, row.text(0), row.text(1))
-          .run();
+      if (!same.next()) insert("note", row, 2, {{"candidate", id}});
     }
   }
 
-  void merge_exchange_link(std::int64_t candidate, std::int64_t id) {
-    Statement row = from_.prepare("SELECT exchange FROM exchange_candidate WHERE candidate = ?");
-    row.bind(candidate);
-    if (!row.next()) return;
-    const auto exchange = exchanges_.find(row.integer(0));
-    if (exchange == exchanges_.end())
-      throw usage_error(
-          fmt::format("{}: candidate {} has an exchange of another run", from_.path().string(), candidate));
-    into_.prepare("INSERT INTO exchange_candidate VALUES (?, ?)").bind(id, exchange->second).run();
-  }
-
-  /// The elite of a comparison may not have come along: its run contradicts the one here.
-  void merge_comparison(std::int64_t candidate, std::int64_t id) {
-    auto comparison = read_single<EliteComparison>(from_, "elite_comparison", candidate);
-    if (!comparison) return;
-    const auto elite = candidates_.find(comparison->elite);
-    comparison->elite = elite == candidates_.end() ? 0 : elite->second;
-    RecordInserter::of<EliteComparison>(into_, "elite_comparison", "candidate").insert(*comparison, id);
-  }
-
-  /// The rows of a table that have an owner, a candidate or a sitting, in their first column.
+  /// The rows of a table that belong to an owner, a candidate or a sitting.
   void copy(std::string_view table, std::string_view owner, std::int64_t owner_there, std::int64_t id) {
     Statement row = from_.prepare(fmt::format("SELECT * FROM {} WHERE {} = ?", table, owner));
     row.bind(owner_there);
-    std::string columns(owner);
-    for (int column = 1; column < row.columns(); ++column) columns += ", " + row.column_name(column);
-    while (row.next()) {
-      Statement insert = into_.prepare(fmt::format("INSERT INTO {} ({}) VALUES (?{})", table, columns, places(row, 1)));
-      insert.bind(id);
-      bind_columns(insert, row, 1);
-      insert.run();
+    while (row.next()) insert(table, row, 0, {{owner, id}});
+  }
+
+  /// Inserts a row, whose columns begin at `first`: with an id of its own, and with these `values` of here.
+  std::int64_t insert(std::string_view table, const Statement& row, int first,
+                      const std::map<std::string_view, std::int64_t>& values) {
+    std::string columns;
+    for (int column = first; column < row.columns(); ++column)
+      if (row.column_name(column) != "id") columns += (columns.empty() ? "" : ", ") + row.column_name(column);
+    Statement insert =
+        into_.prepare(fmt::format("INSERT INTO {} ({}) VALUES ({})", table, columns, places_of(columns)));
+    for (int column = first; column < row.columns(); ++column) {
+      const std::string name = row.column_name(column);
+      if (const auto value = values.find(name); value != values.end())
+        insert.bind(value->second);
+      else if (name != "id")
+        pass(row, column, insert);
     }
+    insert.run();
+    return into_.last_id();
+  }
+
+  /// Binds the next parameter to a column. What refers to another row there refers to the same row here.
+  void pass(const Statement& row, int column, Statement& to) {
+    const std::string name = row.column_name(column);
+    if (name == "parent") {
+      to.bind(here(candidates_, row.integer(column), name));
+    } else if (name == "exchange") {
+      to.bind(here(exchanges_, row.integer(column), name));
+    } else if (name == "source" || name == "text") {
+      to.bind(text_for(row.integer(column)));
+    } else if (name == "elite") {
+      const auto elite = candidates_.find(row.integer(column));  // Its run may contradict the one here.
+      to.bind(elite == candidates_.end() ? 0 : elite->second);
+    } else {
+      row.pass(column, to);
+    }
+  }
+
+  std::int64_t here(const std::map<std::int64_t, std::int64_t>& known, std::int64_t there, std::string_view what) {
+    const auto found = known.find(there);
+    if (found == known.end())
+      throw usage_error(
+          fmt::format("{}: a candidate has the {} {} of another run", from_.path().string(), what, there));
+    return found->second;
+  }
+
+  std::int64_t text_for(std::int64_t text) {
+    Statement row = from_.prepare("SELECT content FROM text WHERE id = ?");
+    row.bind(text).next();
+    return store_text(into_, row.text(0));
   }
 
   /// The three best of both are among the elites of either.
@@ -375,22 +310,22 @@ class Merge {
 
   /// A sitting is known by its candidate, and by when it was held.
   void merge_sittings() {
-    Statement row = from_.prepare("SELECT id, device, " + columns_of<Sitting>() + " FROM sitting ORDER BY id");
+    Statement row = from_.prepare("SELECT id, candidate, device, at, * FROM sitting ORDER BY id");
     while (row.next()) {
-      auto sitting = read_record<Sitting>(row, 2);
-      const auto candidate = candidates_.find(sitting.candidate);
+      const auto candidate = candidates_.find(row.integer(1));
       if (candidate == candidates_.end()) continue;  // Its run contradicts the one here.
-      sitting.candidate = candidate->second;
       Statement known = into_.prepare("SELECT 1 FROM sitting WHERE candidate = ? AND at = ?");
-      known.bind(sitting.candidate, sitting.at);
+      known.bind(candidate->second, row.text(3));
       if (known.next()) continue;
-      RecordInserter::of<Sitting>(into_, "sitting", "device").insert(sitting, device_for(row.integer(1)));
-      copy("rival", "sitting", row.integer(0), into_.last_id());
+      const std::int64_t device = device_for(row.integer(2));
+      copy("rival", "sitting", row.integer(0),
+           insert("sitting", row, 4, {{"candidate", candidate->second}, {"device", device}}));
     }
   }
 
   Database& into_;
   Database& from_;
+  const std::vector<std::string> of_candidates_;  ///< Tables.
   MergeCounts counts_;
   std::map<std::int64_t, std::int64_t> boards_;      ///< From the ids there to those here.
   std::map<std::int64_t, std::int64_t> candidates_;  ///< Likewise.
