@@ -113,22 +113,15 @@ Json timings_json(const std::vector<Timing>& timings, bool with_samples) {
 }
 
 Json evaluation_json(const Evaluation& evaluation) {
-  const bool valid = evaluation.verdict == Verdict::valid;
-  Json json = {{"verdict", name_of(evaluation.verdict)},
-               {"reason", reason_text(evaluation)},
-               {"latency_us", valid ? Json(evaluation.latency_us) : Json(nullptr)},
-               {"relative_l2", evaluation.worst_relative_l2},
-               {"salt", hex(evaluation.salt)}};
-  json["original"] = to_json<Json>(evaluation.original);
+  Json json = to_json<Json>(evaluation);
+  json["reason"] = reason_text(evaluation);
+  if (evaluation.verdict != Verdict::valid) json["latency_us"] = nullptr;
+  json["relative_l2"] = evaluation.worst_relative_l2;
+  json["salt"] = hex(evaluation.salt);
   json["timings"] = timings_json(evaluation.timings, true);
-  json["mismatch"] = to_json<Json>(evaluation.mismatch);
-  json["comparison"] = to_json<Json>(evaluation.comparison);
-  json["builds"] = to_json<Json>(evaluation.builds);
-  json["residency"] = to_json<Json>(evaluation.residency);
-  json["cases"] = to_json<Json>(evaluation.errors);
-  json["notes"] = evaluation.notes;
   const RanOn& place = evaluation.ran_on;
   json["ran_on"] = place.device.empty() ? Json(nullptr) : to_json<Json>(place);
+  for (const char* elsewhere : {"worst_relative_l2", "profiles", "device", "uuid", "host"}) json.erase(elsewhere);
   return json;
 }
 

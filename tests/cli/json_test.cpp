@@ -74,9 +74,9 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "note", "notes", "exchange", "lessons",
                                    "parents", "genome", "self_consistent", "elite_rank", "source_hash", "evaluation",
                                    "profiles", "programs", "files", "sittings", "run"}));
-  const Names evaluation_members = {"verdict",   "reason",   "latency_us", "relative_l2", "salt",
-                                    "timings",   "original", "mismatch",   "comparison",  "builds",
-                                    "residency", "cases",    "notes",      "ran_on"};
+  const Names evaluation_members = {"waiting_s",   "validation_s", "timing_s", "verdict",  "reason",   "latency_us",
+                                    "relative_l2", "salt",         "timings",  "original", "mismatch", "comparison",
+                                    "builds",      "residency",    "cases",    "notes",    "ran_on"};
   CHECK(members(show["evaluation"]) == evaluation_members);
   CHECK(members(show["evaluation"]["timings"][0]) ==
         Names{"shape", "modelled", "timing", "cold", "median_us", "low_us", "high_us", "throttled", "sm_mhz_low",

@@ -329,15 +329,20 @@ TEST_CASE("the launcher has the name that is asked for, and it can be read back"
           "'" + name + "' cannot be the launcher's name: name it like a function in C, as my_toy");
   }
   CHECK_THAT(read_error(replaced(text, "\n \"launcher\": \"my_toy\"", "\n \"launcher\": \"my toy\"")),
-             StartsWith("best.cu: launcher: "));
+             Equals("best.cu: its provenance is damaged: field launcher is no name of a function"));
 }
 
-TEST_CASE("a file of an older evo, which does not name its launcher, is read") {
-  const std::string text =
-      replaced(export_cuda(toy_request()), "\n \"format\": 4,\n \"launcher\": \"evo_toy\",", "\n \"format\": 1,");
+TEST_CASE("a file of an older evo, which names no launcher, has fewer fields and 0 for an unknown clock, is read") {
+  std::string text =
+      replaced(export_cuda(toy_request()), "\n \"format\": 5,\n \"launcher\": \"evo_toy\",", "\n \"format\": 1,");
+  text = replaced(replaced(text, "\"power_limited\": true,", ""), "\"sm_mhz_low\": 1965", "\"sm_mhz_low\": 0");
   const Exported exported = read_export(text, "best.cu");
   CHECK(exported.launcher == "evo_toy");
   CHECK(exported.programs.size() == 2);
+  const Conditions& conditions = exported.provenance.timings.at(0).conditions;
+  CHECK_FALSE(conditions.sm_mhz_low);
+  CHECK(conditions.sm_mhz_high == 1980);
+  CHECK_FALSE(conditions.power_limited);
 }
 
 TEST_CASE("every name of a file but the launcher's carries a hash of its content") {
