@@ -1,12 +1,13 @@
+//% if kv_split > 1
 // Combines the partial rows of the CTAs that shared a query tile: each thread four columns of one row.
 extern "C" __global__ void __launch_bounds__(128)
     sim_fp8_sdpa_combine(const float* __restrict__ partial_o, const float2* __restrict__ partial_statistics,
                          const float* __restrict__ v_scales, const unsigned char* __restrict__ v_zeros,
                          half_bits* __restrict__ o, int M, int rows) {
-//% if waits_for_launches
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (${waits_for_launches}) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   constexpr int row_items = head_dim / 4;
   const long long item = (long long)blockIdx.x * 128 + threadIdx.x;
   const int row = (int)(item / row_items);
@@ -27,3 +28,4 @@ extern "C" __global__ void __launch_bounds__(128)
   store_columns(o + (long long)row * head_dim + column, merged.acc, merged.row_sum,
                 ValueScale(v_scales, v_zeros, row / M));
 }
+//% end

@@ -30,7 +30,6 @@ __device__ __forceinline__ void store_columns(half_bits* to, float4 acc, float r
   store_global_u32x2(to, f16x2_from_f32(fmaf(acc.x, factor, value.offset), fmaf(acc.y, factor, value.offset)),
                      f16x2_from_f32(fmaf(acc.z, factor, value.offset), fmaf(acc.w, factor, value.offset)));
 }
-//% if merges || kv_split > 1
 
 // Rows whose keys were shared out: their sums are brought to one maximum.
 struct PartialRow {
@@ -48,7 +47,6 @@ struct PartialRow {
     acc.w = fmaf(share, part.w, acc.w);
   }
 };
-//% end
 
 // Four columns of a row that no other part of the CTA has a share in.
 __device__ __forceinline__ void finish_columns(const Output& output, const Work& work, int row, int column, float4 acc,

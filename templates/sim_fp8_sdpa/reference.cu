@@ -1,8 +1,5 @@
 // o = softmax(scale q k^T) v for one query row and head: one block of D threads, everything in double precision on
 // exactly decoded codes.
-//% if mask == 'causal'
-// Row i of M attends to keys 0 to N - M + i.
-//% end
 
 //% let gathered_weight = 'score[i]'
 #include "include/reference/attention.cuh"
@@ -31,11 +28,8 @@ extern "C" __global__ void sim_fp8_sdpa_reference(const unsigned char* q, const 
   const int scale_of = ${scales == 'head' ? 'head' : '0'};
   const long long row_start = ((long long)head * M + blockIdx.x) * D;
   const long long head_start = (long long)head * N * D;
-//% if mask == 'causal'
-  const int keys = N - M + blockIdx.x + 1;
-//% else
-  const int keys = N;
-//% end
+  // Causal: row i of M attends to keys 0 to N - M + i.
+  const int keys = ${mask == 'causal' ? 'N - M + blockIdx.x + 1' : 'N'};
   const Decoder decoder = {q_zeros[scale_of], q_scales[scale_of], k_zeros[scale_of],
                            k_scales[scale_of], v_zeros[scale_of], v_scales[scale_of]};
   const double result =

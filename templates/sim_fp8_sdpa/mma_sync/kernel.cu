@@ -1,9 +1,6 @@
 // sim_fp8_sdpa/mma_sync: o = softmax(scale q k^T) v with affine codes of 8 bits, in one pass over the keys. A CTA has ${tile_q}
 // query rows of one head: ${warps_q} warp(s) side by side over the rows, ${warps_k} group(s) of them over the keys.
 // docs/kernels/sim_fp8.md tells the algorithm and the layouts.
-//% if mask == 'causal'
-// Row i of M attends to keys 0 to N - M + i: tiles beyond the CTA's last row are skipped.
-//% end
 //% let copy = 'cp_async'
 
 #include "include/types.cuh"
@@ -24,6 +21,8 @@ constexpr int n_tiles = tile_k / 8;
 constexpr int o_tiles = head_dim / 8;
 constexpr int row_chunks = head_dim / 16;
 constexpr int row_bytes = ${row_bytes};
+constexpr int min_blocks = ${min_blocks};
+constexpr bool queries_are_copied = ${q_operand != 'global'};  // to shared memory
 
 #include "sim_fp8_sdpa/decoders.cuh"
 
@@ -43,11 +42,7 @@ constexpr int row_bytes = ${row_bytes};
 
 #include "products.cuh"
 
-//% if register_cap > 0
-extern "C" __global__ void sim_fp8_sdpa(
-//% else
-extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdpa(
-//% end
+extern "C" __global__ void ${register_cap == 0 ? '__launch_bounds__(threads, min_blocks)' : ''} sim_fp8_sdpa(
 #include "sim_fp8_sdpa/parameters.cuh"
 ) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
@@ -59,10 +54,10 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
   const shared_address v_table = k_table + ${key_dequant == 'table' ? 'table_bytes' : '0'};
   const Output output = {o, partial_o, partial_statistics, M, heads};
 
-//% if waits_for_launches
-  wait_for_launch_ahead();
-  start_launch_behind();
-//% end
+  if constexpr (${waits_for_launches}) {
+    wait_for_launch_ahead();
+    start_launch_behind();
+  }
   for_each_work(M, N, heads, [&](const Work& work) {
     const unsigned char* q_head = q + (long long)work.head * M * head_dim;
     const unsigned char* k_head = k + (long long)work.head * N * head_dim;
@@ -75,20 +70,19 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
     fill_tables(k_table, k_zeros[index], v_table, v_zeros[index]);
 
     QueryRows query[m_tiles];
-//% if q_operand == 'global'
+    if constexpr (queries_are_copied) {
+      wait_for_copies<stages * tile_commits>();
+      __syncthreads();
+    }
 #pragma unroll
     for (int m = 0; m < m_tiles; ++m) {
-      load_query(query[m], q_head, work.first_row + warp_row + 16 * m, M, query_decoder, lane);
+      if constexpr (queries_are_copied) {
+        load_query(query[m], smem, warp_row + 16 * m, query_decoder, lane);
+      } else {
+        load_query(query[m], q_head, work.first_row + warp_row + 16 * m, M, query_decoder, lane);
+      }
     }
-//%   if tables > 0
-    __syncthreads();
-//%   end
-//% else
-    wait_for_copies<stages * tile_commits>();
-    __syncthreads();
-#pragma unroll
-    for (int m = 0; m < m_tiles; ++m) load_query(query[m], smem, warp_row + 16 * m, query_decoder, lane);
-//% end
+    if constexpr (!queries_are_copied && ${tables > 0}) __syncthreads();
 
     const auto multiply_keys = [&](Scores(&scores)[m_tiles], shared_address k_tile) {
       multiply_qk(scores, query, k_tile, key_decoder, lane);
@@ -101,21 +95,17 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
       multiply_pv(acc_o, row_sum, weights, v_tile, value_decoder, lane);
     };
 #include "include/attention/pass_over_keys.cuh"
-//% if merges
-    merge_rows(smem + q_bytes, output, work, value_scale);
-//% else
+    if constexpr (groups > 1) {
+      merge_rows(smem + q_bytes, output, work, value_scale);
+    } else {
 #pragma unroll
-    for (int m = 0; m < m_tiles; ++m) {
-      store_rows(output, work, work.first_row + warp_row + 16 * m, acc_o[m], row_max[m], row_sum[m], value_scale,
-                 lane);
+      for (int m = 0; m < m_tiles; ++m) {
+        store_rows(output, work, work.first_row + warp_row + 16 * m, acc_o[m], row_max[m], row_sum[m], value_scale,
+                   lane);
+      }
     }
-//% end
-//% if persistent
-    __syncthreads();  // every warp is done with this query tile's shared memory
-//% end
+    if constexpr (persistent) __syncthreads();  // every warp is done with this query tile's shared memory
   });
 }
-//% if kv_split > 1
 
 #include "sim_fp8_sdpa/combine.cuh"
-//% end

@@ -5,7 +5,6 @@
 __device__ __forceinline__ float4 columns_of(const float (*acc)[4], int r) {
   return make_float4(acc[0][2 * r], acc[1][2 * r], acc[0][2 * r + 1], acc[1][2 * r + 1]);
 }
-//% if merges
 
 // Partial rows of a group, in its area of shared memory: [row] accumulators (64 bytes more than a row spread the rows
 // over the banks), then [row] pairs of maximum and sum.
@@ -52,7 +51,6 @@ __device__ __forceinline__ void merge_rows(shared_address areas, const Output& o
     finish_columns(output, work, work.first_row + row, column, merged.acc, merged.row_max, merged.row_sum, value);
   }
 }
-//% else
 
 // Of a warp's 16 rows from row `first_row` of the head on.
 __device__ __forceinline__ void store_rows(const Output& output, const Work& work, int first_row,
@@ -69,4 +67,3 @@ __device__ __forceinline__ void store_rows(const Output& output, const Work& wor
     }
   }
 }
-//% end

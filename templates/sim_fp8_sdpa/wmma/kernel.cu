@@ -170,7 +170,5 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) sim_fp8_sdp
 //% end
   });
 }
-//% if kv_split > 1
 
 #include "sim_fp8_sdpa/combine.cuh"
-//% end
