@@ -1,8 +1,5 @@
 // o = softmax(q k^T / sqrt(D)) v for one query row and head: one block of D threads, everything in double
 // precision on the exactly decoded codes.
-//% if mask == 'causal'
-// Row i attends to keys 0 to i.
-//% end
 
 #include "include/reference/e4m3.cuh"
 
