@@ -5,7 +5,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstddef>
-#include <set>
 #include <string>
 
 #include "engine/base/text.h"
@@ -17,24 +16,6 @@ using namespace evo::test;
 namespace {
 
 constexpr double kMostDirectives = 0.15;
-
-// Still above: families whose choices are not device code yet.
-const std::set<std::string> kAbove = {
-    "fp8_sdpa/mma_sync/exponential/ex2_f16x2.cu",
-    "fp8_sdpa/mma_sync/exponential/f32.cuh",
-    "fp8_sdpa/mma_sync/exponential/octaves.cuh",
-    "fp8_sdpa/mma_sync/kernel.cu",
-    "fp8_sdpa/mma_sync/output.cuh",
-    "fp8_sdpa/mma_sync/scores.cuh",
-    "fp8_sdpa/mma_sync/transposed_values.cuh",
-    "fp8_sdpa/mma_sync/value_product.cuh",
-    "fp8_sdpa/mma_sync/values.cuh",
-    "fp8_sdpa/reference.cu",
-    "fp8_sdpa/reference_row.cuh",
-    "sim_fp8_sdpa/decoders.cuh",
-    "sim_fp8_sdpa/mma_sync/kernel.cu",
-    "sim_fp8_sdpa/work.cuh",
-};
 
 /// Lines that start with `//%` after blanks, against all lines that are not blank.
 double share_of_directives(const std::string& source) {
@@ -59,16 +40,7 @@ TEST_CASE("directives are at most 15 % of the lines of a template") {
     if (!is_device_code(path)) continue;
     ++checked;
     INFO(fmt::format("{}: {:.1f} % directives", path, 100 * share_of_directives(source)));
-    CHECK((share_of_directives(source) <= kMostDirectives || kAbove.contains(path)));
+    CHECK(share_of_directives(source) <= kMostDirectives);
   }
   CHECK(checked > 100);
-}
-
-TEST_CASE("a template that keeps to the share of directives is not listed as one that does not") {
-  for (const std::string& path : kAbove) {
-    INFO(path);
-    const auto file = shipped_templates().find(path);
-    REQUIRE(file != shipped_templates().end());
-    CHECK(share_of_directives(file->second) > kMostDirectives);
-  }
 }

@@ -6,28 +6,25 @@
 __device__ __forceinline__ void finish_columns(const Output& output, long long row, int column, float4 acc,
                                                float row_max, float row_sum) {
 //% probe
-//%   if kv_split == 1 && !(exponential in ('code', 'code_quadratic'))
-  if (column == 0) probed_sums[row] = logf(row_sum) + row_max * score_unit - weight_of_one;
-//%   end
-//%   if kv_split == 1
-  probed_rows[row * head_dim + column] = acc.x / row_sum;
-  probed_rows[row * head_dim + column + 1] = acc.y / row_sum;
-  probed_rows[row * head_dim + column + 2] = acc.z / row_sum;
-  probed_rows[row * head_dim + column + 3] = acc.w / row_sum;
-//%   end
-//% end
-//% if kv_split > 1
-  const long long partial_row = output.first_partial_row + row;
-  store_global(output.partial_o + partial_row * head_dim + column, acc);
-  if (column == 0) {
-    output.partial_max[partial_row] = row_max;
-    output.partial_sum[partial_row] = row_sum;
+  if constexpr (kv_split == 1) {
+    if (column == 0 && !weights_are_codes) probed_sums[row] = logf(row_sum) + row_max * score_unit - weight_of_one;
+    probed_rows[row * head_dim + column] = acc.x / row_sum;
+    probed_rows[row * head_dim + column + 1] = acc.y / row_sum;
+    probed_rows[row * head_dim + column + 2] = acc.z / row_sum;
+    probed_rows[row * head_dim + column + 3] = acc.w / row_sum;
   }
-//% else
-  store_columns(output.o + row * head_dim + column, acc, output.v_scale * reciprocal(row_sum));
 //% end
+  if constexpr (kv_split > 1) {
+    const long long partial_row = output.first_partial_row + row;
+    store_global(output.partial_o + partial_row * head_dim + column, acc);
+    if (column == 0) {
+      output.partial_max[partial_row] = row_max;
+      output.partial_sum[partial_row] = row_sum;
+    }
+  } else {
+    store_columns(output.o + row * head_dim + column, acc, output.v_scale * reciprocal(row_sum));
+  }
 }
-//% if warps_k == 1
 
 __device__ __forceinline__ void finish_rows(const Output& output, const float (&acc_o)[m_tiles][o_tiles][4],
                                             const float (&row_max)[m_tiles][2],
@@ -47,19 +44,11 @@ __device__ __forceinline__ void finish_rows(const Output& output, const float (&
     }
   }
 }
-//% else
 
-//% if merge_type == 'f16'
-// Groups leave their partial rows in shared memory: [group][row] normalised rows in f16 (32 bytes more than a
-// row spread the rows over the banks), then [group][row] pairs of maximum and sum.
-constexpr int partial_row_bytes = head_dim * 2 + 32;
-constexpr int slot_bytes = 8;
-//% else
-// Groups leave their partial rows in shared memory: [group][row] accumulators (64 bytes more than a row
-// spread the rows over the banks), then [group][row] pairs of maximum and sum.
-constexpr int partial_row_bytes = head_dim * 4 + 64;
-constexpr int slot_bytes = 16;
-//% end
+// Groups leave their partial rows in shared memory: [group][row] accumulators, or normalised rows in f16, and then
+// [group][row] pairs of maximum and sum. Rows are 64 bytes longer (f16: 32), which spreads them over the banks.
+constexpr int slot_bytes = merges_in_f16 ? 8 : 16;  // of four columns
+constexpr int partial_row_bytes = head_dim / 4 * slot_bytes + 4 * slot_bytes;
 
 // Slot 4 part + quad of a row holds four columns.
 __device__ __forceinline__ shared_address partial_address(shared_address smem, int group, int row, int slot) {
@@ -80,20 +69,17 @@ __device__ __forceinline__ void leave_partial_rows(shared_address smem,
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int row = warp_row + 16 * m + 8 * r + lane / 4;
-//% if merge_type == 'f16'
-      const float factor =
-          row_sum[m][r] > 0.0f ? reciprocal(row_sum[m][r]) : 0.0f;  // a group may have had no key
-//% end
+      const float factor = row_sum[m][r] > 0.0f ? reciprocal(row_sum[m][r]) : 0.0f;  // a group may have had no key
 #pragma unroll
       for (int part = 0; part < o_tiles / 2; ++part) {
         const float4 acc = part_of(acc_o[m], r, part);
         const shared_address to = partial_address(smem, group, row, 4 * part + lane % 4);
-//% if merge_type == 'f16'
-        store_shared(to, make_uint2(f16x2_from_f32(acc.x * factor, acc.y * factor),
-                                    f16x2_from_f32(acc.z * factor, acc.w * factor)));
-//% else
-        store_shared(to, acc);
-//% end
+        if constexpr (merges_in_f16) {
+          store_shared(to, make_uint2(f16x2_from_f32(acc.x * factor, acc.y * factor),
+                                      f16x2_from_f32(acc.z * factor, acc.w * factor)));
+        } else {
+          store_shared(to, acc);
+        }
       }
       if (lane % 4 == 0)
         store_shared(statistics_address(smem, group, row), make_float2(row_max[m][r], row_sum[m][r]));
@@ -122,17 +108,17 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
     float4 acc = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int group = 0; group < warps_k; ++group) {
-//% if merge_type == 'f16'
-      const float weight = shrink_by(statistics[group].x, row_max) * statistics[group].y;
-      const uint2 pairs = load_shared_u32x2(partial_address(smem, group, row, slot));
-      const float4 part =
-          make_float4(first_of(pairs.x), second_of(pairs.x), first_of(pairs.y), second_of(pairs.y));
-      row_sum += weight;
-//% else
-      const float weight = shrink_by(statistics[group].x, row_max);
-      const float4 part = load_shared_f32x4(partial_address(smem, group, row, slot));
-      row_sum = fmaf(weight, statistics[group].y, row_sum);
-//% end
+      float weight = shrink_by(statistics[group].x, row_max);
+      float4 part;
+      if constexpr (merges_in_f16) {
+        weight *= statistics[group].y;
+        const uint2 pairs = load_shared_u32x2(partial_address(smem, group, row, slot));
+        part = make_float4(first_of(pairs.x), second_of(pairs.x), first_of(pairs.y), second_of(pairs.y));
+        row_sum += weight;
+      } else {
+        part = load_shared_f32x4(partial_address(smem, group, row, slot));
+        row_sum = fmaf(weight, statistics[group].y, row_sum);
+      }
       acc.x = fmaf(weight, part.x, acc.x);
       acc.y = fmaf(weight, part.y, acc.y);
       acc.z = fmaf(weight, part.z, acc.z);
@@ -141,4 +127,3 @@ __device__ __forceinline__ void merge_rows(const Output& output, shared_address 
     finish_columns(output, first_row + row, column_of(slot / 4, slot % 4), acc, row_max, row_sum);
   }
 }
-//% end
