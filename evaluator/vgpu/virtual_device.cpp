@@ -14,7 +14,6 @@
 #include "evaluator/device/constants.h"
 #include "evaluator/device/digest.h"
 #include "evaluator/numbers/elements.h"
-#include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/device_models.h"
 #include "evaluator/vgpu/cost/modelled_counters.h"
 #include "evaluator/vgpu/cost/trace_recorder.h"

@@ -1,6 +1,5 @@
 #include "evaluator/vgpu/cost/device_models.h"
 
-#include <array>
 #include <charconv>
 #include <string>
 

@@ -1,7 +1,6 @@
 #include "evaluator/vgpu/cost/sm_simulation.h"
 
 #include <algorithm>
-#include <limits>
 #include <queue>
 
 #include "engine/device/launch_rules.h"

@@ -131,10 +131,7 @@ void Form::fill(std::uint32_t reg, bool write, bool in_list) {
 }
 
 void Form::fill_constant(Place place, bool in_list) {
-  if (in_list) {
-    builder_.kernel().places.push_back(place);
-    return;
-  }
+  if (in_list) return builder_.kernel().places.push_back(place);
   if (filled_ >= kInlineOperands) unsupported("too many operands");
   instruction_.op[filled_++] = place;
 }
@@ -145,8 +142,7 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
     case Kind::integer:
     case Kind::f32:
     case Kind::f64:
-      fill_constant(builder_.constant(literal_bits(operand, type), is_wide(type)), in_list);
-      return;
+      return fill_constant(builder_.constant(literal_bits(operand, type), is_wide(type)), in_list);
     case Kind::variable: {
       const auto place = builder_.place_of(operand);
       const std::uint64_t address = place.address + static_cast<std::uint64_t>(operand.offset);
@@ -160,18 +156,15 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
       in_frame.emit(is_wide(type) ? elementwise<FrameAddress<std::uint64_t>>(simd())
                                   : elementwise<FrameAddress<std::uint32_t>>(simd()),
                     OpClass::nothing);
-      fill(sum, false, in_list);
-      return;
+      return fill(sum, false, in_list);
     }
     case Kind::function:
-      fill_constant(builder_.constant(builder_.address_of(operand.name), is_wide(type)), in_list);
-      return;
+      return fill_constant(builder_.constant(builder_.address_of(operand.name), is_wide(type)), in_list);
     case Kind::special: {
       const auto special = parse_special(operand.name);
       if (!special) unsupported("unknown register " + std::string(operand.name));
       if (is_wide(type)) unsupported("special register " + std::string(operand.name) + " is not 64 bits wide");
-      fill(builder_.special(*special), false, in_list);
-      return;
+      return fill(builder_.special(*special), false, in_list);
     }
     case Kind::reg:
       break;
@@ -198,10 +191,7 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
 void Form::place_destination(const ptx::Operand& operand, ptx::Type type, bool in_list) {
   using Kind = ptx::Operand::Kind;
   const std::uint8_t rows = is_wide(type) ? 2 : 1;
-  if (operand.kind == Kind::sink) {
-    fill(builder_.new_register(rows), true, in_list);
-    return;
-  }
+  if (operand.kind == Kind::sink) return fill(builder_.new_register(rows), true, in_list);
   if (operand.kind == Kind::special) unsupported("unknown register " + std::string(operand.name));
   if (operand.kind != Kind::reg || operand.negated) unsupported("a register is expected as destination");
   if (!operand.name.empty()) unsupported("a part ." + std::string(operand.name) + " of a register");
@@ -212,10 +202,7 @@ void Form::place_destination(const ptx::Operand& operand, ptx::Type type, bool i
   const int bits = ptx::bits_of(type);
   const int declared_bits = ptx::bits_of(declared);
   const bool sign_extends = ptx::is_signed(type) && bits < 32 && declared_bits > bits;
-  if (is_wide(declared) == is_wide(type) && !sign_extends) {
-    fill(reg, true, in_list);
-    return;
-  }
+  if (is_wide(declared) == is_wide(type) && !sign_extends) return fill(reg, true, in_list);
   if (is_wide(type)) unsupported("a register is narrower than the instruction's type");
   const std::uint32_t narrow = builder_.new_register(rows);
   fill(narrow, true, in_list);
@@ -277,23 +264,16 @@ void Form::begin_list() {
 }
 
 void Form::predicate_destination(const ptx::Operand& operand) {
-  if (operand.kind == ptx::Operand::Kind::sink) {
-    raw(builder_.new_predicate());
-    return;
-  }
-  if (operand.kind != ptx::Operand::Kind::reg || builder_.type_of(operand.index) != ptx::Type::pred) {
+  if (operand.kind == ptx::Operand::Kind::sink) return raw(builder_.new_predicate());
+  if (operand.kind != ptx::Operand::Kind::reg || builder_.type_of(operand.index) != ptx::Type::pred)
     unsupported("a predicate is expected as destination");
-  }
   const std::uint32_t predicate = builder_.predicate_of(operand.index);
   predicate_writes_.push_back(predicate);
   raw(predicate);
 }
 
 void Form::predicate_destination_of_pair(const ptx::Operand& operand) {
-  if (operand.pair < 0) {
-    raw(builder_.new_predicate());
-    return;
-  }
+  if (operand.pair < 0) return raw(builder_.new_predicate());
   ptx::Operand second;
   second.kind = ptx::Operand::Kind::reg;
   second.index = static_cast<std::uint32_t>(operand.pair);
@@ -301,13 +281,10 @@ void Form::predicate_destination_of_pair(const ptx::Operand& operand) {
 }
 
 void Form::predicate_source(const ptx::Operand& operand) {
-  if (operand.kind == ptx::Operand::Kind::integer) {
-    raw(predicate_operand(0, (operand.bits == 0) != operand.negated));  // Number 0 is true.
-    return;
-  }
-  if (operand.kind != ptx::Operand::Kind::reg || builder_.type_of(operand.index) != ptx::Type::pred) {
+  if (operand.kind == ptx::Operand::Kind::integer)
+    return raw(predicate_operand(0, (operand.bits == 0) != operand.negated));  // Number 0 is true.
+  if (operand.kind != ptx::Operand::Kind::reg || builder_.type_of(operand.index) != ptx::Type::pred)
     unsupported("a predicate is expected");
-  }
   const std::uint32_t predicate = builder_.predicate_of(operand.index);
   predicate_reads_.push_back(predicate);
   raw(predicate_operand(predicate, operand.negated));

@@ -1,7 +1,5 @@
 #include "evaluator/vgpu/decode/kernel_builder.h"
 
-#include <set>
-
 #include "engine/base/demangled.h"
 #include "evaluator/vgpu/machine/control_transfer.h"
 #include "evaluator/vgpu/ptx/independence.h"

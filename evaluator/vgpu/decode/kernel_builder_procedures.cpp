@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "evaluator/vgpu/decode/kernel_builder.h"
 #include "evaluator/vgpu/machine/control_transfer.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "engine/base/demangled.h"
 #include "evaluator/vgpu/decode/kernel_builder.h"

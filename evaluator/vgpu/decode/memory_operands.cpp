@@ -1,6 +1,19 @@
 #include "evaluator/vgpu/decode/memory_operands.h"
 
 namespace evo::vgpu {
+namespace {
+
+// Scopes, cache operators, eviction priorities: the interpreter has no caches.
+constexpr std::string_view kScopes[] = {"cluster", "gpu", "sys", "nc", "ca", "cg",
+                                        "cs",      "lu",  "cv",  "wb", "wt", "unified"};
+constexpr std::string_view kHints[] = {"L1::evict_normal", "L1::evict_unchanged",
+                                       "L1::evict_first",  "L1::evict_last",
+                                       "L1::no_allocate",  "L2::evict_normal",
+                                       "L2::evict_first",  "L2::evict_last",
+                                       "L2::cache_hint",   "L2::64B",
+                                       "L2::128B",         "L2::256B"};
+
+}  // namespace
 
 Where take_space(Form& form) {
   const std::string_view space = form.take_one_of(
@@ -24,30 +37,7 @@ MemoryOrder take_memory_hints(Form& form) {
   if (form.take("acq_rel")) order.acquires = order.releases = true;
   order.strong |= order.acquires || order.releases;
   if (form.take("cta")) order.block_scope = true;
-  static constexpr std::string_view kHints[] = {"cluster",
-                                                "gpu",
-                                                "sys",
-                                                "nc",
-                                                "ca",
-                                                "cg",
-                                                "cs",
-                                                "lu",
-                                                "cv",
-                                                "wb",
-                                                "wt",
-                                                "unified",
-                                                "L1::evict_normal",
-                                                "L1::evict_unchanged",
-                                                "L1::evict_first",
-                                                "L1::evict_last",
-                                                "L1::no_allocate",
-                                                "L2::evict_normal",
-                                                "L2::evict_first",
-                                                "L2::evict_last",
-                                                "L2::cache_hint",
-                                                "L2::64B",
-                                                "L2::128B",
-                                                "L2::256B"};
+  for (const std::string_view scope : kScopes) form.take(scope);
   for (const std::string_view hint : kHints) form.take(hint);
   return order;
 }
@@ -60,20 +50,11 @@ AddressForm take_base(Form& form, const ptx::Operand& operand, Where where, bool
   AccessMode mode;
   mode.writes = writes;
   if (base.kind == ptx::Operand::Kind::variable) {
-    switch (builder.place_of(base).space) {
-      case ptx::Space::local:
-        where = Where::local;
-        break;
-      case ptx::Space::shared:
-        where = Where::shared;
-        break;
-      case ptx::Space::param:
-        where = Where::parameter;
-        break;
-      default:
-        where = Where::global;
-        break;
-    }
+    const ptx::Space space = builder.place_of(base).space;
+    where = space == ptx::Space::local    ? Where::local
+            : space == ptx::Space::shared ? Where::shared
+            : space == ptx::Space::param  ? Where::parameter
+                                          : Where::global;
   } else if (where == Where::parameter && !builder.in_entry()) {
     where = Where::local;
   }

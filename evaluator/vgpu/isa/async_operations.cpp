@@ -2,8 +2,6 @@
 #include <cstring>
 
 #include "evaluator/vgpu/decode/memory_operands.h"
-#include "evaluator/vgpu/isa/bulk_operations.h"
-#include "evaluator/vgpu/isa/mbarrier_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/parts/choose.h"
@@ -19,27 +17,18 @@ using ptx::Type;
 
 void copy_lanes(PendingCopy& copy, std::uint32_t lanes, const Word* source_bytes, const Touched& from,
                 std::uint32_t bytes) {
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(left));
+  for (const std::size_t lane : lanes_of(lanes)) {
     const std::uint32_t taken = std::min(source_bytes[lane], bytes);
     std::memcpy(copy.data[lane].data(), from.at[lane], taken);
     std::memset(copy.data[lane].data() + taken, 0, bytes - taken);
   }
 }
 
-/// Lanes of `mask` whose source has exactly `bytes`.
-std::uint32_t lanes_with(const Word* source_bytes, std::uint32_t bytes, std::uint32_t mask) {
-  std::uint32_t lanes = 0;
-  for (int lane = 0; lane < 32; ++lane) lanes |= static_cast<std::uint32_t>(source_bytes[lane] == bytes) << lane;
-  return lanes & mask;
-}
-
 /// ignore-src: lanes whose predicate holds read nothing. op: the bytes to read, the predicate.
 void forget_ignored(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t ignored = get_predicate(warp, in.op[1]);
   Word* bytes = warp.own(in.op[0]);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     bytes[lane] = (ignored >> lane & 1u) != 0 ? 0 : static_cast<Word>(in.immediate);
   }
 }
@@ -50,8 +39,8 @@ template <std::uint32_t kBytes>
 struct AsyncCopy {
   static EVO_INLINE void run(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const Word* source_bytes = warp.row(in.op[2]);
-    const std::uint32_t whole = lanes_with(source_bytes, kBytes, mask);
-    const std::uint32_t none = lanes_with(source_bytes, 0, mask);
+    const std::uint32_t whole = lanes_with(source_bytes, kBytes) & mask;
+    const std::uint32_t none = lanes_with(source_bytes, 0u) & mask;
     const AccessMode source_mode = AccessMode::decoded(in.aux1);
     const auto source_offset = static_cast<std::uint64_t>(in.immediate);
     Touched from, to;
@@ -72,16 +61,10 @@ struct AsyncCopy {
       observer->begin_copy_read(warp, in, whole, source_mode, source_bytes, from, copy);
       observer->begin_copy_write(warp, in, mask, copy);
     }
-    for (std::uint32_t left = none; left != 0; left &= left - 1) {
-      std::memset(copy.data[static_cast<std::size_t>(std::countr_zero(left))].data(), 0, kBytes);
-    }
+    for (const std::size_t lane : lanes_of(none)) std::memset(copy.data[lane].data(), 0, kBytes);
     // Partly read sources are rare: one lane after another, each with its own size.
-    for (std::uint32_t left = mask & ~whole & ~none; left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
-      if (source_bytes[lane] > kBytes) {
-        warp.fail(in, "more bytes to read than to write", lane);
-        return;
-      }
+    for (const int lane : lanes_of(mask & ~whole & ~none)) {
+      if (source_bytes[lane] > kBytes) return warp.fail(in, "more bytes to read than to write", lane);
       Touched last;
       if (!resolve_at(warp, in, 1u << lane, source_mode, in.op[1], source_offset + source_bytes[lane] - 1, 1, last))
         return;
@@ -97,10 +80,7 @@ struct AsyncCopy {
     while (true) {
       PendingCopy& copy = warp.copies.back();
       copy.group = warp.committed_groups[static_cast<std::size_t>(std::countr_zero(copy.lanes))];
-      std::uint32_t same = 0;
-      for (std::size_t lane = 0; lane < 32; ++lane) {
-        same |= static_cast<std::uint32_t>(warp.committed_groups[lane] == copy.group) << lane;
-      }
+      const std::uint32_t same = lanes_with(warp.committed_groups.data(), copy.group);
       const std::uint32_t others = copy.lanes & ~same;
       copy.lanes &= same;
       if (others == 0) return;
@@ -178,10 +158,7 @@ void decode_cp(Form& form) {
   if (form.take("commit_group")) return form.emit(commit_group, OpClass::async_commit);
   if (form.take("wait_all")) return form.emit(wait_all, OpClass::async_wait);
   if (form.take("wait_group")) {
-    const ptx::Operand& count = form.operand(0);
-    if (count.kind != ptx::Operand::Kind::integer) form.unsupported("the number of groups must be a number");
-    form.instruction().immediate = static_cast<std::int64_t>(count.bits);
-    form.pending_groups(static_cast<std::uint32_t>(count.bits));
+    take_pending_groups(form);
     return form.emit(wait_group, OpClass::async_wait);
   }
   decode_copy(form);

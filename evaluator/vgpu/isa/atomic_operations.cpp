@@ -2,15 +2,14 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "evaluator/vgpu/decode/memory_operands.h"
-#include "evaluator/vgpu/isa/cluster_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
-#include "evaluator/vgpu/numbers/half_lanes.h"
-#include "evaluator/vgpu/numbers/reduction.h"
+#include "evaluator/vgpu/numbers/combining.h"
 #include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is
@@ -20,93 +19,25 @@ namespace {
 
 using ptx::Type;
 
-struct Add {
-  template <class T>
-  static T apply(T old, T b, T) {
-    return static_cast<T>(old + b);
-  }
-};
-struct Min {
-  template <class T>
-  static T apply(T old, T b, T) {
-    return std::min(old, b);
-  }
-};
-struct Max {
-  template <class T>
-  static T apply(T old, T b, T) {
-    return std::max(old, b);
-  }
-};
-struct And {
-  template <class T>
-  static T apply(T old, T b, T) {
-    return static_cast<T>(old & b);
-  }
-};
-struct Or {
-  template <class T>
-  static T apply(T old, T b, T) {
-    return static_cast<T>(old | b);
-  }
-};
-struct Xor {
-  template <class T>
-  static T apply(T old, T b, T) {
-    return static_cast<T>(old ^ b);
-  }
-};
 struct Exchange {
   template <class T>
-  static T apply(T, T b, T) {
+  T operator()(T, T b) const {
     return b;
   }
 };
-struct CompareAndSwap {
-  template <class T>
-  static T apply(T old, T b, T c) {
-    return old == b ? c : old;
-  }
-};
-struct Increment {
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) { return old >= b ? 0 : old + 1; }
-};
-struct Decrement {
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
-    return old == 0 || old > b ? b : old - 1;
-  }
-};
-/// Global memory's unit flushes subnormals, shared memory's does not.
-template <bool kFlush>
-struct AddSingle {
-  static float apply(float old, float b, float) { return added_in_memory<kFlush>(old, b); }
-};
+/// c where the old value is b.
+struct CompareAndSwap {};
 /// Doubles in shared memory are added by a loop around cas, as add.f64 adds: of two NaNs the first one remains. A sum
 /// in C++ leaves the choice to the compiler.
 struct AddDouble {
-  static double apply(double old, double b, double) { return old != old ? old + old : old + b; }
+  double operator()(double old, double b) const { return old != old ? old + old : old + b; }
 };
-/// Doubles in global memory.
-struct AddDoubleInMemory {
-  static double apply(double old, double b, double) { return added_in_memory(old, b); }
-};
-template <class Format, bool kPair>
-struct AddHalf {
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
-    const std::uint32_t low = Format::add(old & 0xffffu, b & 0xffffu);
-    return kPair ? low | Format::add(old >> 16, b >> 16) << 16 : low;
-  }
-};
-template <class Format, bool kPair, bool kMax>
-struct HalfExtreme {
-  static std::uint32_t one(std::uint32_t a, std::uint32_t b) {
-    if (is_nan<Format>(a)) return is_nan<Format>(b) ? Format::kNan : b;
-    if (is_nan<Format>(b)) return a;
-    return (kMax ? ordered_half(a) > ordered_half(b) : ordered_half(a) < ordered_half(b)) ? a : b;
-  }
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b, std::uint32_t) {
-    const std::uint32_t low = one(old & 0xffffu, b & 0xffffu);
-    return kPair ? low | one(old >> 16, b >> 16) << 16 : low;
+/// On one half of a word, or on both.
+template <class Function, bool kPair>
+struct Halves {
+  std::uint32_t operator()(std::uint32_t old, std::uint32_t b) const {
+    const std::uint32_t low = Function()(old & 0xffffu, b & 0xffffu);
+    return kPair ? low | Function()(old >> 16, b >> 16) << 16 : low;
   }
 };
 
@@ -119,11 +50,16 @@ void apply_to_memory(Warp& warp, const Instruction& in, std::uint32_t mask, cons
   Slot<T>* d = own_row<T>(warp, in.op[0]);
   const Slot<T>* c = source_row<T>(warp, in.op[3]);
   Slot<T> result[32];
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     T old{};
     std::memcpy(&old, touched.at[lane], kBytes);
-    const T fresh = Op::apply(old, get<T>(b, lane), get<T>(c, lane));
+    const T value = get<T>(b, lane);
+    T fresh;
+    if constexpr (std::is_same_v<Op, CompareAndSwap>) {
+      fresh = old == value ? get<T>(c, lane) : old;
+    } else {
+      fresh = Op()(old, value);
+    }
     std::memcpy(touched.at[lane], &fresh, kBytes);
     put<T>(result, lane, old);
   }
@@ -150,7 +86,7 @@ bool leads_to_shared(Warp& warp, const Instruction& in, std::uint32_t mask) {
 template <class T>
 void execute_count(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t stands_for = warp.launch->stands_for;
-  if (stands_for == 1 || leads_to_shared(warp, in, mask)) return execute_atomic<T, Add>(warp, in, mask);
+  if (stands_for == 1 || leads_to_shared(warp, in, mask)) return execute_atomic<T, std::plus<>>(warp, in, mask);
   const Slot<T>* b = source_row<T>(warp, in.op[2]);
   Slot<T> of_all[32];
   Slot<T> before[32];
@@ -158,56 +94,39 @@ void execute_count(Warp& warp, const Instruction& in, std::uint32_t mask) {
     put<T>(of_all, lane, static_cast<T>(get<T>(b, lane) * stands_for));
     put<T>(before, lane, static_cast<T>(get<T>(b, lane) * (stands_for / 2)));
   }
-  apply_to_memory<T, Add>(warp, in, mask, of_all);
+  apply_to_memory<T, std::plus<>>(warp, in, mask, of_all);
   Slot<T>* d = own_row<T>(warp, in.op[0]);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     put<T>(d, lane, static_cast<T>(get<T>(d, lane) + get<T>(before, lane)));
   }
 }
 
-/// Which unit adds depends on where the address leads.
+/// Which unit adds depends on where the address leads: global memory's flushes subnormals, shared memory's does not.
 template <class Float, class InShared, class InGlobal>
 void execute_add(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  if (leads_to_shared(warp, in, mask)) {
-    execute_atomic<Float, InShared>(warp, in, mask);
-  } else {
-    execute_atomic<Float, InGlobal>(warp, in, mask);
-  }
+  leads_to_shared(warp, in, mask) ? execute_atomic<Float, InShared>(warp, in, mask)
+                                  : execute_atomic<Float, InGlobal>(warp, in, mask);
 }
 
 template <class Op>
 Execute choose_integer_atomic(Form& form, Type type) {
-  switch (type) {
-    case Type::u32:
-    case Type::b32:
-      return execute_atomic<std::uint32_t, Op>;
-    case Type::s32:
-      return execute_atomic<std::int32_t, Op>;
-    case Type::u64:
-    case Type::b64:
-      return execute_atomic<std::uint64_t, Op>;
-    case Type::s64:
-      return execute_atomic<std::int64_t, Op>;
-    default:
-      form.unsupported("type ." + std::string(ptx::name_of(type)));
-  }
+  return with_integer<32>(form, type, []<class T>(T) -> Execute { return execute_atomic<T, Op>; });
 }
 
 Execute choose_add(Form& form, Type type) {
   switch (type) {
     case Type::f32:
-      return execute_add<float, AddSingle<false>, AddSingle<true>>;
+      return execute_add<float, AddSingleInMemory<false>, AddSingleInMemory<true>>;
     case Type::f64:
       return execute_add<double, AddDouble, AddDoubleInMemory>;
     case Type::f16:
-      return execute_atomic<std::uint32_t, AddHalf<F16, false>, 2>;
+      return execute_atomic<std::uint32_t, Halves<AddHalf<F16>, false>, 2>;
     case Type::f16x2:
-      return execute_atomic<std::uint32_t, AddHalf<F16, true>>;
+      return execute_atomic<std::uint32_t, Halves<AddHalf<F16>, true>>;
     case Type::bf16:
-      return execute_atomic<std::uint32_t, AddHalf<BF16, false>, 2>;
+      return execute_atomic<std::uint32_t, Halves<AddHalf<BF16>, false>, 2>;
     case Type::bf16x2:
-      return execute_atomic<std::uint32_t, AddHalf<BF16, true>>;
+      return execute_atomic<std::uint32_t, Halves<AddHalf<BF16>, true>>;
     case Type::s32:
     case Type::u32:
       return execute_count<std::uint32_t>;
@@ -215,7 +134,7 @@ Execute choose_add(Form& form, Type type) {
     case Type::u64:
       return execute_count<std::uint64_t>;
     default:
-      return choose_integer_atomic<Add>(form, type);
+      return choose_integer_atomic<std::plus<>>(form, type);
   }
 }
 
@@ -223,13 +142,13 @@ template <class Op, bool kMax>
 Execute choose_extreme(Form& form, Type type) {
   switch (type) {
     case Type::f16:
-      return execute_atomic<std::uint32_t, HalfExtreme<F16, false, kMax>, 2>;
+      return execute_atomic<std::uint32_t, Halves<HalfExtreme<F16, kMax>, false>, 2>;
     case Type::f16x2:
-      return execute_atomic<std::uint32_t, HalfExtreme<F16, true, kMax>>;
+      return execute_atomic<std::uint32_t, Halves<HalfExtreme<F16, kMax>, true>>;
     case Type::bf16:
-      return execute_atomic<std::uint32_t, HalfExtreme<BF16, false, kMax>, 2>;
+      return execute_atomic<std::uint32_t, Halves<HalfExtreme<BF16, kMax>, false>, 2>;
     case Type::bf16x2:
-      return execute_atomic<std::uint32_t, HalfExtreme<BF16, true, kMax>>;
+      return execute_atomic<std::uint32_t, Halves<HalfExtreme<BF16, kMax>, true>>;
     default:
       return choose_integer_atomic<Op>(form, type);
   }
@@ -242,9 +161,9 @@ Execute choose(Form& form, std::string_view op, Type type) {
   if (op == "inc" && type == Type::u32) return execute_atomic<std::uint32_t, Increment>;
   if (op == "dec" && type == Type::u32) return execute_atomic<std::uint32_t, Decrement>;
   if (ptx::is_float(type)) form.unsupported("type ." + std::string(ptx::name_of(type)));
-  if (op == "and") return choose_integer_atomic<And>(form, type);
-  if (op == "or") return choose_integer_atomic<Or>(form, type);
-  if (op == "xor") return choose_integer_atomic<Xor>(form, type);
+  if (op == "and") return choose_integer_atomic<std::bit_and<>>(form, type);
+  if (op == "or") return choose_integer_atomic<std::bit_or<>>(form, type);
+  if (op == "xor") return choose_integer_atomic<std::bit_xor<>>(form, type);
   if (op == "exch") return choose_integer_atomic<Exchange>(form, type);
   if (op == "cas") {
     return type == Type::b16 ? execute_atomic<std::uint32_t, CompareAndSwap, 2>
@@ -261,8 +180,7 @@ void execute_wide_atomic(Warp& warp, const Instruction& in, std::uint32_t mask) 
   if (!resolve(warp, in, mask, in.op[2], sizeof(Value), touched)) return;
   observe_atomic(warp, in, mask, sizeof(Value), touched);
   const Place* places = warp.launch->kernel->places.data() + in.more;
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const auto value = [&](std::size_t at) {
       return Value{source_row<std::uint64_t>(warp, places[at])[lane],
                    source_row<std::uint64_t>(warp, places[at + 1])[lane]};
@@ -355,19 +273,11 @@ void take_atomic(Form& form, bool returns) {
     return take_vector_atomic(form, op, type, static_cast<std::size_t>(vector[1] - '0'), where, order, returns);
   if (type == Type::b128 && returns) return take_wide_atomic(form, op, where, order);
   std::size_t at = 0;
-  if (returns) {
-    form.destination(at++, type);
-  } else {
-    form.scratch(type);
-  }
+  returns ? form.destination(at++, type) : form.scratch(type);
   take_address(form, form.operand(at++), where, true);
   form.instruction().aux0 |= order.encoded();
   form.source(at++, type);
-  if (op == "cas") {
-    form.source(at++, type);
-  } else {
-    form.constant(0, type);
-  }
+  op == "cas" ? form.source(at++, type) : form.constant(0, type);
   form.emit(choose(form, op, type), returns ? OpClass::atomic : OpClass::reduction);
 }
 

@@ -1,7 +1,6 @@
 #include <bit>
 #include <string>
 
-#include "evaluator/vgpu/isa/cluster_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/isa/warp_operations.h"
 #include "evaluator/vgpu/machine/block.h"
@@ -22,14 +21,9 @@ void execute_barrier(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t id = warp.row(in.op[1])[lane];
   const std::uint32_t threads = warp.row(in.op[2])[lane];
   const auto kind = static_cast<Kind>(in.aux0);
-  if (id >= kBarriers) {
-    warp.fail(in, "barrier " + std::to_string(id) + " does not exist: there are 16", lane);
-    return;
-  }
-  if (threads % 32 != 0) {
-    warp.fail(in, "the thread count " + std::to_string(threads) + " is no multiple of 32", lane);
-    return;
-  }
+  if (id >= kBarriers) return warp.fail(in, "barrier " + std::to_string(id) + " does not exist: there are 16", lane);
+  if (threads % 32 != 0)
+    return warp.fail(in, "the thread count " + std::to_string(threads) + " is no multiple of 32", lane);
   const bool reduces = kind == Kind::popc || kind == Kind::logical_and || kind == Kind::logical_or;
   const std::uint32_t votes =
       reduces ? static_cast<std::uint32_t>(std::popcount(get_predicate(warp, in.op[3]) & mask)) : 0;
@@ -66,11 +60,7 @@ void decode_barrier(Form& form) {
     const std::string_view op = form.take_one_of({"popc", "and", "or"});
     form.type();
     kind = op == "popc" ? Kind::popc : (op == "and" ? Kind::logical_and : Kind::logical_or);
-    if (kind == Kind::popc) {
-      form.destination(0, Type::u32);
-    } else {
-      form.predicate_destination(form.operand(0));
-    }
+    kind == Kind::popc ? form.destination(0, Type::u32) : form.predicate_destination(form.operand(0));
     at = 1;
   } else {
     form.raw(0);
@@ -78,14 +68,8 @@ void decode_barrier(Form& form) {
   if (action.empty()) form.unsupported();
   form.source(at, Type::u32);
   const std::size_t without_count = at + (action == "red" ? 2 : 1);
-  if (form.operand_count() > without_count) {
-    form.source(at + 1, Type::u32);
-  } else {
-    form.constant(0, Type::u32);
-  }
-  if (action == "red") {
-    form.predicate_source(form.operand(form.operand_count() - 1));
-  }
+  form.operand_count() > without_count ? form.source(at + 1, Type::u32) : form.constant(0, Type::u32);
+  if (action == "red") form.predicate_source(form.operand(form.operand_count() - 1));
   form.instruction().aux0 = static_cast<std::uint32_t>(kind);
   form.instruction().aux1 = together ? 1 : 0;
   form.emit(execute_barrier, OpClass::barrier);

@@ -114,27 +114,12 @@ struct PermuteAs {
     const std::uint32_t n = c & 3u;
     std::uint32_t selector = 0;
     for (std::uint32_t i = 0; i < 4; ++i) {
-      std::uint32_t byte = 0;
-      switch (kMode) {
-        case PermuteMode::f4e:
-          byte = n + i;
-          break;
-        case PermuteMode::b4e:
-          byte = (n - i) & 7u;
-          break;
-        case PermuteMode::rc8:
-          byte = n;
-          break;
-        case PermuteMode::ecl:
-          byte = i > n ? i : n;
-          break;
-        case PermuteMode::ecr:
-          byte = i < n ? i : n;
-          break;
-        case PermuteMode::rc16:
-          byte = (n & 1u) * 2 + (i & 1u);
-          break;
-      }
+      std::uint32_t byte = n;  // rc8.
+      if (kMode == PermuteMode::f4e) byte = n + i;
+      if (kMode == PermuteMode::b4e) byte = (n - i) & 7u;
+      if (kMode == PermuteMode::ecl) byte = i > n ? i : n;
+      if (kMode == PermuteMode::ecr) byte = i < n ? i : n;
+      if (kMode == PermuteMode::rc16) byte = (n & 1u) * 2 + (i & 1u);
       selector |= byte << 4 * i;
     }
     return Permute::apply(a, b, selector);
@@ -313,16 +298,16 @@ void decode_shf(Form& form) {
   const bool wrap = form.take_one_of({"wrap", "clamp"}) == "wrap";
   form.type();
   take_operands(form, Type::b32, 3);
-  Execute execute = wrap ? elementwise<FunnelRight<true>>(form.simd()) : elementwise<FunnelRight<false>>(form.simd());
-  if (left) execute = wrap ? elementwise<FunnelLeft<true>>(form.simd()) : elementwise<FunnelLeft<false>>(form.simd());
-  form.emit(execute, OpClass::integer);
+  const auto choose = [&](auto wraps) {
+    return left ? elementwise<FunnelLeft<wraps>>(form.simd()) : elementwise<FunnelRight<wraps>>(form.simd());
+  };
+  form.emit(with_flags(choose, wrap), OpClass::integer);
 }
 
 /// op: result, the predicate to set, the one to combine it with. immediate: whether by .and, else .or.
 void test_result(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Word* result = warp.row(in.op[0]);
-  std::uint32_t some = 0;
-  for (int lane = 0; lane < 32; ++lane) some |= static_cast<std::uint32_t>(result[lane] != 0) << lane;
+  const std::uint32_t some = ~lanes_with(result, 0u);
   const std::uint32_t other = get_predicate(warp, in.op[2]);
   put_predicate(warp, in.op[1], in.immediate != 0 ? some & other : some | other, mask);
 }
@@ -349,16 +334,10 @@ void decode_lop3(Form& form) {
 
 void decode_prmt(Form& form) {
   form.take("b32");
-  const std::string_view mode = form.take_one_of({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
+  const std::optional<PermuteMode> mode = take_enumerator<PermuteMode>(form);
   take_operands(form, Type::b32, 3);
-  Execute execute = elementwise<Permute>(form.simd());
-  if (mode == "f4e") execute = elementwise<PermuteAs<PermuteMode::f4e>>(form.simd());
-  if (mode == "b4e") execute = elementwise<PermuteAs<PermuteMode::b4e>>(form.simd());
-  if (mode == "rc8") execute = elementwise<PermuteAs<PermuteMode::rc8>>(form.simd());
-  if (mode == "ecl") execute = elementwise<PermuteAs<PermuteMode::ecl>>(form.simd());
-  if (mode == "ecr") execute = elementwise<PermuteAs<PermuteMode::ecr>>(form.simd());
-  if (mode == "rc16") execute = elementwise<PermuteAs<PermuteMode::rc16>>(form.simd());
-  form.emit(execute, OpClass::integer);
+  const auto choose = [&](auto constant) { return elementwise<PermuteAs<constant>>(form.simd()); };
+  form.emit(mode ? with_enumerator(*mode, choose) : elementwise<Permute>(form.simd()), OpClass::integer);
 }
 
 /// The operands of bfe (one value) and bfi (two): destination, values, position and length of the field.
@@ -417,13 +396,11 @@ void decode_szext(Form& form) {
   const bool wrap = form.take_one_of({"wrap", "clamp"}) == "wrap";
   const bool is_signed = ptx::is_signed(form.type());
   take_operands(form, Type::b32, 2);
-  Execute execute = wrap ? elementwise<SignOrZeroExtend<std::uint32_t, true>>(form.simd())
-                         : elementwise<SignOrZeroExtend<std::uint32_t, false>>(form.simd());
-  if (is_signed) {
-    execute = wrap ? elementwise<SignOrZeroExtend<std::int32_t, true>>(form.simd())
-                   : elementwise<SignOrZeroExtend<std::int32_t, false>>(form.simd());
-  }
-  form.emit(execute, OpClass::integer);
+  const auto choose = [&](auto wraps) {
+    return is_signed ? elementwise<SignOrZeroExtend<std::int32_t, wraps>>(form.simd())
+                     : elementwise<SignOrZeroExtend<std::uint32_t, wraps>>(form.simd());
+  };
+  form.emit(with_flags(choose, wrap), OpClass::integer);
 }
 
 void decode_fns(Form& form) {

@@ -1,15 +1,13 @@
-#include "evaluator/vgpu/isa/bulk_operations.h"
-
-#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "evaluator/vgpu/decode/memory_operands.h"
-#include "evaluator/vgpu/isa/tensor_operations.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/numbers/reduction.h"
 #include "evaluator/vgpu/parts/bulk_issue.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9.25.4 "Data Movement and Conversion Instructions: Bulk copy". Operands are checked when a copy is
 // issued; it reads and writes when its end is waited for, the latest moment that the ISA allows.
@@ -99,8 +97,7 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const bool grouped = to_mode.where == Where::global;
   if (reduction.combine != nullptr && !grouped && !is_in_cluster(warp))
     return warp.fail(in, "a launch without clusters");
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const Word bytes = warp.row(in.op[2])[lane];
     if (bytes % kBulkUnit != 0) return warp.fail(in, "a size that is no multiple of 16", lane);
     if (bytes == 0) continue;
@@ -119,8 +116,7 @@ void execute_bulk_copy(Warp& warp, const Instruction& in, std::uint32_t mask) {
 /// Checks the place of a prefetch; there are no caches.
 void execute_bulk_prefetch(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const AccessMode mode = AccessMode::decoded(in.aux1);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const Word bytes = warp.row(in.op[2])[lane];
     if (bytes % kBulkUnit != 0) return warp.fail(in, "a size that is no multiple of 16", lane);
     const std::uint64_t from = address_in(warp, in.op[1], mode, static_cast<std::uint32_t>(in.immediate), lane);
@@ -129,8 +125,7 @@ void execute_bulk_prefetch(Warp& warp, const Instruction& in, std::uint32_t mask
 }
 
 void execute_bulk_commit(Warp& warp, const Instruction&, std::uint32_t mask) {
-  for (std::uint32_t left = mask; left != 0; left &= left - 1)
-    ++warp.committed_bulk_groups[static_cast<std::size_t>(std::countr_zero(left))];
+  for (const std::size_t lane : lanes_of(mask)) ++warp.committed_bulk_groups[lane];
 }
 
 /// aux0: only for the reads. Reads and writes are performed together, but an observer sees which were waited for.
@@ -140,10 +135,7 @@ void execute_bulk_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
 
 void decode_bulk_wait(Form& form) {
   form.instruction().aux0 = form.take("read") ? 1 : 0;
-  const ptx::Operand& count = form.operand(0);
-  if (count.kind != ptx::Operand::Kind::integer) form.unsupported("the number of groups must be a number");
-  form.instruction().immediate = static_cast<std::int64_t>(count.bits);
-  form.pending_groups(static_cast<std::uint32_t>(count.bits));
+  take_pending_groups(form);
   form.emit(execute_bulk_wait, OpClass::bulk_wait);
 }
 

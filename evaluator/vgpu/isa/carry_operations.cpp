@@ -1,5 +1,3 @@
-#include "evaluator/vgpu/isa/carry_operations.h"
-
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/parts/choose.h"
 
@@ -66,36 +64,12 @@ template <Step kStep>
 void emit_with_carry(Form& form, bool uses_carry, bool sets_carry, std::size_t sources) {
   const Type type = form.type();
   form.destination(0, type);
-  if (sets_carry) {
-    form.carry_destination();
-  } else {
-    form.scratch(Type::u32);
-  }
-  if (uses_carry) {
-    form.carry_source();
-  } else {
-    form.constant(kStep == Step::sub ? 1 : 0, Type::u32);
-  }
+  sets_carry ? form.carry_destination() : form.scratch(Type::u32);
+  uses_carry ? form.carry_source() : form.constant(kStep == Step::sub ? 1 : 0, Type::u32);
   for (std::size_t i = 1; i <= sources; ++i) form.source(i, type);
-  Execute execute = nullptr;
-  switch (type) {
-    case Type::u32:
-    case Type::b32:
-      execute = Compiled<WithCarry<std::uint32_t, kStep, false>>::choose(form.simd());
-      break;
-    case Type::s32:
-      execute = Compiled<WithCarry<std::uint32_t, kStep, true>>::choose(form.simd());
-      break;
-    case Type::u64:
-    case Type::b64:
-      execute = Compiled<WithCarry<std::uint64_t, kStep, false>>::choose(form.simd());
-      break;
-    case Type::s64:
-      execute = Compiled<WithCarry<std::uint64_t, kStep, true>>::choose(form.simd());
-      break;
-    default:
-      form.unsupported("only 32- and 64-bit integers");
-  }
+  const Execute execute = with_integer<32>(form, type, [&]<class T>(T) {
+    return Compiled<WithCarry<std::make_unsigned_t<T>, kStep, std::is_signed_v<T>>>::choose(form.simd());
+  });
   const bool multiplies = kStep == Step::mad_low || kStep == Step::mad_high;
   form.emit(execute, multiplies ? OpClass::integer_multiply : OpClass::integer, words_of(type));
 }

@@ -1,5 +1,3 @@
-#include "evaluator/vgpu/isa/cluster_operations.h"
-
 #include <array>
 #include <bit>
 #include <cstring>
@@ -26,8 +24,7 @@ void map_address(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Word* rank = warp.row(in.op[2]);
   T* d = own_row<T>(warp, in.op[0]);
   const auto size = static_cast<std::uint32_t>(warp.block->cluster->blocks.size());
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const std::uint64_t offset = address[lane] - kWindow;
     if (offset >= std::uint64_t{1} << kRankShift) return warp.fail(in, "an address that is not in shared memory", lane);
     if (rank[lane] >= size) {
@@ -55,8 +52,7 @@ template <class T, std::uint64_t kWindow>
 void rank_of_address(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const T* address = source_row<T>(warp, in.op[1]);
   Word* d = warp.own(in.op[0]);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const std::uint64_t rank = (address[lane] - kWindow) >> kRankShift;
     if (rank > warp.block->cluster->blocks.size())
       return warp.fail(in, "an address that is not in the cluster's shared memory", lane);
@@ -92,8 +88,7 @@ void cluster_arrive(Warp& warp, const Instruction& in, std::uint32_t mask) {
   note(warp, AsyncAction::Kind::arrive, cluster.phase);
   warp.at_cluster_barrier |= mask;
   if (warp.launch->observer != nullptr) warp.launch->observer->arrive_at_cluster(warp, mask);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1)
-    warp.cluster_generation[static_cast<std::size_t>(std::countr_zero(left))] = cluster.generation;
+  for (const std::size_t lane : lanes_of(mask)) warp.cluster_generation[lane] = cluster.generation;
   cluster.arrive(static_cast<std::uint32_t>(std::popcount(mask)));
 }
 
@@ -101,8 +96,8 @@ void cluster_wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Cluster& cluster = *warp.block->cluster;
   if ((mask & ~warp.at_cluster_barrier) != 0)
     return warp.fail(in, "waits without having arrived", std::countr_zero(mask & ~warp.at_cluster_barrier));
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    if (warp.cluster_generation[static_cast<std::size_t>(std::countr_zero(left))] != cluster.generation) continue;
+  for (const std::size_t lane : lanes_of(mask)) {
+    if (warp.cluster_generation[lane] != cluster.generation) continue;
     warp.launch->async.kind = AsyncAction::Kind::parked;
     return warp.wait_outside(in, mask, Split::State::waits_for_cluster, 0);
   }
@@ -164,8 +159,7 @@ void async_store(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t bytes = size * count;
   const Reduction reduction = reduction_in(in);
   if (reduction.combine != nullptr && !is_in_cluster(warp)) return warp.fail(in, "a launch without clusters");
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const std::uint64_t to = address_in(warp, in.op[0], mode, in.op[2], lane);
     const auto place = shared_place(warp, in, lane, mode, to, bytes, bytes);
     if (!place) return;

@@ -145,19 +145,9 @@ Chosen chosen(Form& form) {
 
 template <template <class, Cmp> class Op, class T>
 Chosen choose_ordered(Form& form, Cmp cmp) {
-  switch (cmp) {
-    case Cmp::eq:
-      return chosen<Op<T, Cmp::eq>>(form);
-    case Cmp::ne:
-      return chosen<Op<T, Cmp::ne>>(form);
-    case Cmp::lt:
-      return chosen<Op<T, Cmp::lt>>(form);
-    case Cmp::le:
-      return chosen<Op<T, Cmp::le>>(form);
-    case Cmp::num:
-      break;
-  }
-  form.unsupported("this comparison is for floating point");
+  if (cmp == Cmp::num) form.unsupported("this comparison is for floating point");
+  using enum Cmp;
+  return with_constant<eq, ne, lt, le>(cmp, [&](auto constant) { return chosen<Op<T, constant>>(form); });
 }
 
 template <template <class, Cmp> class Op, class T>
@@ -175,19 +165,7 @@ Chosen chosen_half(Form& form, bool pair) {
 
 template <class Format>
 Chosen choose_half(Form& form, Cmp cmp, bool pair) {
-  switch (cmp) {
-    case Cmp::eq:
-      return chosen_half<Format, Cmp::eq>(form, pair);
-    case Cmp::ne:
-      return chosen_half<Format, Cmp::ne>(form, pair);
-    case Cmp::lt:
-      return chosen_half<Format, Cmp::lt>(form, pair);
-    case Cmp::le:
-      return chosen_half<Format, Cmp::le>(form, pair);
-    case Cmp::num:
-      return chosen_half<Format, Cmp::num>(form, pair);
-  }
-  form.unsupported();
+  return with_enumerator(cmp, [&](auto constant) { return chosen_half<Format, constant>(form, pair); });
 }
 
 struct Comparison {
@@ -228,21 +206,6 @@ Chosen choose(Form& form, const Comparison& comparison, Type type, bool flush) {
   const Cmp cmp = comparison.cmp;
   if (comparison.denied && !ptx::is_float(type)) form.unsupported("this comparison is for floating point");
   switch (type) {
-    case Type::b16:
-    case Type::u16:
-      return choose_ordered<Compare, std::uint16_t>(form, cmp);
-    case Type::s16:
-      return choose_ordered<Compare, std::int16_t>(form, cmp);
-    case Type::b32:
-    case Type::u32:
-      return choose_ordered<Compare, std::uint32_t>(form, cmp);
-    case Type::s32:
-      return choose_ordered<Compare, std::int32_t>(form, cmp);
-    case Type::b64:
-    case Type::u64:
-      return choose_ordered<Compare, std::uint64_t>(form, cmp);
-    case Type::s64:
-      return choose_ordered<Compare, std::int64_t>(form, cmp);
     case Type::f32:
       return flush ? choose_float<CompareFlushed, float>(form, cmp) : choose_float<Compare, float>(form, cmp);
     case Type::f64:
@@ -255,13 +218,12 @@ Chosen choose(Form& form, const Comparison& comparison, Type type, bool flush) {
     case Type::bf16x2:
       return choose_half<BF16>(form, cmp, type == Type::bf16x2);
     default:
-      form.unsupported("type ." + std::string(ptx::name_of(type)));
+      return with_integer<16>(form, type, [&]<class T>(T) { return choose_ordered<Compare, T>(form, cmp); });
   }
 }
 
 std::int64_t take_bool(Form& form) {
-  const std::string_view name = form.take_one_of({"and", "or", "xor"});
-  return name == "and" ? kAnd : (name == "or" ? kOr : (name == "xor" ? kXor : kNoBool));
+  return take_value<std::int64_t>(form, {{"and", kAnd}, {"or", kOr}, {"xor", kXor}}, kNoBool);
 }
 
 OpClass compare_class(Type type) {
@@ -272,11 +234,8 @@ OpClass compare_class(Type type) {
 
 /// The sources of setp and set behind the destinations: c, a, b.
 void take_compared(Form& form, const Comparison& comparison, Type type) {
-  if (form.instruction().immediate == kNoBool) {
-    form.raw(predicate_operand(0, false));
-  } else {
-    form.predicate_source(form.operand(3));
-  }
+  const bool combines = form.instruction().immediate != kNoBool;
+  combines ? form.predicate_source(form.operand(3)) : form.raw(predicate_operand(0, false));
   form.source(comparison.exchanged ? 2 : 1, type);
   form.source(comparison.exchanged ? 1 : 2, type);
   if (comparison.denied) form.instruction().immediate |= kDenied;

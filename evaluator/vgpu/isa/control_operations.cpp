@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
-#include "evaluator/vgpu/decode/calls.h"
+#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/isa/provided_functions.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/control_transfer.h"
 
@@ -33,18 +33,12 @@ void execute_branch_table(Warp& warp, const Instruction& in, std::uint32_t mask)
   const auto* targets = warp.launch->kernel->tables.data() + in.aux0;
   const auto count = static_cast<std::uint32_t>(in.immediate);
   const auto target_of = [&](std::uint32_t at) { return count == 0 ? in.aux0 : targets[at]; };
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
-    if (index[lane] >= std::max(count, 1u)) {
-      warp.fail(in, "the index " + std::to_string(index[lane]) + " is beyond the table", lane);
-      return;
-    }
-  }
+  for (const int lane : lanes_of(mask))
+    if (index[lane] >= std::max(count, 1u))
+      return warp.fail(in, "the index " + std::to_string(index[lane]) + " is beyond the table", lane);
   // One target at a time: the lanes that go there leave, the rest stay with this instruction.
   const std::uint32_t first = index[std::countr_zero(mask)];
-  std::uint32_t same = 0;
-  for (int lane = 0; lane < 32; ++lane) same |= static_cast<std::uint32_t>(index[lane] == first) << lane;
-  same &= mask;
+  const std::uint32_t same = lanes_with(index, first) & mask;
   if (same == warp.active) {
     warp.next = code_at(warp, target_of(first));
     return;
@@ -114,6 +108,44 @@ void decode_ret(Form& form) {
 void decode_trap(Form& form) {
   end_flow(form, Flow::Kind::trap);
   form.emit(execute_trap, OpClass::leave);
+}
+
+// ---- Calls of functions of the module. Most are inlined; recursive ones, those through pointers and those of very
+// many become calls of procedures. `results` and `arguments` are the statement's groups; null: there is none.
+
+/// A call of a procedure, and the point behind it where the lanes meet again.
+void emit_procedure_call(Form& form, CallSite site, const ptx::Operand* pointer) {
+  KernelBuilder& builder = form.builder();
+  Kernel& kernel = builder.kernel();
+  builder.special(Special::frame);
+  builder.special(Special::stack);
+  form.begin_another();
+  if (pointer != nullptr) form.source(*pointer, Type::u64);
+  form.instruction().immediate = static_cast<std::int64_t>(kernel.call_sites.size());
+  kernel.call_sites.push_back(std::move(site));
+  form.emit(pointer != nullptr ? execute_call_through_pointer : execute_call, OpClass::branch, 4);
+  KernelBuilder::Draft back;
+  back.instruction.execute = execute_reconverge;
+  back.line = form.statement().line;
+  back.ptx_line = form.statement().ptx_line;
+  back.opcode = builder.opcode_number("(return)");
+  builder.add(std::move(back), {});
+}
+
+void emit_call(Form& form, const ptx::Function& callee, const ptx::Operand* results, const ptx::Operand* arguments) {
+  KernelBuilder& builder = form.builder();
+  CallSite site = builder.call_site(&callee, results, arguments);
+  const bool guarded = form.statement().guard != ptx::kNoRegister;
+  if (!guarded && builder.can_inline(callee)) return builder.inline_call(callee, results, arguments);
+  site.procedure = builder.procedure_of(callee);
+  emit_procedure_call(form, std::move(site), nullptr);
+}
+
+void emit_call_through_pointer(Form& form, const ptx::Operand& pointer, const ptx::Operand* results,
+                               const ptx::Operand* arguments) {
+  CallSite site = form.builder().call_site(nullptr, results, arguments);
+  form.builder().make_procedures_of_pointers();
+  emit_procedure_call(form, std::move(site), &pointer);
 }
 
 void decode_call(Form& form) {

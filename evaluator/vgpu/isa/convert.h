@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "evaluator/numbers/float_formats.h"
@@ -9,8 +8,8 @@
 /// What the files about cvt share.
 namespace evo::vgpu {
 
-/// Rounding to an integral value: .rni, .rzi, .rmi, .rpi.
-enum class Integral { none, nearest, zero, minus, plus };
+/// Rounding to an integral value: to the nearest, towards zero, down, up.
+enum class Integral { none, rni, rzi, rmi, rpi };
 
 /// The modifiers of a cvt.
 struct ConvertStyle {
@@ -29,15 +28,15 @@ Narrowing narrowing_of(const Instruction& in);
 template <Integral kMode, class F>
 EVO_INLINE F integral(F x) {
   if constexpr (sizeof(F) == 4) {
-    if constexpr (kMode == Integral::nearest) return __builtin_rintf(x);
-    if constexpr (kMode == Integral::zero) return __builtin_truncf(x);
-    if constexpr (kMode == Integral::minus) return __builtin_floorf(x);
-    if constexpr (kMode == Integral::plus) return __builtin_ceilf(x);
+    if constexpr (kMode == Integral::rni) return __builtin_rintf(x);
+    if constexpr (kMode == Integral::rzi) return __builtin_truncf(x);
+    if constexpr (kMode == Integral::rmi) return __builtin_floorf(x);
+    if constexpr (kMode == Integral::rpi) return __builtin_ceilf(x);
   } else {
-    if constexpr (kMode == Integral::nearest) return __builtin_rint(x);
-    if constexpr (kMode == Integral::zero) return __builtin_trunc(x);
-    if constexpr (kMode == Integral::minus) return __builtin_floor(x);
-    if constexpr (kMode == Integral::plus) return __builtin_ceil(x);
+    if constexpr (kMode == Integral::rni) return __builtin_rint(x);
+    if constexpr (kMode == Integral::rzi) return __builtin_trunc(x);
+    if constexpr (kMode == Integral::rmi) return __builtin_floor(x);
+    if constexpr (kMode == Integral::rpi) return __builtin_ceil(x);
   }
   return x;
 }

@@ -39,53 +39,6 @@ Execute choose_resize(Form& form, Type to) {
       return elementwise<Resize<From, std::uint64_t>>(form.simd());
   }
 }
-template <class From>
-Execute choose_clamp(Form& form, Type to) {
-  switch (to) {
-    case Type::u8:
-      return elementwise<Clamp<From, std::uint8_t>>(Simd::plain);
-    case Type::s8:
-      return elementwise<Clamp<From, std::int8_t>>(Simd::plain);
-    case Type::u16:
-      return elementwise<Clamp<From, std::uint16_t>>(Simd::plain);
-    case Type::s16:
-      return elementwise<Clamp<From, std::int16_t>>(Simd::plain);
-    case Type::u32:
-      return elementwise<Clamp<From, std::uint32_t>>(Simd::plain);
-    case Type::s32:
-      return elementwise<Clamp<From, std::int32_t>>(Simd::plain);
-    case Type::u64:
-      return elementwise<Clamp<From, std::uint64_t>>(Simd::plain);
-    case Type::s64:
-      return elementwise<Clamp<From, std::int64_t>>(Simd::plain);
-    default:
-      form.unsupported();
-  }
-}
-/// Calls `choose.template operator()<T>()` with the C++ type of an integer type.
-template <class Choose>
-Execute with_integer(Form& form, Type type, Choose choose) {
-  switch (type) {
-    case Type::u8:
-      return choose.template operator()<std::uint8_t>();
-    case Type::s8:
-      return choose.template operator()<std::int8_t>();
-    case Type::u16:
-      return choose.template operator()<std::uint16_t>();
-    case Type::s16:
-      return choose.template operator()<std::int16_t>();
-    case Type::u32:
-      return choose.template operator()<std::uint32_t>();
-    case Type::s32:
-      return choose.template operator()<std::int32_t>();
-    case Type::u64:
-      return choose.template operator()<std::uint64_t>();
-    case Type::s64:
-      return choose.template operator()<std::int64_t>();
-    default:
-      form.unsupported("type ." + std::string(ptx::name_of(type)));
-  }
-}
 
 // ---- Integer to floating point
 
@@ -165,32 +118,26 @@ struct ToInteger {
 
 template <class F, class To>
 Execute choose_mode(Form& form, Integral mode) {
-  switch (mode) {
-    case Integral::nearest:
-      return elementwise<ToInteger<F, To, Integral::nearest>>(form.simd());
-    case Integral::minus:
-      return elementwise<ToInteger<F, To, Integral::minus>>(form.simd());
-    case Integral::plus:
-      return elementwise<ToInteger<F, To, Integral::plus>>(form.simd());
-    default:
-      return elementwise<ToInteger<F, To, Integral::zero>>(form.simd());
-  }
+  using enum Integral;
+  const auto choose = [&](auto constant) { return elementwise<ToInteger<F, To, constant>>(form.simd()); };
+  return with_constant<rni, rmi, rpi, rzi>(mode, choose);
 }
 
 }  // namespace
 
 Execute choose_integer_to_integer(Form& form, Type to, Type from, bool saturate) {
-  return with_integer(form, from, [&]<class From>() {
-    return saturate ? choose_clamp<From>(form, to) : choose_resize<From>(form, to);
+  return with_integer<8>(form, from, [&]<class From>(From) {
+    if (!saturate) return choose_resize<From>(form, to);
+    return with_integer<8>(form, to, []<class To>(To) { return elementwise<Clamp<From, To>>(Simd::plain); });
   });
 }
 
 Execute choose_integer_to_float(Form& form, Type to, Type from, const ConvertStyle& style) {
-  return with_integer(form, from, [&]<class From>() { return choose_to_float<From>(form, to, style); });
+  return with_integer<8>(form, from, [&]<class From>(From) { return choose_to_float<From>(form, to, style); });
 }
 
 Execute choose_float_to_integer(Form& form, Type to, Type from, Integral integral) {
-  return with_integer(form, to, [&]<class To>() {
+  return with_integer<8>(form, to, [&]<class To>(To) {
     return from == Type::f64 ? choose_mode<double, To>(form, integral) : choose_mode<float, To>(form, integral);
   });
 }

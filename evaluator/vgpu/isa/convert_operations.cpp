@@ -1,12 +1,10 @@
-#include <cmath>
-#include <limits>
-
 #include "evaluator/vgpu/isa/convert.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
 #include "evaluator/vgpu/numbers/row_conversions.h"
 #include "evaluator/vgpu/parts/rounded_lanes.h"
+#include "evaluator/vgpu/parts/row_functions.h"
 
 // PTX ISA 9.0, 9.7.9 "Data Movement and Conversion Instructions": cvt, cvt.pack.
 namespace evo::vgpu {
@@ -28,16 +26,8 @@ using ptx::Type;
 
 ConvertStyle take_style(Form& form) {
   ConvertStyle style;
-  const std::string_view integral = form.take_one_of({"rni", "rzi", "rmi", "rpi"});
-  if (integral == "rni") style.integral = Integral::nearest;
-  if (integral == "rzi") style.integral = Integral::zero;
-  if (integral == "rmi") style.integral = Integral::minus;
-  if (integral == "rpi") style.integral = Integral::plus;
-  const std::string_view rounding = form.take_one_of({"rn", "rz", "rm", "rp", "rna"});
-  if (rounding == "rz") style.rounding = Rounding::rz;
-  if (rounding == "rm") style.rounding = Rounding::rm;
-  if (rounding == "rp") style.rounding = Rounding::rp;
-  if (rounding == "rna") style.rounding = Rounding::rna;
+  style.integral = take_enumerator<Integral>(form).value_or(Integral::none);
+  style.rounding = take_enumerator<Rounding>(form).value_or(Rounding::rn);
   style.flush = form.take("ftz");
   style.saturate_finite = form.take("satfinite");
   style.saturate = form.take("sat");
@@ -63,19 +53,8 @@ struct SameFloat {
 };
 template <class F, bool kFlush, bool kSaturate>
 Execute choose_same(Form& form, Integral mode) {
-  switch (mode) {
-    case Integral::nearest:
-      return elementwise<SameFloat<F, Integral::nearest, kFlush, kSaturate>>(form.simd());
-    case Integral::zero:
-      return elementwise<SameFloat<F, Integral::zero, kFlush, kSaturate>>(form.simd());
-    case Integral::minus:
-      return elementwise<SameFloat<F, Integral::minus, kFlush, kSaturate>>(form.simd());
-    case Integral::plus:
-      return elementwise<SameFloat<F, Integral::plus, kFlush, kSaturate>>(form.simd());
-    case Integral::none:
-      break;
-  }
-  return elementwise<SameFloat<F, Integral::none, kFlush, kSaturate>>(form.simd());
+  return with_enumerator(
+      mode, [&](auto constant) { return elementwise<SameFloat<F, constant, kFlush, kSaturate>>(form.simd()); });
 }
 
 template <bool kFlush>
@@ -89,12 +68,10 @@ struct DoubleToSingle {
 };
 
 Execute choose_double_to_single(Form& form, const ConvertStyle& style) {
-  if (style.flush) {
-    return style.saturate ? rounded<DoubleToSingle<true, true>>(form.simd(), style.rounding)
-                          : rounded<DoubleToSingle<true, false>>(form.simd(), style.rounding);
-  }
-  return style.saturate ? rounded<DoubleToSingle<false, true>>(form.simd(), style.rounding)
-                        : rounded<DoubleToSingle<false, false>>(form.simd(), style.rounding);
+  const auto choose = [&](auto flush, auto saturate) {
+    return rounded<DoubleToSingle<flush, saturate>>(form.simd(), style.rounding);
+  };
+  return with_flags(choose, style.flush, style.saturate);
 }
 
 template <class Op, class From>
@@ -102,21 +79,15 @@ struct Saturating {
   static EVO_INLINE double apply(From a) { return saturated<true>(Op::apply(a)); }
 };
 Execute choose_single_to_double(Form& form, const ConvertStyle& style) {
-  if (style.saturate) {
-    return style.flush ? elementwise<Saturating<SingleToDouble<true>, float>>(form.simd())
-                       : elementwise<Saturating<SingleToDouble<false>, float>>(form.simd());
-  }
-  return style.flush ? elementwise<SingleToDouble<true>>(form.simd()) : elementwise<SingleToDouble<false>>(form.simd());
+  const auto choose = [&](auto flush) {
+    return style.saturate ? elementwise<Saturating<SingleToDouble<flush>, float>>(form.simd())
+                          : elementwise<SingleToDouble<flush>>(form.simd());
+  };
+  return with_flags(choose, style.flush);
 }
 
 // ---- With f16, bf16, tf32 and the 8-bit pairs
 
-template <void (*kFunction)(std::uint32_t*, const std::uint32_t*)>
-void plain_row(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  alignas(64) Word result[32];
-  kFunction(result, warp.row(in.op[1]));
-  blend(warp.own(in.op[0]), result, mask);
-}
 template <void (*kFunction)(std::uint32_t*, const std::uint32_t*, Narrowing)>
 void narrowing_row(Warp& warp, const Instruction& in, std::uint32_t mask) {
   alignas(64) Word result[32];
@@ -153,19 +124,8 @@ struct SameHalf {
 };
 template <class Format, bool kSaturate>
 Execute choose_same_half(Form& form, Integral mode) {
-  switch (mode) {
-    case Integral::nearest:
-      return elementwise<SameHalf<Format, Integral::nearest, kSaturate>>(form.simd());
-    case Integral::zero:
-      return elementwise<SameHalf<Format, Integral::zero, kSaturate>>(form.simd());
-    case Integral::minus:
-      return elementwise<SameHalf<Format, Integral::minus, kSaturate>>(form.simd());
-    case Integral::plus:
-      return elementwise<SameHalf<Format, Integral::plus, kSaturate>>(form.simd());
-    case Integral::none:
-      break;
-  }
-  return elementwise<SameHalf<Format, Integral::none, kSaturate>>(form.simd());
+  return with_enumerator(
+      mode, [&](auto constant) { return elementwise<SameHalf<Format, constant, kSaturate>>(form.simd()); });
 }
 
 bool is_half(Type type) {
@@ -212,7 +172,8 @@ void decode_packed(Form& form, const ConvertStyle& style, Type to, Type from) {
 
 /// f16 and bf16 to f32: exact, then what the instruction asks further.
 void widen_half(Form& form, Type from) {
-  form.emit(from == Type::f16 ? plain_row<row::cvt_f32_f16> : plain_row<row::cvt_f32_bf16>, OpClass::convert_pack);
+  form.emit(from == Type::f16 ? RowFunction<row::cvt_f32_f16, 1>::execute : RowFunction<row::cvt_f32_bf16, 1>::execute,
+            OpClass::convert_pack);
 }
 
 Execute choose_narrowing(Form& form, Type to, Type from, bool saturate = false) {
@@ -228,32 +189,14 @@ Execute choose_narrowing(Form& form, Type to, Type from, bool saturate = false) 
 }
 
 void decode_same_float(Form& form, const ConvertStyle& style, Type type) {
-  Execute execute = nullptr;
-  switch (type) {
-    case Type::f32:
-      if (style.flush) {
-        execute = style.saturate ? choose_same<float, true, true>(form, style.integral)
-                                 : choose_same<float, true, false>(form, style.integral);
-      } else {
-        execute = style.saturate ? choose_same<float, false, true>(form, style.integral)
-                                 : choose_same<float, false, false>(form, style.integral);
-      }
-      break;
-    case Type::f64:
-      execute = style.saturate ? choose_same<double, false, true>(form, style.integral)
-                               : choose_same<double, false, false>(form, style.integral);
-      break;
-    case Type::f16:
-      execute = style.saturate ? choose_same_half<F16, true>(form, style.integral)
-                               : choose_same_half<F16, false>(form, style.integral);
-      break;
-    default:
-      execute = style.saturate ? choose_same_half<BF16, true>(form, style.integral)
-                               : choose_same_half<BF16, false>(form, style.integral);
-      break;
-  }
+  const auto choose = [&](auto flush, auto saturate) {
+    if (type == Type::f32) return choose_same<float, flush, saturate>(form, style.integral);
+    if (type == Type::f64) return choose_same<double, false, saturate>(form, style.integral);
+    return type == Type::f16 ? choose_same_half<F16, saturate>(form, style.integral)
+                             : choose_same_half<BF16, saturate>(form, style.integral);
+  };
   take_operands(form, type, 1);
-  form.emit(execute, OpClass::convert);
+  form.emit(with_flags(choose, style.flush, style.saturate), OpClass::convert);
 }
 
 /// A NaN keeps its sign and payload and becomes quiet.
@@ -320,11 +263,7 @@ void decode_pack(Form& form) {
   form.destination(0, Type::b32);
   form.source(1, Type::s32);
   form.source(2, Type::s32);
-  if (form.operand_count() > 3) {
-    form.source(3, Type::b32);
-  } else {
-    form.constant(0, Type::b32);
-  }
+  form.operand_count() > 3 ? form.source(3, Type::b32) : form.constant(0, Type::b32);
   if (to.empty()) form.unsupported();
   const bool is_signed = to.front() == 's';
   switch (to.back()) {
@@ -397,9 +336,7 @@ void decode_cvt(Form& form) {
   form.destination(0, to == Type::tf32 ? Type::b32 : to);
   form.source(1, from);
   form.instruction().immediate = encode(style);
-  if (to == Type::f64) {
-    return form.emit(choose_single_to_double(form, style), OpClass::convert);
-  }
+  if (to == Type::f64) return form.emit(choose_single_to_double(form, style), OpClass::convert);
   if (to == Type::f32) return form.emit(choose_double_to_single(form, style), OpClass::convert);
   form.emit(choose_narrowing(form, to, from, style.saturate),
             to == Type::tf32 ? OpClass::integer : OpClass::convert_pack);

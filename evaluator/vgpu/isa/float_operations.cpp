@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "evaluator/vgpu/isa/operations.h"
@@ -24,76 +25,43 @@ EVO_INLINE double quiet(double x) {
   return with_bits<double>(bits_in(x) | 1ull << 51);
 }
 
-struct Add {
-  template <class T>
-  static EVO_INLINE T apply(T a, T b) {
-    return a + b;
-  }
-};
-struct Sub {
-  template <class T>
-  static EVO_INLINE T apply(T a, T b) {
-    return a - b;
-  }
-};
-struct Mul {
-  template <class T>
-  static EVO_INLINE T apply(T a, T b) {
-    return a * b;
-  }
-};
-struct Div {
-  template <class T>
-  static EVO_INLINE T apply(T a, T b) {
-    return a / b;
-  }
-};
+using Add = std::plus<>;
+using Sub = std::minus<>;
+using Mul = std::multiplies<>;
+using Div = std::divides<>;
 struct Fma {
-  static EVO_INLINE float apply(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-  static EVO_INLINE double apply(double a, double b, double c) { return __builtin_fma(a, b, c); }
+  EVO_INLINE float operator()(float a, float b, float c) const { return __builtin_fmaf(a, b, c); }
+  EVO_INLINE double operator()(double a, double b, double c) const { return __builtin_fma(a, b, c); }
 };
 struct Reciprocal {
   template <class T>
-  static EVO_INLINE T apply(T a) {
+  EVO_INLINE T operator()(T a) const {
     return T{1} / a;
   }
 };
 struct SquareRoot {
-  static EVO_INLINE float apply(float a) { return __builtin_sqrtf(a); }
-  static EVO_INLINE double apply(double a) { return __builtin_sqrt(a); }
+  EVO_INLINE float operator()(float a) const { return __builtin_sqrtf(a); }
+  EVO_INLINE double operator()(double a) const { return __builtin_sqrt(a); }
 };
 
-template <class Op, bool kFlush, bool kSaturate>
-struct Single1 {
-  static EVO_INLINE float apply(float a) { return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a))); }
-};
-template <class Op, bool kFlush, bool kSaturate>
-struct Single2 {
-  static EVO_INLINE float apply(float a, float b) {
-    return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a), flushed<kFlush>(b)));
+template <class Op, bool kFlush, bool kSaturate, class... Floats>
+struct Single {
+  static EVO_INLINE float apply(Floats... values) {
+    return finished<kFlush, kSaturate>(Op()(flushed<kFlush>(values)...));
   }
 };
-template <class Op, bool kFlush, bool kSaturate>
-struct Single3 {
-  static EVO_INLINE float apply(float a, float b, float c) {
-    return finished<kFlush, kSaturate>(Op::apply(flushed<kFlush>(a), flushed<kFlush>(b), flushed<kFlush>(c)));
-  }
+template <class Op, class... Doubles>
+struct Double {
+  static EVO_INLINE double apply(Doubles... values) { return Op()(values...); }
 };
+/// Of two NaNs the second one remains, except of a division.
 template <class Op>
-struct Double1 {
-  static EVO_INLINE double apply(double a) { return Op::apply(a); }
-};
-template <class Op>
-struct Double2 {
+struct Double<Op, double, double> {
   static EVO_INLINE double apply(double a, double b) {
     if constexpr (!std::is_same_v<Op, Div>)
       if (a != a && b != b) return quiet(b);
-    return Op::apply(a, b);
+    return Op()(a, b);
   }
-};
-template <class Op>
-struct Double3 {
-  static EVO_INLINE double apply(double a, double b, double c) { return Op::apply(a, b, c); }
 };
 
 /// The modifiers shared by most: .rn/.rz/.rm/.rp, .ftz, .sat.
@@ -103,14 +71,6 @@ struct Style {
   bool saturate = false;
 };
 
-Rounding take_rounding(Form& form) {
-  const std::string_view mode = form.take_one_of({"rn", "rz", "rm", "rp"});
-  if (mode == "rz") return Rounding::rz;
-  if (mode == "rm") return Rounding::rm;
-  if (mode == "rp") return Rounding::rp;
-  return Rounding::rn;
-}
-
 Style take_style(Form& form) {
   Style style;
   style.rounding = take_rounding(form);
@@ -119,14 +79,12 @@ Style take_style(Form& form) {
   return style;
 }
 
-template <class Op, template <class, bool, bool> class Single>
+template <class Op, class... Floats>
 Execute choose_single(Form& form, const Style& style) {
-  if (style.flush) {
-    return style.saturate ? rounded<Single<Op, true, true>>(form.simd(), style.rounding)
-                          : rounded<Single<Op, true, false>>(form.simd(), style.rounding);
-  }
-  return style.saturate ? rounded<Single<Op, false, true>>(form.simd(), style.rounding)
-                        : rounded<Single<Op, false, false>>(form.simd(), style.rounding);
+  const auto choose = [&](auto flush, auto saturate) {
+    return rounded<Single<Op, flush, saturate, Floats...>>(form.simd(), style.rounding);
+  };
+  return with_flags(choose, style.flush, style.saturate);
 }
 
 OpClass fma_class(Type type) {
@@ -142,18 +100,18 @@ void decode_two(Form& form) {
   const Style style = take_style(form);
   const Type type = form.type();
   take_operands(form, type, 2);
-  if (type == Type::f32) return form.emit(choose_single<Op, Single2>(form, style), fma_class(type));
+  if (type == Type::f32) return form.emit(choose_single<Op, float, float>(form, style), fma_class(type));
   check_double_style(form, style);
-  form.emit(rounded<Double2<Op>>(form.simd(), style.rounding), fma_class(type));
+  form.emit(rounded<Double<Op, double, double>>(form.simd(), style.rounding), fma_class(type));
 }
 
 void decode_fma(Form& form) {
   const Style style = take_style(form);
   const Type type = form.type();
   take_operands(form, type, 3);
-  if (type == Type::f32) return form.emit(choose_single<Fma, Single3>(form, style), fma_class(type));
+  if (type == Type::f32) return form.emit(choose_single<Fma, float, float, float>(form, style), fma_class(type));
   check_double_style(form, style);
-  form.emit(rounded<Double3<Fma>>(form.simd(), style.rounding), fma_class(type));
+  form.emit(rounded<Double<Fma, double, double, double>>(form.simd(), style.rounding), fma_class(type));
 }
 
 // ---- Division and roots
@@ -194,15 +152,13 @@ void decode_div(Form& form) {
   take_operands(form, type, 2);
   if (type == Type::f64) {
     check_double_style(form, style);
-    return form.emit(rounded<Double2<Div>>(form.simd(), style.rounding), OpClass::double_fma, 10);
+    return form.emit(rounded<Double<Div, double, double>>(form.simd(), style.rounding), OpClass::double_fma, 10);
   }
   if (!approximation.empty()) {
-    const bool full = approximation == "full";
-    return form.emit(style.flush ? (full ? DivApprox<true, true>::execute : DivApprox<true, false>::execute)
-                                 : (full ? DivApprox<false, true>::execute : DivApprox<false, false>::execute),
-                     OpClass::special, 1);
+    const auto choose = [](auto flush, auto full) -> Execute { return DivApprox<flush, full>::execute; };
+    return form.emit(with_flags(choose, style.flush, approximation == "full"), OpClass::special, 1);
   }
-  form.emit(choose_single<Div, Single2>(form, style), OpClass::float_fma, 9);
+  form.emit(choose_single<Div, float, float>(form, style), OpClass::float_fma, 9);
 }
 
 /// The upper word of a double's reciprocal (or reciprocal root); the lower word is zero.
@@ -239,10 +195,10 @@ void decode_rcp(Form& form) {
   if (type == Type::f64) {
     if (approximate) return form.emit(elementwise<DoubleApprox<rcp_approx_f64>>(form.simd()), OpClass::special);
     check_double_style(form, style);
-    return form.emit(rounded<Double1<Reciprocal>>(form.simd(), style.rounding), OpClass::double_fma, 8);
+    return form.emit(rounded<Double<Reciprocal, double>>(form.simd(), style.rounding), OpClass::double_fma, 8);
   }
   if (approximate) return form.emit(Approximation<row::rcp_approx>::choose(style.flush), OpClass::special);
-  form.emit(choose_single<Reciprocal, Single1>(form, style), OpClass::float_fma, 6);
+  form.emit(choose_single<Reciprocal, float>(form, style), OpClass::float_fma, 6);
 }
 
 void decode_sqrt(Form& form) {
@@ -252,10 +208,10 @@ void decode_sqrt(Form& form) {
   take_operands(form, type, 1);
   if (type == Type::f64) {
     check_double_style(form, style);
-    return form.emit(rounded<Double1<SquareRoot>>(form.simd(), style.rounding), OpClass::double_fma, 10);
+    return form.emit(rounded<Double<SquareRoot, double>>(form.simd(), style.rounding), OpClass::double_fma, 10);
   }
   if (approximate) return form.emit(Approximation<row::sqrt_approx>::choose(style.flush), OpClass::special);
-  form.emit(choose_single<SquareRoot, Single1>(form, style), OpClass::float_fma, 8);
+  form.emit(choose_single<SquareRoot, float>(form, style), OpClass::float_fma, 8);
 }
 
 void decode_rsqrt(Form& form) {
@@ -334,24 +290,16 @@ struct DoubleExtreme {
   }
 };
 
-template <bool kMax, bool kFlush>
-Execute choose_extreme(Form& form, bool nan, bool xor_sign) {
-  if (nan) {
-    return xor_sign ? elementwise<SingleExtreme<kMax, kFlush, true, true>>(form.simd())
-                    : elementwise<SingleExtreme<kMax, kFlush, true, false>>(form.simd());
-  }
-  return xor_sign ? elementwise<SingleExtreme<kMax, kFlush, false, true>>(form.simd())
-                  : elementwise<SingleExtreme<kMax, kFlush, false, false>>(form.simd());
-}
-
 template <bool kMax>
 void decode_extreme(Form& form) {
-  const auto [flush, nan, xor_sign] = take_extreme_modifiers(form);
+  const ExtremeModifiers modifiers = take_extreme_modifiers(form);
   const Type type = form.type();
   take_operands(form, type, 2);
   if (type == Type::f64) return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);
-  form.emit(flush ? choose_extreme<kMax, true>(form, nan, xor_sign) : choose_extreme<kMax, false>(form, nan, xor_sign),
-            OpClass::float_compare);
+  const auto choose = [&](auto flush, auto nan, auto xor_sign) {
+    return elementwise<SingleExtreme<kMax, flush, nan, xor_sign>>(form.simd());
+  };
+  form.emit(with_flags(choose, modifiers.flush, modifiers.nan, modifiers.xor_sign), OpClass::float_compare);
 }
 
 /// The sign of a with the magnitude of b.
@@ -401,24 +349,16 @@ struct TestBody {
   }
 };
 
-template <Class kClass>
-Execute choose_test(Form& form, Type type) {
-  return type == Type::f64 ? Compiled<TestBody<Test<double, kClass>>>::choose(form.simd())
-                           : Compiled<TestBody<Test<float, kClass>>>::choose(form.simd());
-}
-
 void decode_testp(Form& form) {
-  const std::string_view kind = form.take_one_of({"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+  const Class wanted = take_enumerator<Class>(form).value_or(Class::finite);
   const Type type = form.type();
   form.predicate_destination(form.operand(0));
   form.source(1, type);
-  Execute execute = choose_test<Class::finite>(form, type);
-  if (kind == "infinite") execute = choose_test<Class::infinite>(form, type);
-  if (kind == "number") execute = choose_test<Class::number>(form, type);
-  if (kind == "notanumber") execute = choose_test<Class::notanumber>(form, type);
-  if (kind == "normal") execute = choose_test<Class::normal>(form, type);
-  if (kind == "subnormal") execute = choose_test<Class::subnormal>(form, type);
-  form.emit(execute, OpClass::float_compare);
+  const auto choose = [&](auto kind) {
+    return type == Type::f64 ? Compiled<TestBody<Test<double, kind>>>::choose(form.simd())
+                             : Compiled<TestBody<Test<float, kind>>>::choose(form.simd());
+  };
+  form.emit(with_enumerator(wanted, choose), OpClass::float_compare);
 }
 
 }  // namespace

@@ -36,34 +36,26 @@ struct Limited {
   }
 };
 
+template <class Format>
 struct Add {
-  template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) {
-    return Format::add(a, b);
-  }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) { return Format::add(a, b); }
 };
+template <class Format>
 struct Sub {
-  template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) {
-    return Format::add(a, b ^ 0x8000u);
-  }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) { return Format::add(a, b ^ 0x8000u); }
 };
+template <class Format>
 struct Mul {
-  template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) {
-    return Format::mul(a, b);
-  }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) { return Format::mul(a, b); }
 };
+template <class Format>
 struct Fma {
-  template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    return Format::fma(a, b, c);
-  }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b, std::uint32_t c) { return Format::fma(a, b, c); }
 };
 /// .oob: a factor from outside of a tensor, as copies with that fill mode mark it, makes the result zero.
+template <class Format>
 struct FmaInBounds {
   static constexpr std::uint32_t kOutOfBounds = 0x7fffu;
-  template <class Format>
   static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     return a == kOutOfBounds || b == kOutOfBounds ? 0u : Format::fma(a, b, c);
   }
@@ -72,58 +64,45 @@ struct FmaInBounds {
 template <bool kMax, bool kNan, bool kXorSign>
 struct Extreme {
   template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) {
-    const std::uint32_t sign = (a ^ b) & 0x8000u;
-    if constexpr (kXorSign) {
-      a &= 0x7fffu;
-      b &= 0x7fffu;
+  struct In {
+    static EVO_INLINE std::uint32_t of(std::uint32_t a, std::uint32_t b) {
+      const std::uint32_t sign = (a ^ b) & 0x8000u;
+      if constexpr (kXorSign) {
+        a &= 0x7fffu;
+        b &= 0x7fffu;
+      }
+      const bool a_first = kMax ? ordered_half(a) > ordered_half(b) : ordered_half(a) < ordered_half(b);
+      std::uint32_t result = a_first ? a : b;
+      const bool a_nan = is_nan<Format>(a), b_nan = is_nan<Format>(b);
+      result = a_nan ? b : (b_nan ? a : result);
+      const bool nan = kNan ? a_nan || b_nan : a_nan && b_nan;
+      result = nan ? Format::kNan : result;
+      return kXorSign && !nan ? (result & 0x7fffu) | sign : result;
     }
-    const bool a_first = kMax ? ordered_half(a) > ordered_half(b) : ordered_half(a) < ordered_half(b);
-    std::uint32_t result = a_first ? a : b;
-    const bool a_nan = is_nan<Format>(a), b_nan = is_nan<Format>(b);
-    result = a_nan ? b : (b_nan ? a : result);
-    const bool nan = kNan ? a_nan || b_nan : a_nan && b_nan;
-    result = nan ? Format::kNan : result;
-    return kXorSign && !nan ? (result & 0x7fffu) | sign : result;
-  }
+  };
 };
+template <class Format>
 struct Abs {
-  template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a) {
-    return is_nan<Format>(a) ? Format::kNan : a & 0x7fffu;
-  }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a) { return is_nan<Format>(a) ? Format::kNan : a & 0x7fffu; }
 };
+template <class Format>
 struct Neg {
-  template <class Format>
-  static EVO_INLINE std::uint32_t of(std::uint32_t a) {
-    return is_nan<Format>(a) ? Format::kNan : a ^ 0x8000u;
-  }
+  static EVO_INLINE std::uint32_t of(std::uint32_t a) { return is_nan<Format>(a) ? Format::kNan : a ^ 0x8000u; }
 };
 
 /// Op on one half, or on both halves of a word.
+template <class Format, class Op, bool kPair, bool kFlush, class = decltype(&Op::of)>
+struct Halves;
 template <class Format, class Op, bool kPair, bool kFlush, class... Words>
-EVO_INLINE std::uint32_t halves(Words... words) {
-  const std::uint32_t low =
-      flushed_half<Format, kFlush>(Op::template of<Format>(flushed_half<Format, kFlush>(words & 0xffffu)...));
-  if constexpr (!kPair) return low;
-  const std::uint32_t high =
-      flushed_half<Format, kFlush>(Op::template of<Format>(flushed_half<Format, kFlush>(words >> 16)...));
-  return low | high << 16;
-}
-template <class Format, class Op, bool kPair, bool kFlush>
-struct Half1 {
+struct Halves<Format, Op, kPair, kFlush, std::uint32_t (*)(Words...)> {
   static constexpr bool kIsPair = kPair;
-  static EVO_INLINE Word apply(Word a) { return halves<Format, Op, kPair, kFlush>(a); }
-};
-template <class Format, class Op, bool kPair, bool kFlush>
-struct Half2 {
-  static constexpr bool kIsPair = kPair;
-  static EVO_INLINE Word apply(Word a, Word b) { return halves<Format, Op, kPair, kFlush>(a, b); }
-};
-template <class Format, class Op, bool kPair, bool kFlush>
-struct Half3 {
-  static constexpr bool kIsPair = kPair;
-  static EVO_INLINE Word apply(Word a, Word b, Word c) { return halves<Format, Op, kPair, kFlush>(a, b, c); }
+  static EVO_INLINE std::uint32_t one(Words... half) {
+    return flushed_half<Format, kFlush>(Op::of(flushed_half<Format, kFlush>(half)...));
+  }
+  static EVO_INLINE Word apply(Words... words) {
+    const std::uint32_t low = one((words & 0xffffu)...);
+    return kPair ? low | one((words >> 16)...) << 16 : low;
+  }
 };
 
 // ---- Choosing an instance
@@ -142,31 +121,31 @@ bool take_style(Form& form) {
 template <class Format, class Op>
 using Unlimited = detail::Map<Op>;
 
-template <template <class, class> class Body, template <class, class, bool, bool> class Arity, class Op>
+template <template <class, class> class Body, template <class> class Op>
 Execute choose_half(Form& form, Type type, bool flush) {
   const Simd simd = form.simd();
   switch (type) {
     case Type::f16:
-      return flush ? Compiled<Body<F16, Arity<F16, Op, false, true>>>::choose(simd)
-                   : Compiled<Body<F16, Arity<F16, Op, false, false>>>::choose(simd);
+      return flush ? Compiled<Body<F16, Halves<F16, Op<F16>, false, true>>>::choose(simd)
+                   : Compiled<Body<F16, Halves<F16, Op<F16>, false, false>>>::choose(simd);
     case Type::f16x2:
-      return flush ? Compiled<Body<F16, Arity<F16, Op, true, true>>>::choose(simd)
-                   : Compiled<Body<F16, Arity<F16, Op, true, false>>>::choose(simd);
+      return flush ? Compiled<Body<F16, Halves<F16, Op<F16>, true, true>>>::choose(simd)
+                   : Compiled<Body<F16, Halves<F16, Op<F16>, true, false>>>::choose(simd);
     case Type::bf16:
-      return Compiled<Body<BF16, Arity<BF16, Op, false, false>>>::choose(simd);
+      return Compiled<Body<BF16, Halves<BF16, Op<BF16>, false, false>>>::choose(simd);
     case Type::bf16x2:
-      return Compiled<Body<BF16, Arity<BF16, Op, true, false>>>::choose(simd);
+      return Compiled<Body<BF16, Halves<BF16, Op<BF16>, true, false>>>::choose(simd);
     default:
       form.unsupported("type ." + std::string(ptx::name_of(type)));
   }
 }
 
-template <class Op>
+template <template <class> class Op>
 void decode_two(Form& form) {
   const bool flush = take_style(form);
   const Type type = form.type();
   take_operands(form, type, 2);
-  form.emit(choose_half<Limited, Half2, Op>(form, type, flush), OpClass::half_fma);
+  form.emit(choose_half<Limited, Op>(form, type, flush), OpClass::half_fma);
 }
 
 void decode_fma(Form& form) {
@@ -174,33 +153,28 @@ void decode_fma(Form& form) {
   const bool in_bounds = form.take("oob");
   const Type type = form.type();
   take_operands(form, type, 3);
-  form.emit(in_bounds ? choose_half<Limited, Half3, FmaInBounds>(form, type, flush)
-                      : choose_half<Limited, Half3, Fma>(form, type, flush),
-            OpClass::half_fma);
+  form.emit(
+      in_bounds ? choose_half<Limited, FmaInBounds>(form, type, flush) : choose_half<Limited, Fma>(form, type, flush),
+      OpClass::half_fma);
 }
 
-template <class Op>
+template <template <class> class Op>
 void decode_sign(Form& form) {
   const bool flush = form.take("ftz");
   const Type type = form.type();
   take_operands(form, type, 1);
-  form.emit(choose_half<Unlimited, Half1, Op>(form, type, flush), OpClass::integer);
+  form.emit(choose_half<Unlimited, Op>(form, type, flush), OpClass::integer);
 }
 
 template <bool kMax>
 void decode_extreme(Form& form) {
-  const auto [flush, nan, xor_sign] = take_extreme_modifiers(form);
+  const ExtremeModifiers modifiers = take_extreme_modifiers(form);
   const Type type = form.type();
   take_operands(form, type, 2);
-  Execute execute = nullptr;
-  if (nan) {
-    execute = xor_sign ? choose_half<Unlimited, Half2, Extreme<kMax, true, true>>(form, type, flush)
-                       : choose_half<Unlimited, Half2, Extreme<kMax, true, false>>(form, type, flush);
-  } else {
-    execute = xor_sign ? choose_half<Unlimited, Half2, Extreme<kMax, false, true>>(form, type, flush)
-                       : choose_half<Unlimited, Half2, Extreme<kMax, false, false>>(form, type, flush);
-  }
-  form.emit(execute, OpClass::half_compare);
+  const auto choose = [&](auto nan, auto xor_sign) {
+    return choose_half<Unlimited, Extreme<kMax, nan, xor_sign>::template In>(form, type, modifiers.flush);
+  };
+  form.emit(with_flags(choose, modifiers.nan, modifiers.xor_sign), OpClass::half_compare);
 }
 
 /// A function over pairs, for a single half: the upper half of the result is cleared.

@@ -1,7 +1,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "evaluator/vgpu/isa/carry_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/parts/choose.h"
 
@@ -178,6 +177,9 @@ struct Packed {
   }
 };
 
+template <bool kSigned>
+using Byte = std::conditional_t<kSigned, std::int8_t, std::uint8_t>;
+
 template <class A, class B>
 struct Dp4a {
   static EVO_INLINE std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
@@ -252,16 +254,11 @@ Type doubled(const Form& form, Type type) {
 
 template <template <class> class Op>
 Execute choose_doubling(Form& form, Type type) {
-  switch (type) {
-    case Type::u16:
-      return elementwise<Op<std::uint16_t>>(form.simd());
-    case Type::s16:
-      return elementwise<Op<std::int16_t>>(form.simd());
-    case Type::u32:
-      return elementwise<Op<std::uint32_t>>(form.simd());
-    default:
-      return elementwise<Op<std::int32_t>>(form.simd());
-  }
+  if (ptx::bits_of(type) == 16)
+    return ptx::is_signed(type) ? elementwise<Op<std::int16_t>>(form.simd())
+                                : elementwise<Op<std::uint16_t>>(form.simd());
+  return ptx::is_signed(type) ? elementwise<Op<std::int32_t>>(form.simd())
+                              : elementwise<Op<std::uint32_t>>(form.simd());
 }
 
 /// 64-bit products take several 32-bit multiplications.
@@ -374,21 +371,8 @@ void decode_dp4a(Form& form) {
   const bool a_signed = ptx::is_signed(form.type());
   const bool b_signed = ptx::is_signed(form.type());
   take_operands(form, Type::b32, 3);
-  Execute execute = elementwise<Dp4a<std::uint8_t, std::uint8_t>>(form.simd());
-  if (a_signed && b_signed) execute = elementwise<Dp4a<std::int8_t, std::int8_t>>(form.simd());
-  if (a_signed && !b_signed) execute = elementwise<Dp4a<std::int8_t, std::uint8_t>>(form.simd());
-  if (!a_signed && b_signed) execute = elementwise<Dp4a<std::uint8_t, std::int8_t>>(form.simd());
-  form.emit(execute, OpClass::integer_multiply);
-}
-
-template <int kFirstByte>
-Execute choose_dp2a(Form& form, bool a_signed, bool b_signed) {
-  if (a_signed) {
-    return b_signed ? elementwise<Dp2a<std::int8_t, std::int8_t, kFirstByte>>(form.simd())
-                    : elementwise<Dp2a<std::int8_t, std::uint8_t, kFirstByte>>(form.simd());
-  }
-  return b_signed ? elementwise<Dp2a<std::uint8_t, std::int8_t, kFirstByte>>(form.simd())
-                  : elementwise<Dp2a<std::uint8_t, std::uint8_t, kFirstByte>>(form.simd());
+  const auto choose = [&](auto a, auto b) { return elementwise<Dp4a<Byte<a>, Byte<b>>>(form.simd()); };
+  form.emit(with_flags(choose, a_signed, b_signed), OpClass::integer_multiply);
 }
 
 void decode_dp2a(Form& form) {
@@ -396,8 +380,10 @@ void decode_dp2a(Form& form) {
   const bool a_signed = ptx::is_signed(form.type());
   const bool b_signed = ptx::is_signed(form.type());
   take_operands(form, Type::b32, 3);
-  form.emit(high ? choose_dp2a<2>(form, a_signed, b_signed) : choose_dp2a<0>(form, a_signed, b_signed),
-            OpClass::integer_multiply);
+  const auto choose = [&](auto a, auto b, auto upper) {
+    return elementwise<Dp2a<Byte<a>, Byte<b>, upper ? 2 : 0>>(form.simd());
+  };
+  form.emit(with_flags(choose, a_signed, b_signed, high), OpClass::integer_multiply);
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 #include "evaluator/vgpu/isa/matrix_operations.h"
 
-#include <bit>
 #include <charconv>
 #include <cstring>
-#include <optional>
 
-#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
@@ -87,47 +84,30 @@ struct StoreMatrix {
 
 template <template <int, bool> class Body>
 Execute choose_matrices(Form& form, std::size_t matrices, bool transposed) {
-  switch (matrices) {
-    case 1:
-      return transposed ? Compiled<Body<1, true>>::choose(form.simd()) : Compiled<Body<1, false>>::choose(form.simd());
-    case 2:
-      return transposed ? Compiled<Body<2, true>>::choose(form.simd()) : Compiled<Body<2, false>>::choose(form.simd());
-    case 4:
-      return transposed ? Compiled<Body<4, true>>::choose(form.simd()) : Compiled<Body<4, false>>::choose(form.simd());
-    default:
-      form.unsupported();
-  }
+  return with_flags(
+      [&](auto trans) {
+        return with_constant<1, 2, 4>(static_cast<int>(matrices),
+                                      [&](auto count) { return Compiled<Body<count, trans>>::choose(form.simd()); });
+      },
+      transposed);
 }
 
-std::size_t take_matrix_modifiers(Form& form, bool& transposed, Where& where) {
+void decode_matrix_transfer(Form& form) {
+  const bool loads = form.name() == "ldmatrix";
   if (!form.take("sync") || !form.take("aligned") || !form.take("m8n8")) form.unsupported("only .sync.aligned.m8n8");
-  const std::string_view count = form.take_one_of({"x1", "x2", "x4"});
-  transposed = form.take("trans");
-  where = take_space(form);
+  const auto matrices = take_value<std::size_t>(form, {{"x1", 1}, {"x2", 2}, {"x4", 4}}, 0);
+  const bool transposed = form.take("trans");
+  const Where where = take_space(form);
   if (!form.take("b16")) form.unsupported("only .b16");
-  return count.empty() ? 0 : static_cast<std::size_t>(count[1] - '0');
-}
-
-void decode_ldmatrix(Form& form) {
-  bool transposed = false;
-  Where where = Where::generic;
-  const std::size_t matrices = take_matrix_modifiers(form, transposed, where);
-  const auto elements = form.elements(0);
-  if (elements.size() != matrices) form.unsupported("the number of registers does not fit");
-  for (const ptx::Operand& element : elements) form.destination(element, Type::b32);
-  take_address(form, form.operand(1), where, false);
-  form.emit(choose_matrices<LoadMatrix>(form, matrices, transposed), OpClass::matrix_load);
-}
-
-void decode_stmatrix(Form& form) {
-  bool transposed = false;
-  Where where = Where::generic;
-  const std::size_t matrices = take_matrix_modifiers(form, transposed, where);
-  const auto elements = form.elements(1);
-  if (elements.size() != matrices) form.unsupported("the number of registers does not fit");
-  take_address(form, form.operand(0), where, true);
-  for (const ptx::Operand& element : elements) form.source(element, Type::b32);
-  form.emit(choose_matrices<StoreMatrix>(form, matrices, transposed), OpClass::matrix_store);
+  const auto elements = form.elements(loads ? 0 : 1);
+  if (elements.size() != matrices || matrices == 0) form.unsupported("the number of registers does not fit");
+  if (!loads) take_address(form, form.operand(0), where, true);
+  for (const ptx::Operand& element : elements)
+    loads ? form.destination(element, Type::b32) : form.source(element, Type::b32);
+  if (loads) take_address(form, form.operand(1), where, false);
+  form.emit(loads ? choose_matrices<LoadMatrix>(form, matrices, transposed)
+                  : choose_matrices<StoreMatrix>(form, matrices, transposed),
+            loads ? OpClass::matrix_load : OpClass::matrix_store);
 }
 
 // ---- mma.sync
@@ -168,17 +148,6 @@ void execute_mma(Warp& warp, const Instruction& in, std::uint32_t mask) {
   mma_sync(form, warp.launch->numerics, operands);
 }
 
-struct MmaName {
-  std::string_view name;
-  MmaType type;
-};
-constexpr MmaName kMmaNames[] = {
-    {"f16", MmaType::f16},   {"bf16", MmaType::bf16}, {"tf32", MmaType::tf32}, {"e4m3", MmaType::e4m3},
-    {"e5m2", MmaType::e5m2}, {"f64", MmaType::f64},   {"s8", MmaType::s8},     {"u8", MmaType::u8},
-    {"s4", MmaType::s4},     {"u4", MmaType::u4},     {"f32", MmaType::f32},   {"s32", MmaType::s32},
-    {"b1", MmaType::b1},
-};
-
 /// mma.sp: the metadata and which threads hold it.
 std::span<const ptx::Operand> take_sparsity(Form& form, MmaForm& mma) {
   mma.sparse = true;
@@ -206,7 +175,7 @@ void decode_mma(Form& form) {
   mma.a_by_columns = take_layout(form) == "col";
   mma.b_by_rows = take_layout(form) == "row";
   mma.saturate = form.take("satfinite");
-  take_mma_rounding(form, mma);
+  mma.rounding = take_rounding(form);
   const MmaType d = take_mma_type(form);
   mma.a = take_mma_type(form);
   mma.b = take_mma_type(form);
@@ -221,17 +190,8 @@ void decode_mma(Form& form) {
 
 MmaType take_mma_type(Form& form) {
   const std::string_view name = form.take_next();
-  for (const MmaName& known : kMmaNames) {
-    if (known.name == name) return known.type;
-  }
+  if (const std::optional<MmaType> type = enumerator_named<MmaType>(name)) return *type;
   form.unsupported(name.empty() ? "a type is missing" : "type ." + std::string(name));
-}
-
-void take_mma_rounding(Form& form, MmaForm& mma) {
-  const std::string_view rounding = form.take_one_of({"rn", "rz", "rm", "rp"});
-  if (rounding == "rz") mma.rounding = Rounding::rz;
-  if (rounding == "rm") mma.rounding = Rounding::rm;
-  if (rounding == "rp") mma.rounding = Rounding::rp;
 }
 
 void take_mma_bits(Form& form, MmaForm& mma) {

@@ -21,8 +21,6 @@ void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers);
 
 /// "f16" to "s32", the types of matrices. Consumes the next modifier; throws when it is none.
 MmaType take_mma_type(Form& form);
-/// .rn to .rp, which products of f64 may have.
-void take_mma_rounding(Form& form, MmaForm& mma);
 /// .xor.popc or .and.popc of products of single bits.
 void take_mma_bits(Form& form, MmaForm& mma);
 /// The types of D and C, once that of A is known. Throws when they do not go together.

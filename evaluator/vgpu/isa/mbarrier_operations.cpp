@@ -1,7 +1,6 @@
-#include "evaluator/vgpu/isa/mbarrier_operations.h"
+#include <fmt/core.h>
 
 #include <array>
-#include <bit>
 #include <cstring>
 
 #include "evaluator/vgpu/decode/memory_operands.h"
@@ -45,26 +44,19 @@ void note(Warp& warp, AsyncAction::Kind kind, const SharedPlace& place, std::uin
 /// op: nothing, base, count.
 void initialise(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Word* count = warp.row(in.op[2]);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const auto place = place_of(warp, in, lane);
     if (!place) return;
-    if (count[lane] == 0 || count[lane] > kMaxMbarrierCount) {
-      warp.fail(
-          in,
-          "a count of " + std::to_string(count[lane]) + ": 1 to " + std::to_string(kMaxMbarrierCount) + " are possible",
-          lane);
-      return;
-    }
+    if (count[lane] == 0 || count[lane] > kMaxMbarrierCount)
+      return warp.fail(in, fmt::format("a count of {}: 1 to {} are possible", count[lane], kMaxMbarrierCount), lane);
     std::byte* const bytes = place->block->shared.data() + place->offset;
     const Mbarrier* old = place->block->mbarriers.find(place->offset);
     if (old != nullptr && std::memcmp(bytes, &old->word, sizeof old->word) == 0) {
-      warp.fail(in,
-                "byte " + std::to_string(place->offset) + " of shared memory holds an mbarrier already" +
-                    (old->line == 0 ? "" : ", initialised in line " + std::to_string(old->line)) +
-                    ": it has to be invalidated first",
-                lane);
-      return;
+      return warp.fail(in,
+                       "byte " + std::to_string(place->offset) + " of shared memory holds an mbarrier already" +
+                           (old->line == 0 ? "" : ", initialised in line " + std::to_string(old->line)) +
+                           ": it has to be invalidated first",
+                       lane);
     }
     Mbarrier& barrier = place->block->mbarriers.put(place->offset);
     const Kernel& kernel = *warp.launch->kernel;
@@ -78,9 +70,9 @@ void initialise(Warp& warp, const Instruction& in, std::uint32_t mask) {
 }
 
 void invalidate(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+  for (const int lane : lanes_of(mask)) {
     SharedPlace place;
-    if (existing(warp, in, std::countr_zero(left), place) == nullptr) return;
+    if (existing(warp, in, lane, place) == nullptr) return;
     place.block->mbarriers.erase(place.offset);
   }
 }
@@ -101,8 +93,7 @@ void change(Warp& warp, const Instruction& in, std::uint32_t mask) {
   std::uint64_t* before = own_row<std::uint64_t>(warp, in.op[0]);
   const Word* amount = warp.row(in.op[2]);
   const std::uint32_t kind = in.aux1;
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     SharedPlace place;
     Mbarrier* barrier = existing(warp, in, lane, place);
     if (barrier == nullptr) return;
@@ -112,10 +103,7 @@ void change(Warp& warp, const Instruction& in, std::uint32_t mask) {
       change.arrivals = (kind & kArrives) != 0 ? 1 : 0;
     } else {
       change.arrivals = amount[lane];
-      if (change.arrivals == 0) {
-        warp.fail(in, "a count of 0", lane);
-        return;
-      }
+      if (change.arrivals == 0) return warp.fail(in, "a count of 0", lane);
     }
     if ((kind & kDrops) != 0) change.drop = change.arrivals;
     change.may_complete = (kind & kMayNotComplete) == 0;
@@ -123,10 +111,8 @@ void change(Warp& warp, const Instruction& in, std::uint32_t mask) {
     note(warp, AsyncAction::Kind::arrive, place, barrier->phase);
     if (warp.launch->observer != nullptr)
       warp.launch->observer->mbarrier_use(warp, in, lane, place, change.arrivals > 0);
-    if (const std::string wrong = place.block->change_mbarrier(*barrier, change); !wrong.empty()) {
-      warp.fail(in, wrong + ", at the mbarrier at byte " + std::to_string(place.offset), lane);
-      return;
-    }
+    if (const std::string wrong = place.block->change_mbarrier(*barrier, change); !wrong.empty())
+      return warp.fail(in, wrong + ", at the mbarrier at byte " + std::to_string(place.offset), lane);
   }
 }
 
@@ -145,18 +131,14 @@ void wait(Warp& warp, const Instruction& in, std::uint32_t mask) {
   std::uint32_t awaited = 0;
   bool several = false;
   std::array<SharedPlace, 32> places;
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     SharedPlace place;
     Mbarrier* barrier = existing(warp, in, lane, place);
     if (barrier == nullptr) return;
     const std::uint32_t parity = kParity
                                      ? warp.row(in.op[2])[lane]
                                      : MbarrierState::decoded(source_row<std::uint64_t>(warp, in.op[2])[lane]).parity;
-    if (parity > 1) {
-      warp.fail(in, "a parity of " + std::to_string(parity), lane);
-      return;
-    }
+    if (parity > 1) return warp.fail(in, "a parity of " + std::to_string(parity), lane);
     const auto is_over = [&] { return MbarrierState::decoded(barrier->word).parity != parity; };
     if (!is_over() && !warp.block->cluster->land_for(*place.block, place.offset)) {
       warp.stop = Stop::failed;
@@ -188,8 +170,7 @@ struct PendingCount {
 
 /// Arrives, or has the mbarrier wait for an arrival, once the lane's copies under way have ended.
 void arrive_after_copies(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     SharedPlace place;
     Mbarrier* barrier = existing(warp, in, lane, place);
     if (barrier == nullptr) return;
@@ -202,10 +183,8 @@ void arrive_after_copies(Warp& warp, const Instruction& in, std::uint32_t mask) 
     change.more_pending = in.aux1;
     change.may_complete = false;
     if (change.more_pending != 0) {
-      if (const std::string wrong = place.block->change_mbarrier(*barrier, change); !wrong.empty()) {
-        warp.fail(in, wrong, lane);
-        return;
-      }
+      const std::string wrong = place.block->change_mbarrier(*barrier, change);
+      if (!wrong.empty()) return warp.fail(in, wrong, lane);
     }
     BulkOperation operation;
     operation.perform = [&warp, lane] { land_copies(warp, 1u << lane); };
@@ -234,11 +213,7 @@ void decode_arrival(Form& form, bool drops) {
   if (form.take("expect_tx")) kind |= kExpectsBytes;
   form.destination(0, Type::b64);
   take_barrier(form, form.operand(1));
-  if (form.operand_count() > 2) {
-    form.source(2, Type::u32);
-  } else {
-    form.constant(1, Type::u32);
-  }
+  form.operand_count() > 2 ? form.source(2, Type::u32) : form.constant(1, Type::u32);
   form.instruction().aux1 = kind;
   form.emit(change, OpClass::mbarrier);
 }
@@ -260,16 +235,12 @@ void decode_wait(Form& form) {
 }
 
 void decode_mbarrier(Form& form) {
-  if (form.take("init")) {
+  const bool begins = form.take("init");
+  if (begins || form.take("inval")) {
     form.raw(0);
     take_barrier(form, form.operand(0));
-    form.source(1, Type::u32);
-    return form.emit(initialise, OpClass::mbarrier);
-  }
-  if (form.take("inval")) {
-    form.raw(0);
-    take_barrier(form, form.operand(0));
-    return form.emit(invalidate, OpClass::mbarrier);
+    if (begins) form.source(1, Type::u32);
+    return form.emit(begins ? initialise : invalidate, OpClass::mbarrier);
   }
   if (form.take("arrive")) return decode_arrival(form, false);
   if (form.take("arrive_drop")) return decode_arrival(form, true);

@@ -2,7 +2,6 @@
 
 #include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/decode/memory_operands.h"
-#include "evaluator/vgpu/isa/cluster_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/parts/choose.h"
@@ -73,8 +72,7 @@ struct Store {
     const Slot<T>* rows[kCount];
     for (std::size_t i = 0; i < kCount; ++i) rows[i] = source_row<T>(warp, in.op[1 + i]);
     std::uint32_t changed = 0;
-    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
+    for (const int lane : lanes_of(mask)) {
       for (int i = 0; i < kCount; ++i) {
         const T value = get<T>(rows[i], lane);
         std::byte* const at = touched.at[lane] + i * kBytes;

@@ -2,7 +2,6 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/machine/memory.h"
-#include "evaluator/vgpu/machine/special_registers.h"
 #include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9: mov, with packing and unpacking, and address-space casts.
@@ -107,9 +106,7 @@ void decode_unpack(Form& form, Type type) {
 template <class T, int kShift>
 void read_clock(Warp& warp, const Instruction& in, std::uint32_t mask) {
   Slot<T>* d = own_row<T>(warp, in.op[0]);
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((mask >> lane & 1u) != 0) put<T>(d, lane, static_cast<T>(warp.executed >> kShift));
-  }
+  for (const int lane : lanes_of(mask)) put<T>(d, lane, static_cast<T>(warp.executed >> kShift));
 }
 
 struct Clock {
@@ -251,8 +248,7 @@ struct InGlobal {
 void test_constant(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint64_t* address = source_row<std::uint64_t>(warp, in.op[1]);
   std::uint32_t where = 0;
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const Allocation* found = warp.launch->memory->find(address[lane]);
     if (found != nullptr && found->read_only) where |= 1u << lane;
   }

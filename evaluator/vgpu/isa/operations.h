@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "evaluator/vgpu/decode/operation.h"
 
@@ -31,5 +32,21 @@ std::span<const Operation> barrier_operations();
 std::span<const Operation> hint_operations();
 std::span<const Operation> control_operations();
 std::span<const Operation> stack_operations();
+
+/// A call of a function that the module declares and the interpreter provides: vprintf, __assertfail, malloc, free.
+void call_provided(Form& form, std::string_view name, const ptx::Operand* results, const ptx::Operand* arguments);
+
+// Forms that the file of another subject decodes. Their distinguishing modifiers have been taken.
+void decode_cluster_barrier(Form& form);      ///< barrier.cluster
+void decode_async_store(Form& form);          ///< st.async
+void decode_async_reduction(Form& form);      ///< red.async
+void decode_bulk(Form& form);                 ///< cp.async.bulk and cp.reduce.async.bulk
+void decode_tensor_copy(Form& form);          ///< cp.async.bulk.tensor
+void decode_tensor_prefetch(Form& form);      ///< cp.async.bulk.prefetch.tensor
+void decode_arrive_after_copies(Form& form);  ///< cp.async.mbarrier.arrive
+// Extended-precision arithmetic: the forms that set (.cc) or use (the name's final c) the carry.
+void decode_add_with_carry(Form& form, bool uses_carry, bool sets_carry);
+void decode_sub_with_borrow(Form& form, bool uses_carry, bool sets_carry);
+void decode_mad_with_carry(Form& form, std::string_view part, bool uses_carry, bool sets_carry);
 
 }  // namespace evo::vgpu

@@ -1,11 +1,10 @@
-#include "evaluator/vgpu/isa/provided_functions.h"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
 
 #include "evaluator/vgpu/decode/form.h"
+#include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/lanes.h"
 #include "evaluator/vgpu/machine/observer.h"
@@ -32,42 +31,41 @@ void execute_printf(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint64_t* arguments = source_row<std::uint64_t>(warp, in.op[2]);
   std::uint64_t* d = own_row<std::uint64_t>(warp, in.op[0]);
   std::string& printed = warp.launch->printed;
-  each_lane(mask, [&](int lane) {
+  for (const int lane : lanes_of(mask)) {
     const PrintedText print = format_printf(warp, lane, formats[lane], arguments[lane]);
     if (printed.size() + print.text.size() <= kMostText) printed += print.text;
     d[lane] = print.arguments;
-  });
+  }
 }
 
 /// malloc(bytes): op[0] is the pointer, op[1] the size.
 void execute_malloc(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint64_t* bytes = source_row<std::uint64_t>(warp, in.op[1]);
   std::uint64_t* d = own_row<std::uint64_t>(warp, in.op[0]);
-  each_lane(mask, [&](int lane) {
+  for (const int lane : lanes_of(mask)) {
     const std::uint64_t size = bytes[lane];
     d[lane] = warp.launch->memory->allocate_from_heap(size);
     if (d[lane] != 0 && warp.launch->observer != nullptr) warp.launch->observer->allocated(d[lane], size);
-  });
+  }
 }
 
 /// free(pointer): op[0].
 void execute_free(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint64_t* pointer = source_row<std::uint64_t>(warp, in.op[0]);
-  each_lane(mask, [&](int lane) {
+  for (const int lane : lanes_of(mask)) {
     const std::uint64_t address = pointer[lane];
-    if (address == 0 || warp.launch->failure) return;
+    if (address == 0 || warp.launch->failure) continue;
     const Allocation* block = warp.launch->memory->find(address);
     if (block == nullptr || !block->of_heap || block->begin != address) {
-      warp.fail(in,
-                "frees " + describe_address(*warp.launch->memory, address) +
-                    ", which malloc has not returned or which is freed",
-                lane, FindingKind::bad_access);
-      return;
+      return warp.fail(in,
+                       "frees " + describe_address(*warp.launch->memory, address) +
+                           ", which malloc has not returned or which is freed",
+                       lane, FindingKind::bad_access);
     }
     std::ranges::replace(warp.launch->caches, block, nullptr);
     if (warp.launch->observer != nullptr) warp.launch->observer->freed(address);
     warp.launch->memory->free(address);
-  });
+  }
 }
 
 // ---- Between .param variables of a call, which are local memory, and registers. op[0] is the value, op[1]
@@ -77,9 +75,7 @@ void load_parameter(Warp& warp, const Instruction& in, std::uint32_t mask) {
   std::uint64_t* d = own_row<std::uint64_t>(warp, in.op[0]);
   const Word* at = warp.row(in.op[1]);
   const std::size_t stride = warp.launch->kernel->local_bytes;
-  each_lane(mask, [&](int lane) {
-    std::memcpy(&d[lane], warp.local + stride * static_cast<std::size_t>(lane) + at[lane], 8);
-  });
+  for (const std::size_t lane : lanes_of(mask)) std::memcpy(&d[lane], warp.local + stride * lane + at[lane], 8);
 }
 
 /// `immediate` is the number of bytes.
@@ -87,10 +83,10 @@ void store_result(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint64_t* value = source_row<std::uint64_t>(warp, in.op[0]);
   const Word* at = warp.row(in.op[1]);
   const std::size_t stride = warp.launch->kernel->local_bytes, bytes = static_cast<std::size_t>(in.immediate);
-  each_lane(mask, [&](int lane) {
+  for (const int lane : lanes_of(mask)) {
     std::memcpy(warp.local + stride * static_cast<std::size_t>(lane) + at[lane], &value[lane], bytes);
     if (Observer* const observer = warp.launch->observer) observer->local_defined(warp, lane, at[lane], bytes, true);
-  });
+  }
 }
 
 void check_parameter(const Form& form, const ptx::Operand& variable, KernelBuilder& builder, std::uint64_t bytes) {

@@ -22,8 +22,7 @@ void allocate_on_stack(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Slot<T>* sizes = source_row<T>(warp, in.op[1]);
   Word* stack = warp.own(kernel.stack_place);
   const auto alignment = static_cast<std::uint64_t>(in.immediate);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const std::uint64_t begin = (stack[lane] + alignment - 1) / alignment * alignment, bytes = sizes[lane];
     if (begin > kernel.local_bytes || bytes > kernel.local_bytes - begin) {
       return warp.fail(in,
@@ -41,8 +40,7 @@ void allocate_on_stack(Warp& warp, const Instruction& in, std::uint32_t mask) {
 template <class T>
 void save_stack(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Word* stack = warp.own(warp.launch->kernel->stack_place);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     own_row<T>(warp, in.op[0])[lane] = stack[lane];
   }
 }
@@ -52,8 +50,7 @@ template <class T>
 void restore_stack(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const Kernel& kernel = *warp.launch->kernel;
   Word* stack = warp.own(kernel.stack_place);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const std::uint64_t end = source_row<T>(warp, in.op[0])[lane];
     if (end > stack[lane] || end < kernel.local_bytes - kStackBytes)
       return warp.fail(in, std::to_string(end) + " is not an earlier end of the thread's stack", lane);

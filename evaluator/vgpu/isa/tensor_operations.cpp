@@ -1,5 +1,3 @@
-#include "evaluator/vgpu/isa/tensor_operations.h"
-
 #include <fmt/core.h>
 
 #include <bit>
@@ -63,11 +61,10 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
   }
   // A GPU reports an illegal instruction here too. Reads before the tensor are filled, but a stored box must not begin
   // there.
-  for (std::uint32_t i = 0; writes && i < rank; ++i) {
+  for (std::uint32_t i = 0; writes && i < rank; ++i)
     if (at[i] < 0)
       return refuse(
           fmt::format("a box to be stored that begins before the tensor: element {} of dimension {}", at[i], i));
-  }
   TensorBox box(map, at);
   if (const std::string wrong = box.locate(*warp.launch->memory, writes); !wrong.empty()) return refuse(wrong);
   return box;
@@ -81,8 +78,7 @@ std::optional<SharedPlace> shared_side(Warp& warp, const Instruction& in, int la
 
 /// op: shared memory, map, offset in shared memory, mbarrier, block mask, nothing.
 void execute_tensor_load(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const auto found = box_of(warp, in, lane, false);
     if (!found) return;
     const auto place = shared_side(warp, in, lane, *found);
@@ -110,27 +106,7 @@ void execute_tensor_load(Warp& warp, const Instruction& in, std::uint32_t mask) 
 }
 
 Type type_of(TensorElement element) {
-  switch (element) {
-    case TensorElement::u32:
-      return Type::u32;
-    case TensorElement::s32:
-      return Type::s32;
-    case TensorElement::u64:
-      return Type::u64;
-    case TensorElement::s64:
-      return Type::s64;
-    case TensorElement::f16:
-      return Type::f16;
-    case TensorElement::bf16:
-      return Type::bf16;
-    case TensorElement::f64:
-      return Type::f64;
-    case TensorElement::f32:
-    case TensorElement::f32_ftz:
-      return Type::f32;
-    default:
-      return Type::none;
-  }
+  return element == TensorElement::f32_ftz ? Type::f32 : ptx::parse_type(enumerator_name(element));
 }
 
 /// The map says what the elements are; for logic only their size counts.
@@ -142,8 +118,7 @@ std::optional<Reduction> reduction_on(std::string_view operation, TensorElement 
 
 /// op: shared memory, map, offset in shared memory, nothing, nothing, number of the reduction plus one.
 void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const auto found = box_of(warp, in, lane, true);
     if (!found) return;
     const auto place = shared_side(warp, in, lane, *found);
@@ -191,8 +166,8 @@ void execute_tensor_store(Warp& warp, const Instruction& in, std::uint32_t mask)
 }
 
 void execute_tensor_prefetch(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  for (std::uint32_t left = mask; left != 0; left &= left - 1)
-    if (!box_of(warp, in, std::countr_zero(left), false)) return;
+  for (const int lane : lanes_of(mask))
+    if (!box_of(warp, in, lane, false)) return;
 }
 
 // ---- tensormap.replace, tensormap.cp_fenceproxy
@@ -209,9 +184,6 @@ enum class MapField : std::uint32_t {
   swizzle_mode,
   fill_mode,
 };
-constexpr std::string_view kMapFields[] = {"global_address", "rank",           "box_dim",  "global_dim",
-                                           "global_stride",  "element_stride", "elemtype", "interleave_layout",
-                                           "swizzle_mode",   "fill_mode"};
 
 /// False for a value that the field cannot have.
 bool replace(TensorMapObject& map, MapField field, std::size_t dimension, std::uint64_t value) {
@@ -255,8 +227,7 @@ bool replace(TensorMapObject& map, MapField field, std::size_t dimension, std::u
 /// op: base, dimension, new value. `more`: the field.
 template <class T>
 void execute_replace(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     std::byte* bytes = map_bytes(warp, in, lane, in.op[0]);
     if (bytes == nullptr) return;
     TensorMapObject map;
@@ -361,22 +332,17 @@ void decode_replace(Form& form) {
   form.take("tile");
   const Where where = take_space(form);
   if (!form.take("b1024")) form.unsupported();
-  std::size_t field = 0;
-  while (field < std::size(kMapFields) && !form.take(kMapFields[field])) ++field;
-  if (field == std::size(kMapFields)) form.unsupported("no field");
+  const std::optional<MapField> field = take_enumerator<MapField>(form);
+  if (!field) form.unsupported("no field");
   const Type type = form.type();
   const AddressForm address = take_base(form, form.operand(0), where, true);
   const bool has_dimension = form.operand_count() > 2;
-  if (has_dimension) {
-    form.source(1, Type::u32);
-  } else {
-    form.constant(0, Type::u32);
-  }
+  has_dimension ? form.source(1, Type::u32) : form.constant(0, Type::u32);
   const std::size_t value = has_dimension ? 2 : 1;
   form.source(value, type);
   form.instruction().aux1 = address.mode.encoded();
   form.instruction().immediate = address.offset;
-  form.instruction().more = static_cast<std::uint32_t>(field);
+  form.instruction().more = static_cast<std::uint32_t>(*field);
   form.instruction().cache = form.new_cache();
   form.emit(ptx::bits_of(type) == 64 ? execute_replace<std::uint64_t> : execute_replace<std::uint32_t>, OpClass::store);
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 
@@ -20,40 +21,21 @@ enum class Then : std::uint32_t { nothing, add, min, max, merge };
 
 /// Instruction::aux1.
 struct VideoForm {
-  Video op = Video::add;
-  Then then = Then::nothing;
-  std::uint32_t parts = 1;  ///< 1, 2 or 4.
-  bool signed_d = false, signed_a = false, signed_b = false;
-  bool saturates = false;
-  bool wraps = false;  ///< Shifts: the count, instead of being clamped.
-
-  std::uint32_t encoded() const {
-    return static_cast<std::uint32_t>(op) | static_cast<std::uint32_t>(then) << 4 | parts << 8 |
-           (signed_d ? 1u << 12 : 0) | (signed_a ? 1u << 13 : 0) | (signed_b ? 1u << 14 : 0) |
-           (saturates ? 1u << 15 : 0) | (wraps ? 1u << 16 : 0);
-  }
-  static VideoForm decoded(std::uint32_t code) {
-    VideoForm form;
-    form.op = static_cast<Video>(code & 15u);
-    form.then = static_cast<Then>(code >> 4 & 7u);
-    form.parts = code >> 8 & 7u;
-    form.signed_d = (code >> 12 & 1u) != 0;
-    form.signed_a = (code >> 13 & 1u) != 0;
-    form.signed_b = (code >> 14 & 1u) != 0;
-    form.saturates = (code >> 15 & 1u) != 0;
-    form.wraps = (code >> 16 & 1u) != 0;
-    return form;
-  }
+  Video op : 4 = Video::add;
+  Then then : 3 = Then::nothing;
+  std::uint32_t parts : 3 = 1;  ///< 1, 2 or 4.
+  bool signed_d : 1 = false, signed_a : 1 = false, signed_b : 1 = false;
+  bool saturates : 1 = false;
+  bool wraps : 1 = false;  ///< Shifts: the count, instead of being clamped.
+  std::uint32_t unused : 17 = 0;
 };
 
-/// A byte or half of a register in a scalar form, or all of it. 16 bits of Instruction::immediate.
+/// A byte or half of a register in a scalar form, or all of it.
 struct Part {
-  int shift = 0;
-  int bits = 32;
-
-  std::uint64_t encoded() const { return static_cast<std::uint64_t>(shift | bits << 8); }
-  static Part decoded(std::uint64_t code) { return {static_cast<int>(code & 31u), static_cast<int>(code >> 8 & 63u)}; }
+  std::uint8_t shift = 0, bits = 32;
 };
+/// Of a, b and d. Instruction::immediate.
+using Parts = std::array<Part, 4>;
 
 std::int64_t extended(std::uint32_t bits, int width, bool is_signed) {
   const std::uint64_t value = width == 32 ? bits : bits & ((1u << width) - 1);
@@ -145,17 +127,16 @@ void map_three(Warp& warp, const Instruction& in, std::uint32_t mask, F f) {
   const Word* a = warp.row(in.op[1]);
   const Word* b = warp.row(in.op[2]);
   const Word* c = warp.row(in.op[3]);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     d[lane] = f(a[lane], b[lane], c[lane]);
   }
 }
 
-/// op: d, a, b, c; parts in `immediate`.
+/// op: d, a, b, c.
 void execute_scalar_video(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  const VideoForm form = VideoForm::decoded(in.aux1);
-  const auto codes = static_cast<std::uint64_t>(in.immediate);
-  const Part of_a = Part::decoded(codes), of_b = Part::decoded(codes >> 16), of_d = Part::decoded(codes >> 32);
+  const VideoForm form = std::bit_cast<VideoForm>(in.aux1);
+  const auto parts = std::bit_cast<Parts>(in.immediate);
+  const Part of_a = parts[0], of_b = parts[1], of_d = parts[2];
   const bool shifts = form.op == Video::shl || form.op == Video::shr;
   map_three(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
     std::int64_t right = part_of(b, of_b, form.signed_b);
@@ -172,25 +153,14 @@ void execute_scalar_video(Warp& warp, const Instruction& in, std::uint32_t mask)
 struct MadForm {
   Part a, b;
   bool negates_product = false, negates_c = false, plus_one = false;
-  int shift = 0;
-
-  std::int64_t encoded() const {
-    return static_cast<std::int64_t>(a.encoded() | b.encoded() << 16 | static_cast<std::uint64_t>(shift) << 32 |
-                                     std::uint64_t{negates_product} << 40 | std::uint64_t{negates_c} << 41 |
-                                     std::uint64_t{plus_one} << 42);
-  }
-  static MadForm decoded(std::int64_t immediate) {
-    const auto code = static_cast<std::uint64_t>(immediate);
-    return {Part::decoded(code),    Part::decoded(code >> 16), (code >> 40 & 1u) != 0,
-            (code >> 41 & 1u) != 0, (code >> 42 & 1u) != 0,    static_cast<int>(code >> 32 & 31u)};
-  }
+  std::uint8_t shift = 0;
 };
 
 /// ptxas multiplies and adds signed numbers. The signs of the operands, not of d, decide whether it shifts and
 /// saturates signed numbers.
 void execute_video_mad(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  const VideoForm form = VideoForm::decoded(in.aux1);
-  const MadForm mad = MadForm::decoded(in.immediate);
+  const VideoForm form = std::bit_cast<VideoForm>(in.aux1);
+  const MadForm mad = std::bit_cast<MadForm>(in.immediate);
   const bool is_signed = form.signed_a || form.signed_b || mad.negates_product || mad.negates_c;
   map_three(warp, in, mask, [&](Word a, Word b, Word c) -> Word {
     const auto x = static_cast<std::int32_t>(part_of(a, mad.a, form.signed_a));
@@ -237,7 +207,7 @@ std::uint32_t packed_result(const VideoForm& form, std::uint32_t chosen, std::ui
 
 /// op: d, a, b, c; orders of a and b and the mask in `immediate`.
 void execute_packed_video(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  const VideoForm form = VideoForm::decoded(in.aux1);
+  const VideoForm form = std::bit_cast<VideoForm>(in.aux1);
   const auto codes = static_cast<std::uint64_t>(in.immediate);
   const auto order_a = static_cast<std::uint32_t>(codes & 0xffffu),
              order_b = static_cast<std::uint32_t>(codes >> 16 & 0xffffu);
@@ -289,7 +259,7 @@ Part take_part(Form& form, const ptx::Operand& operand) {
   const int bits = name[0] == 'b' ? 8 : 16;
   const int number = name.size() == 2 && (name[0] == 'b' || name[0] == 'h') ? name[1] - '0' : -1;
   if (number < 0 || number >= 32 / bits) form.unsupported("the part ." + std::string(name) + " of a register");
-  return {number * bits, bits};
+  return {static_cast<std::uint8_t>(number * bits), static_cast<std::uint8_t>(bits)};
 }
 
 /// .h10, .b3210: the highest part first; 4 bits for each part, the lowest first.
@@ -326,11 +296,7 @@ void take_registers(Form& form) {
   form.destination(bare(form.operand(0)), Type::b32);
   form.source(bare(form.operand(1)), Type::b32);
   form.source(bare(form.operand(2)), Type::b32);
-  if (form.operand_count() > 3) {
-    form.source(bare(form.operand(3)), Type::b32);
-  } else {
-    form.constant(0, Type::b32);
-  }
+  form.operand_count() > 3 ? form.source(bare(form.operand(3)), Type::b32) : form.constant(0, Type::b32);
 }
 
 void take_types(Form& form, VideoForm& video, bool compares) {
@@ -348,8 +314,8 @@ void decode_video_mad(Form& form) {
   if (form.take("shr7")) mad.shift = 7;
   if (form.take("shr15")) mad.shift = 15;
   take_registers(form);
-  form.instruction().aux1 = video.encoded();
-  form.instruction().immediate = mad.encoded();
+  form.instruction().aux1 = std::bit_cast<std::uint32_t>(video);
+  form.instruction().immediate = std::bit_cast<std::int64_t>(mad);
   form.emit(execute_video_mad, OpClass::integer, 3);
 }
 
@@ -366,23 +332,20 @@ void decode_video(Form& form) {
   video.wraps = form.take("wrap");
   form.take("clamp");
   video.op = named(form, compares ? form.take_one_of({"lt", "le", "gt", "ge", "eq", "ne"}) : name);
-  const std::string_view then = form.take_one_of({"add", "min", "max"});
-  if (then == "add") video.then = Then::add;
-  if (then == "min") video.then = Then::min;
-  if (then == "max") video.then = Then::max;
+  video.then = take_value(form, {{"add", Then::add}, {"min", Then::min}, {"max", Then::max}}, Then::nothing);
   const ptx::Operand &d = form.operand(0), &a = form.operand(1), &b = form.operand(2);
-  std::uint64_t codes = 0;
   if (video.parts == 1) {
     if (!selector_of(d).empty()) video.then = Then::merge;
-    codes = take_part(form, a).encoded() | take_part(form, b).encoded() << 16 | take_part(form, d).encoded() << 32;
+    const Parts parts = {take_part(form, a), take_part(form, b), take_part(form, d)};
+    form.instruction().immediate = std::bit_cast<std::int64_t>(parts);
   } else {
-    codes = std::uint64_t{take_order(form, a, video.parts, false)} |
-            std::uint64_t{take_order(form, b, video.parts, true)} << 16 |
-            std::uint64_t{take_mask(form, d, video.parts)} << 32;
+    form.instruction().immediate =
+        static_cast<std::int64_t>(std::uint64_t{take_order(form, a, video.parts, false)} |
+                                  std::uint64_t{take_order(form, b, video.parts, true)} << 16 |
+                                  std::uint64_t{take_mask(form, d, video.parts)} << 32);
   }
   take_registers(form);
-  form.instruction().aux1 = video.encoded();
-  form.instruction().immediate = static_cast<std::int64_t>(codes);
+  form.instruction().aux1 = std::bit_cast<std::uint32_t>(video);
   form.emit(video.parts == 1 ? execute_scalar_video : execute_packed_video, OpClass::integer, video.parts == 1 ? 2 : 6);
 }
 

@@ -1,12 +1,13 @@
 #include "evaluator/vgpu/isa/warp_operations.h"
 
-#include <algorithm>
 #include <bit>
+#include <functional>
 #include <string>
 
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/numbers/combining.h"
 #include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
@@ -15,9 +16,7 @@ namespace evo::vgpu {
 bool MemberGroups::next(std::uint32_t& mask) {
   while (left_ != 0) {
     const std::uint32_t members = members_[std::countr_zero(left_)];
-    std::uint32_t group = 0;
-    for (int lane = 0; lane < 32; ++lane) group |= static_cast<std::uint32_t>(members_[lane] == members) << lane;
-    group &= left_;
+    const std::uint32_t group = lanes_with(members_, members) & left_;
     if ((group & ~members) != 0) {
       warp_.fail(in_, "a lane that executes this is not in its member mask", std::countr_zero(group & ~members));
       return false;
@@ -59,9 +58,7 @@ bool MemberGroups::postpone_incomplete() {
   const std::uint32_t members = members_[std::countr_zero(incomplete_)];
   std::uint32_t group = incomplete_;
   if (incomplete_ == warp_.active) {
-    group = 0;
-    for (int lane = 0; lane < 32; ++lane) group |= static_cast<std::uint32_t>(members_[lane] == members) << lane;
-    group &= incomplete_;
+    group &= lanes_with(members_, members);
     warp_.next = &in_;  // For the others.
   }
   incomplete_ = 0;
@@ -94,26 +91,11 @@ struct ShuffleBody {
         const auto clamp = static_cast<std::int32_t>(c[lane] & 31u);
         const auto segment = static_cast<std::int32_t>(c[lane] >> 8 & 31u);
         const std::int32_t last = (lane & segment) | (clamp & ~segment);
-        std::int32_t source = 0;
-        bool valid = false;
-        switch (kMode) {
-          case Shuffle::up:
-            source = lane - by;
-            valid = source >= last;
-            break;
-          case Shuffle::down:
-            source = lane + by;
-            valid = source <= last;
-            break;
-          case Shuffle::bfly:
-            source = lane ^ by;
-            valid = source <= last;
-            break;
-          case Shuffle::idx:
-            source = (lane & segment) | (by & ~segment);
-            valid = source <= last;
-            break;
-        }
+        std::int32_t source = (lane & segment) | (by & ~segment);  // idx.
+        if (kMode == Shuffle::up) source = lane - by;
+        if (kMode == Shuffle::down) source = lane + by;
+        if (kMode == Shuffle::bfly) source = lane ^ by;
+        const bool valid = kMode == Shuffle::up ? source >= last : source <= last;
         from[lane] = valid ? source : lane;
         inside |= static_cast<std::uint32_t>(valid) << lane;
       }
@@ -127,72 +109,45 @@ struct ShuffleBody {
 
 void decode_shfl(Form& form) {
   if (!form.take("sync")) form.unsupported("only shfl.sync");
-  const std::string_view mode = form.take_one_of({"up", "down", "bfly", "idx"});
+  const std::optional<Shuffle> mode = take_enumerator<Shuffle>(form);
   form.type();
   form.destination(0, Type::b32);
   form.predicate_destination_of_pair(form.operand(0));
   for (std::size_t i = 1; i <= 4; ++i) form.source(i, Type::b32);
-  Execute execute = nullptr;
-  if (mode == "up") execute = Compiled<ShuffleBody<Shuffle::up>>::choose(form.simd());
-  if (mode == "down") execute = Compiled<ShuffleBody<Shuffle::down>>::choose(form.simd());
-  if (mode == "bfly") execute = Compiled<ShuffleBody<Shuffle::bfly>>::choose(form.simd());
-  if (mode == "idx") execute = Compiled<ShuffleBody<Shuffle::idx>>::choose(form.simd());
-  if (execute == nullptr) form.unsupported();
-  form.emit(execute, OpClass::shuffle);
+  if (!mode) form.unsupported();
+  const auto choose = [&](auto constant) { return Compiled<ShuffleBody<constant>>::choose(form.simd()); };
+  form.emit(with_enumerator(*mode, choose), OpClass::shuffle);
 }
 
 // ---- vote
 
 void fill_lanes(Warp& warp, Place d, std::uint32_t mask, std::uint32_t value) {
   Word* row = warp.own(d);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) row[std::countr_zero(left)] = value;
+  for (const int lane : lanes_of(mask)) row[lane] = value;
 }
 
+enum class Vote { all, any, uni, ballot };
+
 /// op: d (predicate or row), a, member mask.
-void vote_all(Warp& warp, const Instruction& in, std::uint32_t mask) {
+template <Vote kVote>
+void vote(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[2]);
   while (groups.next(mask)) {
     const std::uint32_t votes = groups.predicate(1) & mask;
-    groups.put_predicates(0, votes == mask ? kAllLanes : 0, mask);
-  }
-}
-void vote_any(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  MemberGroups groups(warp, in, mask, in.op[2]);
-  while (groups.next(mask)) {
-    const std::uint32_t votes = groups.predicate(1) & mask;
-    groups.put_predicates(0, votes != 0 ? kAllLanes : 0, mask);
-  }
-}
-void vote_uniform(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  MemberGroups groups(warp, in, mask, in.op[2]);
-  while (groups.next(mask)) {
-    const std::uint32_t votes = groups.predicate(1) & mask;
-    groups.put_predicates(0, votes == mask || votes == 0 ? kAllLanes : 0, mask);
-  }
-}
-void vote_ballot(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  MemberGroups groups(warp, in, mask, in.op[2]);
-  while (groups.next(mask)) {
-    groups.put_in_all(0, groups.predicate(1) & mask, mask);
+    const bool holds = kVote == Vote::any ? votes != 0 : votes == mask || (kVote == Vote::uni && votes == 0);
+    kVote == Vote::ballot ? groups.put_in_all(0, votes, mask) : groups.put_predicates(0, holds ? kAllLanes : 0, mask);
   }
 }
 
 void decode_vote(Form& form) {
   if (!form.take("sync")) form.unsupported("only vote.sync");
-  const std::string_view mode = form.take_one_of({"all", "any", "uni", "ballot"});
+  const std::optional<Vote> mode = take_enumerator<Vote>(form);
   form.type();
-  if (mode == "ballot") {
-    form.destination(0, Type::b32);
-  } else {
-    form.predicate_destination(form.operand(0));
-  }
+  mode == Vote::ballot ? form.destination(0, Type::b32) : form.predicate_destination(form.operand(0));
   form.predicate_source(form.operand(1));
   form.source(2, Type::b32);
-  if (mode == "all") return form.emit(vote_all, OpClass::vote);
-  if (mode == "any") return form.emit(vote_any, OpClass::vote);
-  if (mode == "uni") return form.emit(vote_uniform, OpClass::vote);
-  if (mode == "ballot") return form.emit(vote_ballot, OpClass::vote);
-  form.unsupported();
+  if (!mode) form.unsupported();
+  form.emit(with_enumerator(*mode, [](auto constant) -> Execute { return vote<constant>; }), OpClass::vote);
 }
 
 // ---- match, redux
@@ -204,8 +159,7 @@ void match_any(Warp& warp, const Instruction& in, std::uint32_t mask) {
   while (groups.next(mask)) {
     const Slot<T>* a = groups.source<T>(2);
     Word result[32] = {};
-    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
+    for (const int lane : lanes_of(mask)) {
       for (int other = 0; other < 32; ++other) result[lane] |= static_cast<Word>(a[other] == a[lane]) << other;
       result[lane] &= mask;
     }
@@ -219,7 +173,7 @@ void match_all(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const Slot<T>* a = groups.source<T>(2);
     const auto value = a[std::countr_zero(mask)];
     bool same = true;
-    for (std::uint32_t left = mask; left != 0; left &= left - 1) same &= a[std::countr_zero(left)] == value;
+    for (const int lane : lanes_of(mask)) same &= a[lane] == value;
     groups.put_in_all(0, same ? mask : 0, mask);
     groups.put_predicates(1, same ? kAllLanes : 0, mask);
   }
@@ -238,45 +192,14 @@ void decode_match(Form& form) {
   form.emit(wide ? match_any<std::uint64_t> : match_any<std::uint32_t>, OpClass::vote, 8);
 }
 
-enum class Redux { add, min_unsigned, max_unsigned, min_signed, max_signed, and_bits, or_bits, xor_bits };
-
-template <Redux kOp>
+template <class T, class Combine>
 void reduce(Warp& warp, const Instruction& in, std::uint32_t mask) {
   MemberGroups groups(warp, in, mask, in.op[2]);
   while (groups.next(mask)) {
     const Word* a = groups.source(1);
-    Word total = a[std::countr_zero(mask)];
-    for (std::uint32_t left = mask & (mask - 1); left != 0; left &= left - 1) {
-      const Word value = a[std::countr_zero(left)];
-      const auto x = static_cast<std::int32_t>(total), y = static_cast<std::int32_t>(value);
-      switch (kOp) {
-        case Redux::add:
-          total += value;
-          break;
-        case Redux::min_unsigned:
-          total = std::min(total, value);
-          break;
-        case Redux::max_unsigned:
-          total = std::max(total, value);
-          break;
-        case Redux::min_signed:
-          total = static_cast<Word>(std::min(x, y));
-          break;
-        case Redux::max_signed:
-          total = static_cast<Word>(std::max(x, y));
-          break;
-        case Redux::and_bits:
-          total &= value;
-          break;
-        case Redux::or_bits:
-          total |= value;
-          break;
-        case Redux::xor_bits:
-          total ^= value;
-          break;
-      }
-    }
-    groups.put_in_all(0, total, mask);
+    T total = get<T>(a, std::countr_zero(mask));
+    for (const int lane : lanes_of(mask & (mask - 1))) total = Combine()(total, get<T>(a, lane));
+    groups.put_in_all(0, static_cast<Word>(total), mask);
   }
 }
 
@@ -289,14 +212,12 @@ void decode_redux(Form& form) {
   form.destination(0, Type::b32);
   form.source(1, Type::b32);
   form.source(2, Type::b32);
-  if (op == "add") return form.emit(reduce<Redux::add>, OpClass::redux);
-  if (op == "min")
-    return form.emit(is_signed ? reduce<Redux::min_signed> : reduce<Redux::min_unsigned>, OpClass::redux);
-  if (op == "max")
-    return form.emit(is_signed ? reduce<Redux::max_signed> : reduce<Redux::max_unsigned>, OpClass::redux);
-  if (op == "and") return form.emit(reduce<Redux::and_bits>, OpClass::redux);
-  if (op == "or") return form.emit(reduce<Redux::or_bits>, OpClass::redux);
-  if (op == "xor") return form.emit(reduce<Redux::xor_bits>, OpClass::redux);
+  if (op == "add") return form.emit(reduce<Word, std::plus<>>, OpClass::redux);
+  if (op == "min") return form.emit(is_signed ? reduce<std::int32_t, Min> : reduce<Word, Min>, OpClass::redux);
+  if (op == "max") return form.emit(is_signed ? reduce<std::int32_t, Max> : reduce<Word, Max>, OpClass::redux);
+  if (op == "and") return form.emit(reduce<Word, std::bit_and<>>, OpClass::redux);
+  if (op == "or") return form.emit(reduce<Word, std::bit_or<>>, OpClass::redux);
+  if (op == "xor") return form.emit(reduce<Word, std::bit_xor<>>, OpClass::redux);
   form.unsupported();
 }
 

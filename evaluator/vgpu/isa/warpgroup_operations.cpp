@@ -247,10 +247,7 @@ void decode_warpgroup_product(Form& form) {
   if (halves && !a_in_registers) product.transpose_a = is_second(form, at++, 0, 1, "transpose-a");
   if (halves) product.transpose_b = is_second(form, at, 0, 1, "transpose-b");
 
-  if (a_in_registers)
-    form.raw(0);
-  else
-    form.source(1, Type::b64);
+  a_in_registers ? form.raw(0) : form.source(1, Type::b64);
   form.source(2, Type::b64);
   form.predicate_source(form.operand(scale_d));
   if (product.sparse) form.source(3, Type::b32);
@@ -283,10 +280,7 @@ void decode_wgmma(Form& form) {
   if (what.empty() || !form.take("sync") || !form.take("aligned")) form.unsupported();
   if (what == "fence") return form.emit(execute_warpgroup_fence, OpClass::warpgroup_fence);
   if (what == "commit_group") return form.emit(execute_commit, OpClass::warpgroup_commit);
-  const ptx::Operand& pending = form.operand(0);
-  if (pending.kind != ptx::Operand::Kind::integer) form.unsupported("the number of groups must be a constant");
-  form.instruction().immediate = static_cast<std::int64_t>(pending.bits);
-  form.pending_groups(static_cast<std::uint32_t>(pending.bits));
+  take_pending_groups(form);
   form.emit(execute_wait, OpClass::warpgroup_wait);
 }
 

@@ -1,4 +1,3 @@
-#include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.14.4: wmma.load, wmma.mma, wmma.store. The ISA leaves open which thread holds which element. Here a
 // fragment is one or two fragments of mma.sync side by side, so that a wmma.mma is one or two mma.sync.
@@ -36,29 +36,12 @@ std::optional<Tiling> tiling_of(const MmaForm& wmma) {
 
 /// One fragment of a shape as wmma.load and wmma.store see it; kept in Instruction::aux1.
 struct Fragment {
-  Role role = Role::a;
-  int m = 16, n = 16;
-  int bits = 16;              ///< Of an element.
-  int registers_of_tile = 4;  ///< Of one mma.sync tile.
-  int registers = 8;          ///< That PTX lists; those beyond the tiles' repeat them.
-  bool column_major = false;
-
-  std::uint32_t encoded() const {
-    return static_cast<std::uint32_t>(role) | static_cast<std::uint32_t>(m) << 2 | static_cast<std::uint32_t>(n) << 8 |
-           static_cast<std::uint32_t>(bits) << 14 | static_cast<std::uint32_t>(registers_of_tile) << 21 |
-           static_cast<std::uint32_t>(registers) << 25 | (column_major ? 1u << 30 : 0u);
-  }
-  static Fragment decoded(std::uint32_t code) {
-    Fragment fragment;
-    fragment.role = static_cast<Role>(code & 3u);
-    fragment.m = static_cast<int>(code >> 2 & 63u);
-    fragment.n = static_cast<int>(code >> 8 & 63u);
-    fragment.bits = static_cast<int>(code >> 14 & 127u);
-    fragment.registers_of_tile = static_cast<int>(code >> 21 & 15u);
-    fragment.registers = static_cast<int>(code >> 25 & 31u);
-    fragment.column_major = (code >> 30 & 1u) != 0;
-    return fragment;
-  }
+  Role role : 2 = Role::a;
+  std::uint32_t m : 6 = 16, n : 6 = 16;
+  std::uint32_t bits : 7 = 16;              ///< Of an element.
+  std::uint32_t registers_of_tile : 4 = 4;  ///< Of one mma.sync tile.
+  std::uint32_t registers : 5 = 8;          ///< That PTX lists; those beyond the tiles' repeat them.
+  bool column_major : 1 = false, unused : 1 = false;
 
   Tiling tiling() const {
     MmaForm form;
@@ -119,7 +102,7 @@ Position position_of(const Fragment& fragment, int lane, int reg, int part) {
 template <bool kStore>
 void execute_transfer(Warp& warp, const Instruction& in, std::uint32_t mask) {
   if (!gather_whole_warp(warp, in, mask)) return;
-  const Fragment fragment = Fragment::decoded(in.aux1);
+  const Fragment fragment = std::bit_cast<Fragment>(in.aux1);
   AccessMode mode = AccessMode::decoded(in.aux0);
   const bool wide_base = mode.wide_base;
   mode.wide_base = true;
@@ -225,14 +208,11 @@ void decode_transfer(Form& form, bool store) {
   if (registers.size() > 31 || fragment.registers % fragment.distinct_registers() != 0)
     form.unsupported("the number of registers does not fit");
   take_address(form, form.operand(store ? 0 : 1), where, store);
-  if (form.operand_count() > 2) {
-    form.source(2, Type::u32);
-  } else {
-    const int rows = role == Role::b ? wmma.k : wmma.m, columns = role == Role::a ? wmma.k : wmma.n;
-    form.constant(static_cast<std::uint64_t>(column_major ? rows : columns), Type::u32);
-  }
+  const int rows = role == Role::b ? wmma.k : wmma.m, columns = role == Role::a ? wmma.k : wmma.n;
+  const auto stride = static_cast<std::uint64_t>(column_major ? rows : columns);
+  form.operand_count() > 2 ? form.source(2, Type::u32) : form.constant(stride, Type::u32);
   form.scratch(Type::u64);
-  form.instruction().aux1 = fragment.encoded();
+  form.instruction().aux1 = std::bit_cast<std::uint32_t>(fragment);
   form.begin_list();
   const Type register_type = fragment.bits == 64 ? Type::b64 : Type::b32;
   for (const ptx::Operand& element : registers) {
@@ -260,7 +240,7 @@ void decode_product(Form& form) {
   }
   MmaForm wmma;
   take_mma_bits(form, wmma);
-  take_mma_rounding(form, wmma);
+  wmma.rounding = take_rounding(form);  // Products of f64 may have one.
   take_mma_shape(form, wmma);
   const MmaType d = take_mma_type(form);
   const MmaType second = take_mma_type(form);

@@ -3,8 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
-#include <string>
 
 #include "evaluator/vgpu/machine/cluster.h"
 
@@ -130,8 +128,7 @@ std::byte* resolve_lane(Warp& warp, const Instruction& in, int lane, AccessMode 
 bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                           Touched& touched) {
   std::byte* any = nullptr;
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((mask >> lane & 1u) == 0) continue;
+  for (const int lane : lanes_of(mask)) {
     const std::uint64_t address = touched.address[lane];
     Space space;
     const bool other = other_space(warp, mode, lane, address, space);
@@ -147,9 +144,7 @@ bool resolve_lane_by_lane(Warp& warp, const Instruction& in, std::uint32_t mask,
     }
     any = touched.at[lane];
   }
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((mask >> lane & 1u) == 0) touched.at[lane] = any;
-  }
+  for (const int lane : lanes_of(~mask)) touched.at[lane] = any;
   return true;
 }
 
@@ -231,8 +226,7 @@ std::uint32_t wavefronts(std::uint32_t mask, std::uint32_t bytes, const std::uin
 void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool local, const std::uint64_t* address) {
   auto& sectors = warp.launch->sectors;
   sectors.clear();
-  for (std::uint32_t lane = 0; lane < 32; ++lane) {
-    if ((mask >> lane & 1u) == 0) continue;
+  for (const std::uint32_t lane : lanes_of(mask)) {
     if (local) {
       // Local memory is interleaved: a word of all lanes is 128 bytes in a row.
       for (std::uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word) {

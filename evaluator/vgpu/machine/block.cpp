@@ -356,7 +356,7 @@ void finish_barrier(Warp& warp, const Instruction& in, std::uint32_t mask, std::
   switch (static_cast<BarrierKind>(in.aux0)) {
     case BarrierKind::popc: {
       Word* d = warp.own(in.op[0]);
-      for (std::uint32_t left = mask; left != 0; left &= left - 1) d[std::countr_zero(left)] = votes;
+      for (const int lane : lanes_of(mask)) d[lane] = votes;
       break;
     }
     case BarrierKind::logical_and:

@@ -89,25 +89,22 @@ bool enter(Warp& warp, const Instruction& in, std::uint32_t lanes, std::uint32_t
   const Kernel& kernel = *warp.launch->kernel;
   const Procedure& callee = kernel.procedures[procedure];
   const CallSite& site = site_of(warp, in);
-  bool done = true;
-  each_lane(lanes, [&](int number) {
+  for (const int number : lanes_of(lanes)) {
     Lane lane(warp, number);
-    if (!done) return;
     if (!lane.has_room(callee)) {
       warp.fail(
           in,
           "the call of " + callee.name + " finds the thread's stack of " + std::to_string(kStackBytes) + " bytes full",
           number);
-      done = false;
-      return;
+      return false;
     }
     const std::uint32_t base = site.framed ? lane.frame() : 0;
     lane.enter(callee, procedure, kernel.index_of(in));
     for (std::size_t i = 0; i < callee.parameters.size(); ++i)
       lane.copy(lane.frame() + callee.parameters[i].offset, base + site.arguments[i].offset,
                 callee.parameters[i].bytes);
-  });
-  return done;
+  }
+  return true;
 }
 
 /// Whether the arguments are those that the callee has.
@@ -161,8 +158,7 @@ void execute_call_through_pointer(Warp& warp, const Instruction& in, std::uint32
   std::vector<Callees> callees;
   for (std::uint32_t left = mask; left != 0;) {
     const int first = std::countr_zero(left);
-    std::uint32_t same = 0;
-    each_lane(left, [&](int lane) { same |= static_cast<std::uint32_t>(of_lane[lane] == of_lane[first]) << lane; });
+    const std::uint32_t same = lanes_with(of_lane, of_lane[first]) & left;
     const std::uint32_t procedure = procedure_at(warp, in, first, of_lane[first]);
     if (procedure == kNowhere || !enter(warp, in, same, procedure)) return;
     callees.push_back({same, entry_of(warp, procedure)});
@@ -176,9 +172,9 @@ void execute_return(Warp& warp, const Instruction& in, std::uint32_t mask) {
   // Lanes that were called from one place at a time. Those that were called from other places come here again.
   const std::uint32_t call = Lane(warp, std::countr_zero(mask)).call();
   std::uint32_t same = 0;
-  each_lane(mask, [&](int lane) { same |= static_cast<std::uint32_t>(Lane(warp, lane).call() == call) << lane; });
+  for (const int lane : lanes_of(mask)) same |= static_cast<std::uint32_t>(Lane(warp, lane).call() == call) << lane;
   const CallSite& site = site_of(warp, kernel.code[call]);
-  each_lane(same, [&](int number) {
+  for (const int number : lanes_of(same)) {
     Lane lane(warp, number);
     const Procedure& callee = kernel.procedures[lane.procedure()];
     const std::uint32_t frame = lane.frame();
@@ -186,7 +182,7 @@ void execute_return(Warp& warp, const Instruction& in, std::uint32_t mask) {
     const std::uint32_t base = site.framed ? lane.frame() : 0;
     for (std::size_t i = 0; i < callee.results.size(); ++i)
       lane.copy(base + site.results[i].offset, frame + callee.results[i].offset, callee.results[i].bytes);
-  });
+  }
   const Instruction* back = kernel.code.data() + call + 1;
   if (same == warp.active) {
     warp.next = back;

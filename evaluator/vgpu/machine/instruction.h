@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 /// A decoded instruction and where its operands are.
 namespace evo::vgpu {
@@ -20,6 +22,26 @@ using Place = std::uint32_t;
 constexpr Place kConstantBit = 0x8000'0000u;
 constexpr int kRowWords = 32;
 constexpr std::uint32_t kAllLanes = 0xffff'ffffu;
+
+/// The lanes of a mask, ascending: for (const int lane : lanes_of(mask)).
+struct LanesOf {
+  std::uint32_t left;
+  constexpr LanesOf begin() const { return *this; }
+  constexpr std::default_sentinel_t end() const { return {}; }
+  constexpr int operator*() const { return std::countr_zero(left); }
+  constexpr void operator++() { left &= left - 1; }
+  constexpr bool operator==(std::default_sentinel_t) const { return left == 0; }
+};
+constexpr LanesOf lanes_of(std::uint32_t mask) {
+  return {mask};
+}
+/// The lanes that have a value in a row.
+template <class T>
+constexpr std::uint32_t lanes_with(const T* row, T value) {
+  std::uint32_t lanes = 0;
+  for (int lane = 0; lane < kRowWords; ++lane) lanes |= static_cast<std::uint32_t>(row[lane] == value) << lane;
+  return lanes;
+}
 
 constexpr std::size_t kInlineOperands = 6;
 

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <bit>
 #include <utility>
 
 #include "evaluator/vgpu/machine/launch.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "evaluator/vgpu/numbers/sparse_selection.h"
 #include "evaluator/vgpu/numbers/tile_fragments.h"

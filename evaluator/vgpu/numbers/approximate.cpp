@@ -224,13 +224,15 @@ constexpr std::array<std::int32_t, 11> kTanhFirst = {0, 1, 2, 3, 5, 7, 11, 15, 1
 
 // ---- PTX instructions. Without .ftz, ptxas scales operands and results that the unit would flush.
 
-[[gnu::always_inline]] inline std::uint32_t ex2_lane(std::uint32_t bits, bool flush) {
+[[gnu::always_inline]] inline std::uint32_t ex2_lane(std::uint32_t bits, Subnormals subnormals) {
+  const bool flush = subnormals == Subnormals::flush;
   const bool small = !flush && as_float(bits) < -126.f;
   const std::uint32_t result = mufu_ex2(small ? as_bits(as_float(bits) * 0.5f) : bits);
   return small ? as_bits(as_float(result) * as_float(result)) : result;
 }
 
-[[gnu::always_inline]] inline std::uint32_t rcp_lane(std::uint32_t bits, bool flush) {
+[[gnu::always_inline]] inline std::uint32_t rcp_lane(std::uint32_t bits, Subnormals subnormals) {
+  const bool flush = subnormals == Subnormals::flush;
   const std::uint32_t magnitude = bits & kMagnitude;
   const bool tiny = !flush && magnitude < kSmallestNormal && magnitude != 0;
   const bool huge = !flush && magnitude > as_bits(0x1p126f) && magnitude < kInfinity;
@@ -239,25 +241,30 @@ constexpr std::array<std::int32_t, 11> kTanhFirst = {0, 1, 2, 3, 5, 7, 11, 15, 1
   return tiny || huge ? as_bits(as_float(result) * scale) : result;
 }
 
-[[gnu::always_inline]] inline std::uint32_t rsqrt_lane(std::uint32_t bits, bool flush) {
+[[gnu::always_inline]] inline std::uint32_t rsqrt_lane(std::uint32_t bits, Subnormals subnormals) {
+  const bool flush = subnormals == Subnormals::flush;
   const bool tiny = !flush && (bits & kMagnitude) < kSmallestNormal && (bits & kMagnitude) != 0;
   const std::uint32_t result = mufu_rsqrt(tiny ? as_bits(as_float(bits) * 0x1p24f) : bits);
   return tiny && result != kNan ? as_bits(as_float(result) * 0x1p12f) : result;
 }
 
-[[gnu::always_inline]] inline std::uint32_t sqrt_lane(std::uint32_t bits, bool flush) {
+[[gnu::always_inline]] inline std::uint32_t sqrt_lane(std::uint32_t bits, Subnormals subnormals) {
+  const bool flush = subnormals == Subnormals::flush;
   const bool tiny = !flush && (bits & kMagnitude) < kSmallestNormal && (bits & kMagnitude) != 0;
   const std::uint32_t result = mufu_sqrt(tiny ? as_bits(as_float(bits) * 0x1p24f) : bits);
   return tiny && result != kNan ? as_bits(as_float(result) * 0x1p-12f) : result;
 }
 
-[[gnu::always_inline]] inline std::uint32_t lg2_lane(std::uint32_t bits, bool flush) {
+[[gnu::always_inline]] inline std::uint32_t lg2_lane(std::uint32_t bits, Subnormals subnormals) {
+  const bool flush = subnormals == Subnormals::flush;
   const bool tiny = !flush && (bits & kMagnitude) < kSmallestNormal && (bits & kMagnitude) != 0;
   const std::uint32_t result = mufu_lg2(tiny ? as_bits(as_float(bits) * 0x1p24f) : bits);
   return tiny && result != kNan ? as_bits(as_float(result) - 24.f) : result;
 }
 
-[[gnu::always_inline]] inline std::uint32_t sin_lane(std::uint32_t bits, std::uint32_t first_quadrant, bool flush) {
+[[gnu::always_inline]] inline std::uint32_t sin_lane(std::uint32_t bits, std::uint32_t first_quadrant,
+                                                     Subnormals subnormals) {
+  const bool flush = subnormals == Subnormals::flush;
   const std::uint32_t kept = flush && (bits & kMagnitude) < kSmallestNormal ? bits & kSign : bits;
   return mufu_sin(turns_of(kept), first_quadrant);
 }
@@ -292,38 +299,6 @@ template <class Lane>
   for (int i = 0; i < kLanes; ++i) d[i] = lane(a[i]);
 }
 
-bool flushes(Subnormals subnormals) {
-  return subnormals == Subnormals::flush;
-}
-
-EVO_CPU_CLONES void ex2_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(
-      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return ex2_lane(x, flush); });
-}
-EVO_CPU_CLONES void lg2_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(
-      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return lg2_lane(x, flush); });
-}
-EVO_CPU_CLONES void rcp_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(
-      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return rcp_lane(x, flush); });
-}
-EVO_CPU_CLONES void rsqrt_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(
-      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return rsqrt_lane(x, flush); });
-}
-EVO_CPU_CLONES void sqrt_row(std::uint32_t* d, const std::uint32_t* a, bool flush) {
-  each(
-      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sqrt_lane(x, flush); });
-}
-EVO_CPU_CLONES void sin_row(std::uint32_t* d, const std::uint32_t* a, std::uint32_t first_quadrant, bool flush) {
-  each(
-      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sin_lane(x, first_quadrant, flush); });
-}
-EVO_CPU_CLONES void tanh_row(std::uint32_t* d, const std::uint32_t* a) {
-  each(
-      d, a, [](std::uint32_t x) __attribute__((always_inline)) { return mufu_tanh(x); });
-}
 EVO_CPU_CLONES void cut_f16_row(std::uint32_t* d, const std::uint32_t* a) {
   each(
       d, a, [](std::uint32_t x) __attribute__((always_inline)) { return cut_to_f16(x); });
@@ -358,47 +333,55 @@ void through_f32_bf16x2(std::uint32_t* d, const std::uint32_t* a, Function funct
 }
 
 void ex2_flushed(std::uint32_t* d, const std::uint32_t* a) {
-  ex2_row(d, a, true);
+  ex2_approx(d, a, Subnormals::flush);
 }
 
 }  // namespace
 
-void ex2_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
-  ex2_row(d, a, flushes(subnormals));
+EVO_CPU_CLONES void ex2_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return ex2_lane(x, subnormals); });
 }
-void lg2_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
-  lg2_row(d, a, flushes(subnormals));
+EVO_CPU_CLONES void lg2_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return lg2_lane(x, subnormals); });
 }
-void rcp_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
-  rcp_row(d, a, flushes(subnormals));
+EVO_CPU_CLONES void rcp_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return rcp_lane(x, subnormals); });
 }
-void rsqrt_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
-  rsqrt_row(d, a, flushes(subnormals));
+EVO_CPU_CLONES void rsqrt_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return rsqrt_lane(x, subnormals); });
 }
-void sqrt_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
-  sqrt_row(d, a, flushes(subnormals));
+EVO_CPU_CLONES void sqrt_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sqrt_lane(x, subnormals); });
 }
-void sin_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
-  sin_row(d, a, 0, flushes(subnormals));
+EVO_CPU_CLONES void sin_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sin_lane(x, 0, subnormals); });
 }
-void cos_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
-  sin_row(d, a, 1, flushes(subnormals));
+EVO_CPU_CLONES void cos_approx(std::uint32_t* d, const std::uint32_t* a, Subnormals subnormals) {
+  each(
+      d, a, [=](std::uint32_t x) __attribute__((always_inline)) { return sin_lane(x, 1, subnormals); });
 }
-void tanh_approx(std::uint32_t* d, const std::uint32_t* a) {
-  tanh_row(d, a);
+EVO_CPU_CLONES void tanh_approx(std::uint32_t* d, const std::uint32_t* a) {
+  each(
+      d, a, [](std::uint32_t x) __attribute__((always_inline)) { return mufu_tanh(x); });
 }
 
 void ex2_approx_f16x2(std::uint32_t* d, const std::uint32_t* a) {
   through_f32_f16x2(d, a, ex2_flushed);
 }
 void tanh_approx_f16x2(std::uint32_t* d, const std::uint32_t* a) {
-  through_f32_f16x2(d, a, tanh_row);
+  through_f32_f16x2(d, a, tanh_approx);
 }
 void ex2_approx_bf16x2(std::uint32_t* d, const std::uint32_t* a) {
   through_f32_bf16x2(d, a, ex2_flushed);
 }
 void tanh_approx_bf16x2(std::uint32_t* d, const std::uint32_t* a) {
-  through_f32_bf16x2(d, a, tanh_row);
+  through_f32_bf16x2(d, a, tanh_approx);
 }
 
 }  // namespace row

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "evaluator/vgpu/numbers/float_bits.h"

@@ -1,79 +1,14 @@
 #include "evaluator/vgpu/numbers/reduction.h"
 
-#include <algorithm>
 #include <cstring>
-#include <type_traits>
+#include <functional>
 
-#include "evaluator/vgpu/numbers/half_lanes.h"
+#include "evaluator/vgpu/numbers/combining.h"
 
 namespace evo::vgpu {
 namespace {
 
 using ptx::Type;
-
-struct Add {
-  template <class T>
-  static T apply(T old, T b) {
-    return static_cast<T>(old + b);
-  }
-};
-template <bool kFlush>
-struct AddSingle {
-  static float apply(float old, float b) { return added_in_memory<kFlush>(old, b); }
-};
-struct AddDouble {
-  static double apply(double old, double b) { return added_in_memory(old, b); }
-};
-struct Min {
-  template <class T>
-  static T apply(T old, T b) {
-    return std::min(old, b);
-  }
-};
-struct Max {
-  template <class T>
-  static T apply(T old, T b) {
-    return std::max(old, b);
-  }
-};
-struct And {
-  template <class T>
-  static T apply(T old, T b) {
-    return old & b;
-  }
-};
-struct Or {
-  template <class T>
-  static T apply(T old, T b) {
-    return old | b;
-  }
-};
-struct Xor {
-  template <class T>
-  static T apply(T old, T b) {
-    return old ^ b;
-  }
-};
-struct Increment {
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b) { return old >= b ? 0 : old + 1; }
-};
-struct Decrement {
-  static std::uint32_t apply(std::uint32_t old, std::uint32_t b) { return old == 0 || old > b ? b : old - 1; }
-};
-template <class Format>
-struct AddHalf {
-  static std::uint16_t apply(std::uint16_t old, std::uint16_t b) {
-    return static_cast<std::uint16_t>(Format::add(old, b));
-  }
-};
-template <class Format, bool kMax>
-struct HalfExtreme {
-  static std::uint16_t apply(std::uint16_t old, std::uint16_t b) {
-    if (is_nan<Format>(old)) return is_nan<Format>(b) ? static_cast<std::uint16_t>(Format::kNan) : b;
-    if (is_nan<Format>(b)) return old;
-    return (kMax ? ordered_half(old) > ordered_half(b) : ordered_half(old) < ordered_half(b)) ? old : b;
-  }
-};
 
 template <class T, class Op>
 void combine(std::byte* memory, const std::byte* values, std::size_t count) {
@@ -81,7 +16,7 @@ void combine(std::byte* memory, const std::byte* values, std::size_t count) {
     T old, value;
     std::memcpy(&old, memory + i * sizeof(T), sizeof(T));
     std::memcpy(&value, values + i * sizeof(T), sizeof(T));
-    const T fresh = Op::apply(old, value);
+    const T fresh = static_cast<T>(Op()(old, value));
     std::memcpy(memory + i * sizeof(T), &fresh, sizeof(T));
   }
 }
@@ -114,15 +49,15 @@ std::optional<Reduction> add(Type type, bool flush) {
     case Type::bf16:
       return on<std::uint16_t, AddHalf<BF16>>();
     case Type::f32:
-      return flush ? on<float, AddSingle<true>>() : on<float, AddSingle<false>>();
+      return flush ? on<float, AddSingleInMemory<true>>() : on<float, AddSingleInMemory<false>>();
     case Type::f64:
-      return on<double, AddDouble>();
+      return on<double, AddDoubleInMemory>();
     case Type::s32:
-      return on<std::uint32_t, Add>();  // Wraps around.
+      return on<std::uint32_t, std::plus<>>();  // Wraps around.
     case Type::s64:
-      return on<std::uint64_t, Add>();
+      return on<std::uint64_t, std::plus<>>();
     default:
-      return arithmetic<Add>(type);
+      return arithmetic<std::plus<>>(type);
   }
 }
 
@@ -151,9 +86,9 @@ std::optional<Reduction> reduction_of(std::string_view operation, Type type, boo
   if (operation == "add") return add(type, flush);
   if (operation == "min") return extreme<Min, false>(type);
   if (operation == "max") return extreme<Max, true>(type);
-  if (operation == "and") return logic<And>(type);
-  if (operation == "or") return logic<Or>(type);
-  if (operation == "xor") return logic<Xor>(type);
+  if (operation == "and") return logic<std::bit_and<>>(type);
+  if (operation == "or") return logic<std::bit_or<>>(type);
+  if (operation == "xor") return logic<std::bit_xor<>>(type);
   if (operation == "inc" && type == Type::u32) return on<std::uint32_t, Increment>();
   if (operation == "dec" && type == Type::u32) return on<std::uint32_t, Decrement>();
   return std::nullopt;

@@ -85,15 +85,12 @@ EVO_CPU_CLONES void f16x2_from_e5m2x2_row(std::uint32_t* d, const std::uint32_t*
   for (int lane = 0; lane < kLanes; ++lane)
     d[lane] = relu_f16(widen_e5m2(a[lane] >> 8), relu) << 16 | relu_f16(widen_e5m2(a[lane]), relu);
 }
-EVO_CPU_CLONES void f32_from_f16_row(std::uint32_t* d, const std::uint32_t* a) {
-  EVO_LANE_LOOP
-  for (int lane = 0; lane < kLanes; ++lane) d[lane] = widen_f16(a[lane] & 0xffffu);
-}
 
 }  // namespace
 
-void cvt_f32_f16(std::uint32_t* d, const std::uint32_t* a) {
-  f32_from_f16_row(d, a);
+EVO_CPU_CLONES void cvt_f32_f16(std::uint32_t* d, const std::uint32_t* a) {
+  EVO_LANE_LOOP
+  for (int lane = 0; lane < kLanes; ++lane) d[lane] = widen_f16(a[lane] & 0xffffu);
 }
 
 void cvt_f32_bf16(std::uint32_t* d, const std::uint32_t* a) {

@@ -1,6 +1,5 @@
 #include "evaluator/vgpu/parts/pending_copies.h"
 
-#include <bit>
 #include <cstring>
 
 #include "evaluator/vgpu/machine/block.h"
@@ -13,8 +12,7 @@ void land_committed_copies(Warp& warp, std::uint32_t lanes, std::int64_t stay) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < warp.copies.size(); ++i) {
     PendingCopy& copy = warp.copies[i];
-    for (std::uint32_t left = copy.lanes & lanes; left != 0; left &= left - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(left));
+    for (const std::size_t lane : lanes_of(copy.lanes & lanes)) {
       if (std::int64_t{copy.group} >= std::int64_t{warp.committed_groups[lane]} - stay) continue;
       std::memcpy(shared + copy.target[lane], copy.data[lane].data(), copy.bytes);
       if (warp.launch->observer != nullptr) warp.launch->observer->end_copy(warp, copy, static_cast<int>(lane));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "evaluator/vgpu/machine/instruction.h"
+
 namespace evo::vgpu {
 namespace {
 
@@ -18,8 +20,7 @@ std::uint32_t thread_of(const ReadRecord& read, std::uint32_t lane) {
 
 /// The first lane of a record whose reading may not be over for the accessor; 32 when there is none.
 std::uint32_t first_unknown(const ReadRecord& read, const Accessor& by) {
-  for (std::uint32_t left = read.lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
+  for (const std::uint32_t lane : lanes_of(read.lanes)) {
     if (!by.knows(read.block, thread_of(read, lane), read.time)) return lane;
   }
   return 32;

@@ -245,8 +245,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   std::array<std::uint32_t, kLargestAccess> missing{};
   block_watch(*warp.block).warps[warp.index].has_read = true;
   const bool alike = block_watch(*warp.block).warps[warp.index].groups.size() == 1;
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
     std::optional<Conflict> conflict;
@@ -276,7 +275,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   if (!collective && kernel.trace.traced[kernel.index_of(in)].op_class == OpClass::load)
     return loaded_unwritten(warp, in, std::span(missing).first(bytes),
                             {&in, static_cast<int>(lane), what(), no_padding, 0});
-  for (std::uint32_t left = unwritten; left != 0; left &= left - 1)
+  for (int count = std::popcount(unwritten); count > 0; --count)
     if (!reported(FindingKind::uninitialised, warp, in, kNowhere))
       report(FindingKind::uninitialised, warp, in, static_cast<int>(lane), what());
 }
@@ -284,8 +283,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
 void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                       const Touched& touched, std::uint32_t changed) {
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
     spot.written->set(spot.at, bytes, true);
@@ -306,8 +304,7 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
 void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                        const Touched& touched) {
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
-  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(mask)) {
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
     if (!spot.written->all(spot.at, bytes)) {

@@ -54,8 +54,8 @@ void Sanitiser::report_late_waits(std::uint32_t barrier, const BlockWatch::Mbarr
   const VectorClockPtr& known = watch.completed.known;
   const auto ordered = [&](const BlockWatch::Wait& wait) {
     const std::uint32_t block = block_watch(*wait.warp->block).number;
-    for (std::uint32_t left = wait.lanes; left != 0 && known != nullptr; left &= left - 1)
-      if (known->time_of(block, wait.warp->thread(std::countr_zero(left))) >= wait.time) return true;
+    for (const int lane : lanes_of(known != nullptr ? wait.lanes : 0))
+      if (known->time_of(block, wait.warp->thread(lane)) >= wait.time) return true;
     return false;
   };
   // One lane speaks for its warp, and one warp for its warpgroup, whose products wait for all four.
@@ -87,8 +87,7 @@ void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t
   while (lanes != 0) {
     const auto first = static_cast<std::size_t>(std::countr_zero(lanes));
     std::uint32_t same = 0;
-    for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(left));
+    for (const std::size_t lane : lanes_of(lanes)) {
       if (places[lane].block == places[first].block && places[lane].offset == places[first].offset) same |= 1u << lane;
     }
     lanes &= ~same;
@@ -103,8 +102,7 @@ void Sanitiser::mbarrier_waited(Warp& warp, const Instruction& in, std::uint32_t
 
 void Sanitiser::begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t lanes, AccessMode mode,
                                 const std::uint32_t* bytes, const Touched& from, PendingCopy& copy) {
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(lanes)) {
     const Spot spot = locate(warp, mode, lane, from.address[lane]);
     if (spot.written == nullptr) continue;
     auto& unwritten = copy.unwritten[static_cast<std::size_t>(lane)];
@@ -119,8 +117,7 @@ void Sanitiser::begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t
 }
 
 void Sanitiser::begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy) {
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-    const int lane = std::countr_zero(left);
+  for (const int lane : lanes_of(lanes)) {
     const std::uint32_t target = copy.target[static_cast<std::size_t>(lane)];
     if (const auto conflict =
             block_watch(*warp.block).shared.begin_write(target, copy.bytes, accessor(warp, in, lane, {})))

@@ -24,8 +24,7 @@ void Sanitiser::join_clocks(Warp& warp, std::uint32_t lanes, JoinedClocks& into)
   WarpWatch& mine = watch.warps[warp.index];
   for (const WarpWatch::Group& group : mine.groups)
     if ((group.lanes & lanes) != 0) into.add(group.clocks);
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1)
-    into.raise(watch.number, warp.thread(std::countr_zero(left)), mine.now);
+  for (const int lane : lanes_of(lanes)) into.raise(watch.number, warp.thread(lane), mine.now);
   ++mine.now;
 }
 
@@ -185,8 +184,8 @@ void Sanitiser::fence(Warp& warp, const Instruction& in, std::uint32_t lanes) {
     if ((group.lanes & lanes) == 0) continue;
     VectorClock all = group.clocks.known != nullptr ? *group.clocks.known : VectorClock{};
     // Lanes that fence together share what they fence: they stay one group.
-    for (std::uint32_t left = group.lanes & lanes; left != 0; left &= left - 1)
-      all.raise(block_watch(*warp.block).number, warp.thread(std::countr_zero(left)), mine.now);
+    for (const int lane : lanes_of(group.lanes & lanes))
+      all.raise(block_watch(*warp.block).number, warp.thread(lane), mine.now);
     ThreadClocks clocks = group.clocks;
     const auto fenced = std::make_shared<const VectorClock>(std::move(all));
     if (order.proxy) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "evaluator/vgpu/machine/lanes.h"

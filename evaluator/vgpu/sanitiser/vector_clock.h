@@ -1,10 +1,7 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 /// Vector clocks, as in FastTrack (Flanagan, Freund, PLDI 2009). They have one entry for each thread of each block. The
