@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -39,8 +38,6 @@ struct BaselineRequest {
   bool table = false;
   bool json = false;
 };
-
-using Json = nlohmann::ordered_json;
 
 std::string baseline_document(const std::vector<SittingReport>& reports) {
   Json json = json_document("baseline");
@@ -138,39 +135,29 @@ int baseline(const BaselineRequest& request) {
 }  // namespace
 
 void add_baseline(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<BaselineRequest>();
-  CLI::App* command = app.add_subcommand(
-      "baseline", "Time a kernel in turns with rivals: torch, Triton, cuBLASLt, cuDNN or your own programs");
-  command
-      ->add_option("ID", request->id, "The candidate's number (default: the best elite of the newest run's objective)")
-      ->type_name("");
-  command->add_option("--task", request->filter.task, "The best elite of this task")->type_name("TASK");
-  command
-      ->add_option("--device", request->filter.device,
-                   "Time on this device, by default its best elite (default: the candidate's own, or one of its model)")
-      ->type_name("DEVICE");
-  command->add_option("--objective", request->filter.objective,
-                      "The best elite of this objective, as evo elites lists it; its first words suffice");
-  command
-      ->add_option("--rival", request->rivals,
-                   "A shipped rival's name, or a command with the same protocol (docs/baseline.md); may be repeated "
-                   "(default: all shipped ones)")
-      ->allow_extra_args(false)
-      ->type_name("NAME|COMMAND");
-  command
-      ->add_option("--rounds", request->rounds,
-                   fmt::format("Rounds; each times every program once (default: {})", kSittingRounds))
-      ->type_name("N");
-  command->add_option("--turn", request->turn, kTurnHelp)->type_name("TIME");
-  command->add_option("--deadline", request->deadline, "Time limit of a rival's answer")
-      ->capture_default_str()
-      ->type_name("TIME");
-  command->add_flag("--list", request->list, "List the shipped rivals");
-  command->add_flag("--table", request->table,
-                    "Time nothing; print the newest stored sitting of each candidate, as Markdown");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return baseline(*request); }; });
+  auto [command, request] =
+      add_command(app, invocation, "baseline",
+                  "Time a kernel in turns with rivals: torch, Triton, cuBLASLt, cuDNN or your own programs", baseline);
+  add_option(command, "ID", "", request.id,
+             "The candidate's number (default: the best elite of the newest run's objective)");
+  add_option(command, "--task", "TASK", request.filter.task, "The best elite of this task");
+  add_option(command, "--device", "DEVICE", request.filter.device,
+             "Time on this device, by default its best elite (default: the candidate's own, or one of its model)");
+  command.add_option("--objective", request.filter.objective,
+                     "The best elite of this objective, as evo elites lists it; its first words suffice");
+  add_option(command, "--rival", "NAME|COMMAND", request.rivals,
+             "A shipped rival's name, or a command with the same protocol (docs/baseline.md); may be repeated "
+             "(default: all shipped ones)")
+      ->allow_extra_args(false);
+  add_option(command, "--rounds", "N", request.rounds,
+             fmt::format("Rounds; each times every program once (default: {})", kSittingRounds));
+  add_option(command, "--turn", "TIME", request.turn, kTurnHelp);
+  add_option(command, "--deadline", "TIME", request.deadline, "Time limit of a rival's answer")->capture_default_str();
+  command.add_flag("--list", request.list, "List the shipped rivals");
+  command.add_flag("--table", request.table,
+                   "Time nothing; print the newest stored sitting of each candidate, as Markdown");
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

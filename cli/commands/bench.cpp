@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -92,15 +91,12 @@ int bench(const BenchRequest& request) {
 }  // namespace
 
 void add_bench(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<BenchRequest>();
-  CLI::App* command = app.add_subcommand(
-      "bench", "Print evo's signature, which changes when its behaviour does: fixed searches, hashed part by part");
-  command
-      ->add_option("--expect", request->expected,
-                   "Compare with this signature; exits with 1 and names the parts that differ when it is another")
-      ->type_name("SIGNATURE");
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return bench(*request); }; });
+  auto [command, request] = add_command(
+      app, invocation, "bench",
+      "Print evo's signature, which changes when its behaviour does: fixed searches, hashed part by part", bench);
+  add_option(command, "--expect", "SIGNATURE", request.expected,
+             "Compare with this signature; exits with 1 and names the parts that differ when it is another");
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -2,12 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "cli/check/finding_json.h"
 #include "cli/check/task_check.h"
 #include "cli/commands/commands.h"
 #include "cli/sources/short_form_file.h"
@@ -26,7 +24,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Align = Table::Align;
 
 struct CheckCommandRequest {
@@ -144,7 +141,7 @@ Json shape_json(const ShapeCheck& shape) {
                                {"limit", positive_or_null(output.limits.relative_l2)},
                                {"exact", output.limits.exact}});
   json["findings"] = Json::array();
-  for (const PlacedFinding& found : shape.findings) json["findings"].push_back(finding_json(found));
+  for (const PlacedFinding& found : shape.findings) json["findings"].push_back(found.json());
   json["printed"] = shape.printed;
   return json;
 }
@@ -202,25 +199,20 @@ int check(const CheckCommandRequest& request) {
 }  // namespace
 
 void add_check(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<CheckCommandRequest>();
-  CLI::App* command = app.add_subcommand(
-      "check", "Render, compile, run and sanitise the first genome of each family, and report every fault");
-  command->add_option("TASK|FILE.json", request->subject, "A task, or a short form for evo tune")
-      ->required()
-      ->type_name("");
-  command->add_option("--device", request->device, "A virtual GPU: vgpu[:h200|h100|a100|l4|rtx4090]")
-      ->capture_default_str()
-      ->type_name("DEVICE");
-  command->add_option("--shapes", request->shapes, "Only these shapes, by name or by all their sizes")
-      ->allow_extra_args(false)
-      ->type_name("A,B");
-  command->add_option("--option", request->options, "An option of the task, such as out=bf16; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUE");
-  command->add_option("--family", request->family, "Only this family")->type_name("NAME");
-  add_templates_option(*command, request->templates);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return check(*request); }; });
+  auto [command, request] =
+      add_command(app, invocation, "check",
+                  "Render, compile, run and sanitise the first genome of each family, and report every fault", check);
+  add_option(command, "TASK|FILE.json", "", request.subject, "A task, or a short form for evo tune")->required();
+  add_option(command, "--device", "DEVICE", request.device, "A virtual GPU: vgpu[:h200|h100|a100|l4|rtx4090]")
+      ->capture_default_str();
+  add_option(command, "--shapes", "A,B", request.shapes, "Only these shapes, by name or by all their sizes")
+      ->allow_extra_args(false);
+  add_option(command, "--option", "NAME=VALUE", request.options,
+             "An option of the task, such as out=bf16; may be repeated")
+      ->allow_extra_args(false);
+  add_option(command, "--family", "NAME", request.family, "Only this family");
+  add_templates_option(command, request.templates);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace CLI {
 class App;
@@ -29,5 +32,22 @@ struct Invocation {
 #define EVO_DECLARE_COMMAND(name) void add_##name(CLI::App& app, Invocation& invocation);
 EVO_COMMANDS(EVO_DECLARE_COMMAND)
 #undef EVO_DECLARE_COMMAND
+
+/// Adds `evo NAME`, whose action is `run` with the request that its options fill, and with the parser of the command or
+/// the line that was typed, if it takes them.
+template <class Request, class App, class... Further>
+std::pair<App&, Request&> add_command(App& app, Invocation& invocation, const std::string& name,
+                                      const std::string& help, int (*run)(const Request&, const Further&...)) {
+  auto request = std::make_shared<Request>();
+  App* command = app.add_subcommand(name, help);
+  const auto further = [command, &invocation]<class Kind>(std::type_identity<Kind>) -> const Kind& {
+    if constexpr (std::is_same_v<Kind, std::string>) return invocation.command_line;
+    if constexpr (std::is_same_v<Kind, App>) return *command;
+  };
+  command->callback([=, &invocation] {
+    invocation.action = [=] { return run(*request, further(std::type_identity<Further>())...); };
+  });
+  return {*command, *request};
+}
 
 }  // namespace evo::cli

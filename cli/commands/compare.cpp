@@ -139,8 +139,6 @@ std::string comparison_text(const Comparison& comparison, const Terminal& termin
   return text;
 }
 
-using Json = nlohmann::ordered_json;
-
 std::string compare_document(const Comparison& comparison) {
   Json json = json_document("compare");
   json["task"] = comparison.task;
@@ -194,24 +192,17 @@ Comparison comparison_of(const std::vector<CandidateId>& ids, const InterleavedT
 }
 
 void add_compare(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<CompareRequest>();
-  CLI::App* command = app.add_subcommand(
-      "compare", "Time candidates in interleaved rounds: is each FASTER or SLOWER than the first, or the SAME?");
-  command->add_option("ID", request->ids, "Numbers of candidates; each is compared with the first")
-      ->required()
-      ->type_name("");
-  command
-      ->add_option("--device", request->device,
-                   "Time on this device (default: that of the first candidate, or one of the same model)")
-      ->type_name("DEVICE");
-  command
-      ->add_option("--rounds", request->rounds,
-                   fmt::format("Rounds; each times every candidate once (default: {})", kRounds))
-      ->type_name("N");
-  command->add_option("--turn", request->turn, kTurnHelp)->type_name("TIME");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return run_compare(*request); }; });
+  auto [command, request] = add_command(
+      app, invocation, "compare",
+      "Time candidates in interleaved rounds: is each FASTER or SLOWER than the first, or the SAME?", run_compare);
+  add_option(command, "ID", "", request.ids, "Numbers of candidates; each is compared with the first")->required();
+  add_option(command, "--device", "DEVICE", request.device,
+             "Time on this device (default: that of the first candidate, or one of the same model)");
+  add_option(command, "--rounds", "N", request.rounds,
+             fmt::format("Rounds; each times every candidate once (default: {})", kRounds));
+  add_option(command, "--turn", "TIME", request.turn, kTurnHelp);
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

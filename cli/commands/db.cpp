@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -22,8 +21,6 @@ struct DbRequest {
   bool json = false;
 };
 
-using Json = nlohmann::ordered_json;
-
 std::string db_check_document(const std::string& database, const std::vector<std::string>& problems) {
   Json json = json_document("db check");
   json["database"] = database;
@@ -31,7 +28,7 @@ std::string db_check_document(const std::string& database, const std::vector<std
   return json_text(json);
 }
 
-int check(const DbRequest& request) {
+int check_database(const DbRequest& request) {
   const std::vector<std::string> problems = Store::open(request.database, Store::Mode::read).check();
   if (request.json) {
     fmt::print("{}", db_check_document(request.database, problems));
@@ -100,30 +97,26 @@ int merge(const DbRequest& request) {
   return kDone;
 }
 
-CLI::App* add_part(CLI::App& db, Invocation& invocation, const std::shared_ptr<DbRequest>& request, const char* name,
-                   const char* help, int (*run)(const DbRequest&)) {
-  CLI::App* part = db.add_subcommand(name, help);
-  add_database_option(*part, request->database);
-  part->callback([request, run, &invocation] { invocation.action = [request, run] { return run(*request); }; });
-  return part;
-}
-
 }  // namespace
 
 void add_db(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<DbRequest>();
   CLI::App* db = app.add_subcommand("db", "Check, compact or merge databases");
   db->require_subcommand(1);
-  add_json_flag(*add_part(*db, invocation, request, "check",
-                          "Check the database: print a line for each problem; exit code 1 if there is one", check),
-                request->json);
-  add_part(*db, invocation, request, "compact", "Return unused space to the file system", compact);
-  CLI::App* part = add_part(*db, invocation, request, "merge",
-                            "Copy the runs of another database into this one, which is made if necessary; their "
-                            "candidates compete for the elites",
-                            merge);
-  part->add_option("OTHER", request->other, "The other database, which is not changed")->required()->type_name("");
-  add_json_flag(*part, request->json);
+  auto [checking, checked] =
+      add_command(*db, invocation, "check",
+                  "Check the database: print a line for each problem; exit code 1 if there is one", check_database);
+  add_database_option(checking, checked.database);
+  add_json_flag(checking, checked.json);
+  auto [compacting, compacted] =
+      add_command(*db, invocation, "compact", "Return unused space to the file system", compact);
+  add_database_option(compacting, compacted.database);
+  auto [merging, merged] = add_command(*db, invocation, "merge",
+                                       "Copy the runs of another database into this one, which is made if necessary; "
+                                       "their candidates compete for the elites",
+                                       merge);
+  add_database_option(merging, merged.database);
+  add_option(merging, "OTHER", "", merged.other, "The other database, which is not changed")->required();
+  add_json_flag(merging, merged.json);
 }
 
 }  // namespace evo::cli

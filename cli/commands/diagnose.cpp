@@ -4,9 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +27,6 @@
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct DiagnoseRequest {
   std::string subject;
@@ -325,27 +321,18 @@ int diagnose(const DiagnoseRequest& request, const CLI::App& command) {
 }  // namespace
 
 void add_diagnose(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<DiagnoseRequest>();
-  CLI::App* command = app.add_subcommand("diagnose", "Find the first wrong stage of a kernel that gives wrong answers");
-  command
-      ->add_option("ID|FILE.cu|TASK", request->subject,
-                   "A candidate's number, an exported file, or a task whose planted mutants are diagnosed")
-      ->required()
-      ->type_name("");
-  command
-      ->add_option("--device", request->device,
-                   "Run on this device (default: the candidate's own, or one of its model, else auto)")
-      ->type_name("DEVICE");
-  command->add_option("--only", request->only, "For a task: only these mutants and controls")
-      ->delimiter(',')
-      ->type_name("A,B");
-  command->add_flag("--without-probes", request->without_probes, "Look only at answers, even if a kernel has probes");
-  add_database_option(*command, request->database);
-  add_templates_option(*command, request->templates);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation, command] {
-    invocation.action = [request, command] { return diagnose(*request, *command); };
-  });
+  auto [command, request] = add_command(app, invocation, "diagnose",
+                                        "Find the first wrong stage of a kernel that gives wrong answers", diagnose);
+  add_option(command, "ID|FILE.cu|TASK", "", request.subject,
+             "A candidate's number, an exported file, or a task whose planted mutants are diagnosed")
+      ->required();
+  add_option(command, "--device", "DEVICE", request.device,
+             "Run on this device (default: the candidate's own, or one of its model, else auto)");
+  add_option(command, "--only", "A,B", request.only, "For a task: only these mutants and controls")->delimiter(',');
+  command.add_flag("--without-probes", request.without_probes, "Look only at answers, even if a kernel has probes");
+  add_database_option(command, request.database);
+  add_templates_option(command, request.templates);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

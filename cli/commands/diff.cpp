@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -55,8 +54,6 @@ std::string coloured(const std::string& diff, const Terminal& terminal) {
   return out;
 }
 
-using Json = nlohmann::ordered_json;
-
 std::string diff_document(const CandidateRow& a, const CandidateRow& b, const std::vector<GeneDifference>& genes,
                           const std::string& source_diff) {
   Json json = json_document("diff");
@@ -93,13 +90,12 @@ int diff(const DiffRequest& request) {
 }  // namespace
 
 void add_diff(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<DiffRequest>();
-  CLI::App* command = app.add_subcommand("diff", "Show the genes and source lines in which two candidates differ");
-  command->add_option("A", request->a, "The number of a candidate")->required()->type_name("");
-  command->add_option("B", request->b, "The number of another")->required()->type_name("");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return diff(*request); }; });
+  auto [command, request] =
+      add_command(app, invocation, "diff", "Show the genes and source lines in which two candidates differ", diff);
+  add_option(command, "A", "", request.a, "The number of a candidate")->required();
+  add_option(command, "B", "", request.b, "The number of another")->required();
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -133,8 +132,6 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const Terminal& terminal)
          "\n";
 }
 
-using Json = nlohmann::ordered_json;
-
 std::string doctor_document(const Diagnosis& diagnosis) {
   Json json = json_document("doctor");
   json["can_run"] = diagnosis.can_run;
@@ -158,13 +155,11 @@ int doctor(const DoctorRequest& request) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<DoctorRequest>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "Show what works on this machine, what is missing, and how to fix it");
-  add_database_option(*command, request->database);
-  add_templates_option(*command, request->templates);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return doctor(*request); }; });
+  auto [command, request] = add_command(app, invocation, "doctor",
+                                        "Show what works on this machine, what is missing, and how to fix it", doctor);
+  add_database_option(command, request.database);
+  add_templates_option(command, request.templates);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

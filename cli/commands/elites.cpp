@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -44,8 +43,6 @@ std::string elites_text(const Store& store, const std::vector<EliteRow>& rows, c
   return text;
 }
 
-using Json = nlohmann::ordered_json;
-
 std::string elites_document(const std::vector<EliteRow>& rows) {
   Json json = json_document("elites");
   json["elites"] = elites_json(rows);
@@ -63,18 +60,16 @@ int elites(const ElitesRequest& request) {
 }  // namespace
 
 void add_elites(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ElitesRequest>();
-  CLI::App* command = app.add_subcommand("elites", "List the three best kernels of each task, device and objective");
-  command->add_option("--task", request->filter.task, "Only of this task")->type_name("TASK");
-  command
-      ->add_option("--device", request->filter.device, "Only of this device: its id, cuda, vgpu, or a part of its name")
-      ->type_name("DEVICE");
-  command->add_option("--objective", request->filter.objective,
-                      "Only of this objective, as listed, or of all that begin so: accurate");
-  command->add_flag("--all", request->all, "Also elites of older versions of a task");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return elites(*request); }; });
+  auto [command, request] =
+      add_command(app, invocation, "elites", "List the three best kernels of each task, device and objective", elites);
+  add_option(command, "--task", "TASK", request.filter.task, "Only of this task");
+  add_option(command, "--device", "DEVICE", request.filter.device,
+             "Only of this device: its id, cuda, vgpu, or a part of its name");
+  command.add_option("--objective", request.filter.objective,
+                     "Only of this objective, as listed, or of all that begin so: accurate");
+  command.add_flag("--all", request.all, "Also elites of older versions of a task");
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

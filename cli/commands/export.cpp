@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <span>
 
 #include "cli/commands/commands.h"
@@ -256,46 +255,35 @@ int export_any(const ExportCommandRequest& request) {
 }  // namespace
 
 void add_export(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ExportCommandRequest>();
-  CLI::App* command = app.add_subcommand(
-      "export",
-      "Write a kernel as one self-contained .cu file or a package, or the results of runs in a common format");
-  command
-      ->add_option("ID", request->ids,
-                   "The candidate's number (default: the best elite of the newest run's objective); a package takes "
-                   "several of one task")
-      ->type_name("");
-  command->add_option("--task", request->filter.task, "Export the best kernel of this task")->type_name("TASK");
-  command->add_option("--device", request->filter.device, "Export the best kernel of this device")->type_name("DEVICE");
-  command->add_option("--objective", request->filter.objective,
-                      "Export the best kernel of this objective, as evo elites lists it; its first words suffice");
-  command->add_flag("--dispatch", request->dispatch,
-                    "Write the best kernel of each timed shape into one file, which chooses at run time");
-  command
-      ->add_option("--name", request->launcher,
-                   "The launcher's name, for several files in one program, or the package's (default: evo_TASK)")
-      ->type_name("NAME");
-  command
-      ->add_option("--option", request->options,
-                   "With --dispatch: only kernels with this option of the task, such as out=bf16; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUE");
-  command
-      ->add_option("--format", request->format,
-                   fmt::format("Instead of a .cu file, a package with the kernels: {} (docs/export.md); or every "
-                               "evaluated candidate: {} (docs/store.md)",
-                               fmt::join(package_format_names(), ", "), fmt::join(result_format_names(), ", ")))
-      ->type_name(fmt::format("{}|{}", fmt::join(package_format_names(), "|"), fmt::join(result_format_names(), "|")));
-  command
-      ->add_option("--run", request->run,
-                   "With --format: only this run (default: all runs of the newest run's task, device and objective)")
-      ->type_name("RUN");
-  command
-      ->add_option("-o,--output", request->output,
-                   "The file to write (default: standard output); of a package the folder")
-      ->type_name("FILE");
-  add_database_option(*command, request->database);
-  command->callback([request, &invocation] { invocation.action = [request] { return export_any(*request); }; });
+  auto [command, request] = add_command(
+      app, invocation, "export",
+      "Write a kernel as one self-contained .cu file or a package, or the results of runs in a common format",
+      export_any);
+  add_option(command, "ID", "", request.ids,
+             "The candidate's number (default: the best elite of the newest run's objective); a package takes "
+             "several of one task");
+  add_option(command, "--task", "TASK", request.filter.task, "Export the best kernel of this task");
+  add_option(command, "--device", "DEVICE", request.filter.device, "Export the best kernel of this device");
+  command.add_option("--objective", request.filter.objective,
+                     "Export the best kernel of this objective, as evo elites lists it; its first words suffice");
+  command.add_flag("--dispatch", request.dispatch,
+                   "Write the best kernel of each timed shape into one file, which chooses at run time");
+  add_option(command, "--name", "NAME", request.launcher,
+             "The launcher's name, for several files in one program, or the package's (default: evo_TASK)");
+  add_option(command, "--option", "NAME=VALUE", request.options,
+             "With --dispatch: only kernels with this option of the task, such as out=bf16; may be repeated")
+      ->allow_extra_args(false);
+  add_option(command, "--format",
+             fmt::format("{}|{}", fmt::join(package_format_names(), "|"), fmt::join(result_format_names(), "|")),
+             request.format,
+             fmt::format("Instead of a .cu file, a package with the kernels: {} (docs/export.md); or every "
+                         "evaluated candidate: {} (docs/store.md)",
+                         fmt::join(package_format_names(), ", "), fmt::join(result_format_names(), ", ")));
+  add_option(command, "--run", "RUN", request.run,
+             "With --format: only this run (default: all runs of the newest run's task, device and objective)");
+  add_option(command, "-o,--output", "FILE", request.output,
+             "The file to write (default: standard output); of a package the folder");
+  add_database_option(command, request.database);
 }
 
 }  // namespace evo::cli

@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/report/front_plot.h"
 #include "cli/report/pareto_front.h"
 #include "cli/subject/arguments.h"
-#include "cli/subject/elite_table.h"
-#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
@@ -101,24 +98,19 @@ int front(const FrontRequest& request) {
 }  // namespace
 
 void add_front(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<FrontRequest>();
-  CLI::App* command = app.add_subcommand(
-      "front", "Show the fastest kernel at each accuracy, over all objectives, beside rivals; as a table or a picture");
-  command->add_option("--task", request->filter.task, "The task")->type_name("TASK")->required();
-  command->add_option("--device", request->filter.device, "Only results of this device")->type_name("DEVICE");
-  command->add_option("--shape", request->filter.shape, "Only runs that timed this shape, by its name in evo elites")
-      ->type_name("SHAPE");
-  command->add_option("--regime", request->filter.regime, "The draws whose errors count")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command
-      ->add_option("--rivals", request->filter.rivals,
-                   R"(JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})")
-      ->type_name("FILE");
-  command->add_option("--svg", request->svg, "Also draw latency over error to this file")->type_name("FILE");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return front(*request); }; });
+  auto [command, request] = add_command(
+      app, invocation, "front",
+      "Show the fastest kernel at each accuracy, over all objectives, beside rivals; as a table or a picture", front);
+  add_option(command, "--task", "TASK", request.filter.task, "The task")->required();
+  add_option(command, "--device", "DEVICE", request.filter.device, "Only results of this device");
+  add_option(command, "--shape", "SHAPE", request.filter.shape,
+             "Only runs that timed this shape, by its name in evo elites");
+  add_option(command, "--regime", "NAME", request.filter.regime, "The draws whose errors count")->capture_default_str();
+  add_option(command, "--rivals", "FILE", request.filter.rivals,
+             R"(JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})");
+  add_option(command, "--svg", "FILE", request.svg, "Also draw latency over error to this file");
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

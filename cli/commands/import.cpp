@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 
 #include "cli/commands/commands.h"
@@ -66,24 +65,18 @@ int import_any(const ImportRequest& request, const std::string& command_line) {
 }  // namespace
 
 void add_import(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ImportRequest>();
-  CLI::App* command = app.add_subcommand(
-      "import", "Make a task from a judge's problem, or read results of evo export --format into the database");
-  command
-      ->add_option("FILE", request->file,
-                   "A problem of KernelBench or robust-kbench (.py) or a Definition of flashinfer-bench "
-                   "(docs/import.md); or a file that evo export wrote: " +
-                       readable_formats() + "; .gz is decompressed")
-      ->required()
-      ->type_name("");
-  command->add_option("--name", request->name, "The task's name (default: the problem's)")->type_name("TASK");
-  command->add_option("-o,--output", request->output, "The folder of tasks for the new one")
-      ->capture_default_str()
-      ->type_name("DIR");
-  add_database_option(*command, request->database);
-  command->callback([request, &invocation] {
-    invocation.action = [request, &invocation] { return import_any(*request, invocation.command_line); };
-  });
+  auto [command, request] = add_command(
+      app, invocation, "import",
+      "Make a task from a judge's problem, or read results of evo export --format into the database", import_any);
+  add_option(command, "FILE", "", request.file,
+             "A problem of KernelBench or robust-kbench (.py) or a Definition of flashinfer-bench "
+             "(docs/import.md); or a file that evo export wrote: " +
+                 readable_formats() + "; .gz is decompressed")
+      ->required();
+  add_option(command, "--name", "TASK", request.name, "The task's name (default: the problem's)");
+  add_option(command, "-o,--output", "DIR", request.output, "The folder of tasks for the new one")
+      ->capture_default_str();
+  add_database_option(command, request.database);
 }
 
 }  // namespace evo::cli

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -47,8 +46,6 @@ std::string lineage_text(const std::vector<LineageRow>& rows, const Terminal& te
   return table.text(terminal);
 }
 
-using Json = nlohmann::ordered_json;
-
 std::string lineage_document(CandidateId candidate, const std::vector<LineageRow>& rows) {
   Json json = json_document("lineage");
   json["candidate"] = candidate;
@@ -77,12 +74,11 @@ int lineage(const EntryRequest& request) {
 }  // namespace
 
 void add_lineage(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<EntryRequest>();
-  CLI::App* command = app.add_subcommand("lineage", "Show the ancestors of a candidate and what each step changed");
-  command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return lineage(*request); }; });
+  auto [command, request] =
+      add_command(app, invocation, "lineage", "Show the ancestors of a candidate and what each step changed", lineage);
+  add_option(command, "ID", "", request.id, "The candidate's number")->required();
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

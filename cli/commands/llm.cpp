@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -95,26 +94,24 @@ int llm(const LlmRequest& request) {
 }  // namespace
 
 void add_llm(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<LlmRequest>();
-  CLI::App* command = app.add_subcommand(
-      "llm", "Run a language model as a proposer, as evo run --llm does; with --dry-run print the prompt instead");
-  CLI::Option* dry = command->add_flag("--dry-run", request->dry_run, "Print the prompt; do not ask the model");
-  command->add_option("--task", request->run.task, "The task (evo tasks lists them)")->type_name("TASK")->needs(dry);
-  command->add_option("--device", request->run.device, "As evo run takes it")->type_name("DEVICE")->needs(dry);
-  command->add_option("--shapes", request->run.shapes, "As evo run takes them")
+  auto [command, request] = add_command(
+      app, invocation, "llm",
+      "Run a language model as a proposer, as evo run --llm does; with --dry-run print the prompt instead", llm);
+  CLI::Option* dry = command.add_flag("--dry-run", request.dry_run, "Print the prompt; do not ask the model");
+  add_option(command, "--task", "TASK", request.run.task, "The task (evo tasks lists them)")->needs(dry);
+  add_option(command, "--device", "DEVICE", request.run.device, "As evo run takes it")->needs(dry);
+  add_option(command, "--shapes", "A,B", request.run.shapes, "As evo run takes them")
       ->allow_extra_args(false)
-      ->type_name("A,B")
       ->needs(dry);
-  command->add_option("--option", request->run.options, "An option of the task, such as out=bf16; may be repeated")
+  add_option(command, "--option", "NAME=VALUE", request.run.options,
+             "An option of the task, such as out=bf16; may be repeated")
       ->allow_extra_args(false)
-      ->type_name("NAME=VALUE")
       ->needs(dry);
-  command->add_option("--objective", request->run.objective, "Objective of the task")->type_name("NAME")->needs(dry);
-  command->add_option("--family", request->run.family, "Only this family")->type_name("NAME")->needs(dry);
-  add_llm_options(*command, request->run.llm);
-  add_database_option(*command, request->run.database);
-  add_templates_option(*command, request->run.templates);
-  command->callback([request, &invocation] { invocation.action = [request] { return llm(*request); }; });
+  add_option(command, "--objective", "NAME", request.run.objective, "Objective of the task")->needs(dry);
+  add_option(command, "--family", "NAME", request.run.family, "Only this family")->needs(dry);
+  add_llm_options(command, request.run.llm);
+  add_database_option(command, request.run.database);
+  add_templates_option(command, request.run.templates);
 }
 
 }  // namespace evo::cli

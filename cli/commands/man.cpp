@@ -8,6 +8,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/shell/man_page.h"
+#include "cli/subject/arguments.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
 
@@ -38,11 +39,8 @@ int man(const ManRequest& request, const CLI::App& app) {
 void add_man(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<ManRequest>();
   CLI::App* command = app.add_subcommand("man", "Print the manual page of evo, or of one command, for man -l -");
-  CLI::Option* name =
-      command->add_option("COMMAND", request->command, "The command (default: evo itself)")->type_name("");
-  command->add_option("-o,--output", request->folder, "Write every page into this folder")
-      ->type_name("DIR")
-      ->excludes(name);
+  CLI::Option* name = add_option(*command, "COMMAND", "", request->command, "The command (default: evo itself)");
+  add_option(*command, "-o,--output", "DIR", request->folder, "Write every page into this folder")->excludes(name);
   command->callback(
       [request, &app, &invocation] { invocation.action = [request, &app] { return man(*request, app); }; });
 }

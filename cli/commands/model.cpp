@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -31,8 +30,6 @@
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kLargestGenomeBytes = 1 << 20;
 
@@ -300,54 +297,40 @@ int model(const ModelRequest& request, const CLI::App& command) {
 }  // namespace
 
 void add_model(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ModelRequest>();
-  CLI::App* command = app.add_subcommand(
-      "model", "Show where the modelled time of a kernel goes, or compare the cost model with measurements");
-  command->add_option("ID", request->id, "The candidate's number")->type_name("");
-  command
-      ->add_option("--genome", request->genome,
-                   "Model this genome instead of a stored candidate: JSON, or a file that holds it")
-      ->type_name("JSON");
-  command->add_option("--task", request->task, "With --genome: its task")->type_name("TASK");
-  command->add_option("--shapes", request->shapes, "Shapes, as for evo run (default: those that were timed)")
-      ->allow_extra_args(false)
-      ->type_name("A,B");
-  command->add_option("--option", request->options, "With --genome: an option of its task; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUE");
-  command->add_flag("--cold", request->cold, "Start with an empty L2 cache");
-  command->add_flag("--explain", request->explained, "Print where the modelled time of each launch goes");
-  command
-      ->add_option("--against", request->sweeps,
-                   "Compare the model with the latencies of a Kernel Tuner cache; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("SWEEP");
-  command->add_option("--limit", request->limit, "With --against: model N random genomes of each sweep (default: all)")
-      ->type_name("N");
-  command
-      ->add_option("--skip", request->skip,
-                   "With --against: skip the first N of the random order, those that --limit N would take")
-      ->capture_default_str()
-      ->type_name("N");
-  command->add_flag(
-      "--failed-too", request->failed_too,
+  auto [command, request] =
+      add_command(app, invocation, "model",
+                  "Show where the modelled time of a kernel goes, or compare the cost model with measurements", model);
+  add_option(command, "ID", "", request.id, "The candidate's number");
+  add_option(command, "--genome", "JSON", request.genome,
+             "Model this genome instead of a stored candidate: JSON, or a file that holds it");
+  add_option(command, "--task", "TASK", request.task, "With --genome: its task");
+  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run (default: those that were timed)")
+      ->allow_extra_args(false);
+  add_option(command, "--option", "NAME=VALUE", request.options,
+             "With --genome: an option of its task; may be repeated")
+      ->allow_extra_args(false);
+  command.add_flag("--cold", request.cold, "Start with an empty L2 cache");
+  command.add_flag("--explain", request.explained, "Print where the modelled time of each launch goes");
+  add_option(command, "--against", "SWEEP", request.sweeps,
+             "Compare the model with the latencies of a Kernel Tuner cache; may be repeated")
+      ->allow_extra_args(false);
+  add_option(command, "--limit", "N", request.limit,
+             "With --against: model N random genomes of each sweep (default: all)");
+  add_option(command, "--skip", "N", request.skip,
+             "With --against: skip the first N of the random order, those that --limit N would take")
+      ->capture_default_str();
+  command.add_flag(
+      "--failed-too", request.failed_too,
       "With --against: also model genomes that were built but failed on the GPU (for evo replay --screen)");
-  command
-      ->add_option("--csv", request->csv,
-                   "With --against: write each genome with its measured and its modelled latency")
-      ->type_name("FILE");
-  command->add_option("--svg", request->svg, "With --against: plot modelled over measured latencies")
-      ->type_name("FILE");
-  command
-      ->add_option("--device", request->device, "vgpu:MODEL (default: the model of the GPU that measured, else vgpu)")
-      ->type_name("DEVICE");
-  command->add_option("--keep", request->kept, "Cache compiled programs in this folder")->type_name("DIR");
-  add_database_option(*command, request->database);
-  add_templates_option(*command, request->templates);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation, command] {
-    invocation.action = [request, command] { return model(*request, *command); };
-  });
+  add_option(command, "--csv", "FILE", request.csv,
+             "With --against: write each genome with its measured and its modelled latency");
+  add_option(command, "--svg", "FILE", request.svg, "With --against: plot modelled over measured latencies");
+  add_option(command, "--device", "DEVICE", request.device,
+             "vgpu:MODEL (default: the model of the GPU that measured, else vgpu)");
+  add_option(command, "--keep", "DIR", request.kept, "Cache compiled programs in this folder");
+  add_database_option(command, request.database);
+  add_templates_option(command, request.templates);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 
 #include "cli/commands/commands.h"
 #include "cli/subject/arguments.h"
@@ -40,13 +39,11 @@ int note(const NoteRequest& request) {
 }  // namespace
 
 void add_note(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<NoteRequest>();
-  CLI::App* command =
-      app.add_subcommand("note", "Note what you learned about a candidate; show, report and proposers use it");
-  command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
-  command->add_option("TEXT", request->text, "The note, in quotes")->required()->type_name("");
-  add_database_option(*command, request->database);
-  command->callback([request, &invocation] { invocation.action = [request] { return note(*request); }; });
+  auto [command, request] = add_command(
+      app, invocation, "note", "Note what you learned about a candidate; show, report and proposers use it", note);
+  add_option(command, "ID", "", request.id, "The candidate's number")->required();
+  add_option(command, "TEXT", "", request.text, "The note, in quotes")->required();
+  add_database_option(command, request.database);
 }
 
 }  // namespace evo::cli

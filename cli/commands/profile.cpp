@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -14,7 +13,6 @@
 #include "cli/model/profile_report.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
-#include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "cli/text/exit_code.h"
@@ -30,7 +28,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Profiles = std::vector<Profile>;
 
 struct ProfileRequest {
@@ -181,21 +178,15 @@ int profile_all(const ProfileRequest& request) {
 }  // namespace
 
 void add_profile(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ProfileRequest>();
-  CLI::App* command = app.add_subcommand("profile", "Read the hardware counters of a kernel and say what bounds it");
-  command->add_option("ID|FILE.cu", request->subject, "A candidate's number, or an exported file")
-      ->required()
-      ->type_name("");
-  command
-      ->add_option("--device", request->device,
-                   "Run on this device (default: the kernel's own, or one of its model, else its virtual GPU)")
-      ->type_name("DEVICE");
-  command->add_option("--shapes", request->shapes, "Shapes, as for evo run (default: those that were timed)")
-      ->allow_extra_args(false)
-      ->type_name("A,B");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return profile_all(*request); }; });
+  auto [command, request] = add_command(app, invocation, "profile",
+                                        "Read the hardware counters of a kernel and say what bounds it", profile_all);
+  add_option(command, "ID|FILE.cu", "", request.subject, "A candidate's number, or an exported file")->required();
+  add_option(command, "--device", "DEVICE", request.device,
+             "Run on this device (default: the kernel's own, or one of its model, else its virtual GPU)");
+  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run (default: those that were timed)")
+      ->allow_extra_args(false);
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

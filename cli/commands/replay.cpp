@@ -7,7 +7,6 @@
 #include <deque>
 #include <limits>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -236,8 +235,6 @@ std::string replay_text(const Spaces& spaces, const std::vector<std::size_t>& bu
 
 // --- for programs
 
-using Json = nlohmann::ordered_json;
-
 Json figure_json(const Figure& figure) {
   return {{"value", figure.value}, {"low", figure.low}, {"high", figure.high}};
 }
@@ -353,62 +350,45 @@ int replay_spaces(const ReplayRequest& request) {
 }  // namespace
 
 void add_replay(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ReplayRequest>();
-  CLI::App* command =
-      app.add_subcommand("replay", "Run search strategies on recorded spaces, without a device, and score them");
+  auto [command, request] =
+      add_command(app, invocation, "replay",
+                  "Run search strategies on recorded spaces, without a device, and score them", replay_spaces);
   command
-      ->add_option("SPACE", request->files,
-                   "Recorded spaces: Kernel Tuner caches, T4 or KTT results, CSV, plain or gzipped, or "
-                   "databases of evo")
+      .add_option("SPACE", request.files,
+                  "Recorded spaces: Kernel Tuner caches, T4 or KTT results, CSV, plain or gzipped, or "
+                  "databases of evo")
       ->required();
-  command
-      ->add_option("--strategy", request->strategies,
-                   fmt::format("{}; or none, with --with", list_of(strategy_names())))
-      ->capture_default_str()
-      ->type_name("A,B");
-  command
-      ->add_option("--evals", request->evaluations,
-                   "Evaluations of each run (default: as many as the score P covers, at least 200)")
-      ->type_name("N");
-  command->add_option("--runs", request->runs, "Runs of each strategy, with seeds S, S+1, ...")
-      ->capture_default_str()
-      ->type_name("R");
-  command->add_option("--seed", request->seed, "Seed of the first run")->capture_default_str()->type_name("S");
-  command->add_option("--width", request->width, "Candidates in flight")->capture_default_str()->type_name("Q");
-  command->add_option("--budgets", request->budgets, "Print the best latency after so many evaluations")
-      ->capture_default_str()
-      ->type_name("A,B");
-  command
-      ->add_option("--screen", request->screen,
-                   "Surrogate screening: evaluate only one of every N proposals, the fastest in --modelled")
-      ->type_name("N");
-  command
-      ->add_option("--presearch", request->presearch,
-                   "Model-only pre-search: begin each run with the best of M genomes, searched by --modelled alone")
-      ->type_name("M");
-  add_former_name(*command, "--rehearse", "--presearch", request->presearch);
-  command->add_option("--ahead", request->ahead, "With --screen: use each prediction N evaluations after its start")
-      ->capture_default_str()
-      ->type_name("N");
-  command
-      ->add_option("--modelled", request->modelled,
-                   "Modelled latencies: a file that evo model --against SPACE --csv wrote")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  command
-      ->add_option("--with", request->others, "Also score the visits of another tuner, in the format that --out writes")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  command
-      ->add_option("--seed-from", request->seed_from,
-                   "Warm start: begin each run with the best genomes of this other recorded space")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  command->add_option("--out", request->out, "Write the order in which each run visited the space, as JSON lines")
-      ->type_name("FILE");
-  command->add_option("--svg", request->svg, "Plot the convergence curves")->type_name("FILE");
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return replay_spaces(*request); }; });
+  add_option(command, "--strategy", "A,B", request.strategies,
+             fmt::format("{}; or none, with --with", list_of(strategy_names())))
+      ->capture_default_str();
+  add_option(command, "--evals", "N", request.evaluations,
+             "Evaluations of each run (default: as many as the score P covers, at least 200)");
+  add_option(command, "--runs", "R", request.runs, "Runs of each strategy, with seeds S, S+1, ...")
+      ->capture_default_str();
+  add_option(command, "--seed", "S", request.seed, "Seed of the first run")->capture_default_str();
+  add_option(command, "--width", "Q", request.width, "Candidates in flight")->capture_default_str();
+  add_option(command, "--budgets", "A,B", request.budgets, "Print the best latency after so many evaluations")
+      ->capture_default_str();
+  add_option(command, "--screen", "N", request.screen,
+             "Surrogate screening: evaluate only one of every N proposals, the fastest in --modelled");
+  add_option(command, "--presearch", "M", request.presearch,
+             "Model-only pre-search: begin each run with the best of M genomes, searched by --modelled alone");
+  add_former_name(command, "--rehearse", "--presearch", request.presearch);
+  add_option(command, "--ahead", "N", request.ahead, "With --screen: use each prediction N evaluations after its start")
+      ->capture_default_str();
+  add_option(command, "--modelled", "FILE", request.modelled,
+             "Modelled latencies: a file that evo model --against SPACE --csv wrote")
+      ->allow_extra_args(false);
+  add_option(command, "--with", "FILE", request.others,
+             "Also score the visits of another tuner, in the format that --out writes")
+      ->allow_extra_args(false);
+  add_option(command, "--seed-from", "FILE", request.seed_from,
+             "Warm start: begin each run with the best genomes of this other recorded space")
+      ->allow_extra_args(false);
+  add_option(command, "--out", "FILE", request.out,
+             "Write the order in which each run visited the space, as JSON lines");
+  add_option(command, "--svg", "FILE", request.svg, "Plot the convergence curves");
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

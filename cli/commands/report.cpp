@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -200,37 +199,26 @@ int report(const ReportRequest& request) {
 }  // namespace
 
 void add_report(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ReportRequest>();
-  CLI::App* command = app.add_subcommand(
-      "report", "Report on runs: the best so far, the worth of each gene, failures; as text or as a page");
-  CLI::Option* runs =
-      command->add_option("RUN", request->choice.runs, "The runs' numbers (default: the newest)")->type_name("");
-  command
-      ->add_option("--task", request->choice.task,
-                   "All runs that compete with the newest of this task; as text only the newest")
-      ->type_name("TASK")
+  auto [command, request] =
+      add_command(app, invocation, "report",
+                  "Report on runs: the best so far, the worth of each gene, failures; as text or as a page", report);
+  CLI::Option* runs = add_option(command, "RUN", "", request.choice.runs, "The runs' numbers (default: the newest)");
+  add_option(command, "--task", "TASK", request.choice.task,
+             "All runs that compete with the newest of this task; as text only the newest")
       ->excludes(runs);
-  CLI::Option* output = command
-                            ->add_option("-o,--output", request->output,
-                                         "Write one page for a browser, report.html; report.json: its data")
-                            ->type_name("FILE");
-  command
-      ->add_option(
-          "--rivals", request->rivals,
-          R"(On the page, JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})")
-      ->type_name("FILE")
+  CLI::Option* output = add_option(command, "-o,--output", "FILE", request.output,
+                                   "Write one page for a browser, report.html; report.json: its data");
+  add_option(command, "--rivals", "FILE", request.rivals,
+             R"(On the page, JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})")
       ->allow_extra_args(false)  // What follows may be a RUN.
       ->needs(output);
-  command
-      ->add_option("--predict", request->predicted,
-                   "On the page, let the cost model predict at most this many of the measured latencies")
-      ->type_name("N")
+  add_option(command, "--predict", "N", request.predicted,
+             "On the page, let the cost model predict at most this many of the measured latencies")
       ->capture_default_str()
       ->needs(output);
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  output->excludes(command->get_option("--json"));
-  command->callback([request, &invocation] { invocation.action = [request] { return report(*request); }; });
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
+  output->excludes(command.get_option("--json"));
 }
 
 }  // namespace evo::cli

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -82,23 +81,19 @@ int results(const ResultsRequest& request) {
 }  // namespace
 
 void add_results(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ResultsRequest>();
-  CLI::App* command = app.add_subcommand(
-      "results", "Write a page for each model of device and task: the fastest kernels, beside rivals, as Markdown");
-  command
-      ->add_option("-o,--output", request->folder,
-                   "Write the pages into a folder for each model of device, below this one")
-      ->capture_default_str()
-      ->type_name("DIR");
-  command->add_option("--task", request->filter.task, "Only of this task")->type_name("TASK");
-  command
-      ->add_option("--device", request->filter.device, "Only of this device: its id, cuda, vgpu, or a part of its name")
-      ->type_name("DEVICE");
-  command->add_option("--objective", request->filter.objective,
-                      "Only of this objective, as evo elites lists it, or of all that begin so: accurate");
-  command->add_flag("--all", request->all, "Also elites of older versions of a task");
-  add_database_option(*command, request->database);
-  command->callback([request, &invocation] { invocation.action = [request] { return results(*request); }; });
+  auto [command, request] = add_command(
+      app, invocation, "results",
+      "Write a page for each model of device and task: the fastest kernels, beside rivals, as Markdown", results);
+  add_option(command, "-o,--output", "DIR", request.folder,
+             "Write the pages into a folder for each model of device, below this one")
+      ->capture_default_str();
+  add_option(command, "--task", "TASK", request.filter.task, "Only of this task");
+  add_option(command, "--device", "DEVICE", request.filter.device,
+             "Only of this device: its id, cuda, vgpu, or a part of its name");
+  command.add_option("--objective", request.filter.objective,
+                     "Only of this objective, as evo elites lists it, or of all that begin so: accurate");
+  command.add_flag("--all", request.all, "Also elites of older versions of a task");
+  add_database_option(command, request.database);
 }
 
 }  // namespace evo::cli

@@ -377,12 +377,9 @@ int run(const RunRequest& request, const std::string& command_line) {
 }
 
 void add_run(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<RunRequest>();
-  CLI::App* command = app.add_subcommand("run", "Search for fast kernels of a task; the three best become its elites");
-  add_run_options(*command, *request);
-  command->callback([request, &invocation] {
-    invocation.action = [request, &invocation] { return run(*request, invocation.command_line); };
-  });
+  auto [command, request] =
+      add_command(app, invocation, "run", "Search for fast kernels of a task; the three best become its elites", run);
+  add_run_options(command, request);
 }
 
 }  // namespace evo::cli

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -102,8 +101,6 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
   return text;
 }
 
-using Json = nlohmann::ordered_json;
-
 std::string runs_document(const std::vector<RunRow>& rows) {
   Json json = json_document("runs");
   json["runs"] = Json::array();
@@ -137,12 +134,11 @@ int runs(const EntryRequest& request) {
 }  // namespace
 
 void add_runs(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<EntryRequest>();
-  CLI::App* command = app.add_subcommand("runs", "List past runs, or show one run: its verdicts and their reasons");
-  command->add_option("ID", request->id, "The run's number")->type_name("");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return runs(*request); }; });
+  auto [command, request] =
+      add_command(app, invocation, "runs", "List past runs, or show one run: its verdicts and their reasons", runs);
+  add_option(command, "ID", "", request.id, "The run's number");
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -9,7 +9,6 @@
 #include <set>
 #include <variant>
 
-#include "cli/check/finding_json.h"
 #include "cli/check/sanitised_program.h"
 #include "cli/check/usual_cases.h"
 #include "cli/commands/commands.h"
@@ -32,8 +31,6 @@
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct SanitizeRequest {
   KernelRequest kernels;  ///< `file` is the subject, whatever it is.
@@ -186,7 +183,7 @@ std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
 
 std::string sanitize_document(const Sanitized& result) {
   Json findings = Json::array();
-  for (const PlacedFinding& found : result.findings) findings.push_back(finding_json(found));
+  for (const PlacedFinding& found : result.findings) findings.push_back(found.json());
   Json json = json_document("sanitize");
   json["subject"] = result.subject;
   json["device"] = result.device;
@@ -221,16 +218,12 @@ void add_sanitize(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<SanitizeRequest>();
   CLI::App* command = app.add_subcommand(
       "sanitize", "Look for data races, uninitialised reads, bad accesses and deadlocks on the virtual GPU");
-  command
-      ->add_option("ID|FILE.cu", request->kernels.file,
-                   "A candidate's number, an exported file, or any kernel as for evo vgpu")
-      ->required()
-      ->type_name("");
-  command
-      ->add_option("--shapes", request->shapes,
-                   "For a candidate: run these shapes (default: all that it was validated on)")
-      ->allow_extra_args(false)
-      ->type_name("A,B");
+  add_option(*command, "ID|FILE.cu", "", request->kernels.file,
+             "A candidate's number, an exported file, or any kernel as for evo vgpu")
+      ->required();
+  add_option(*command, "--shapes", "A,B", request->shapes,
+             "For a candidate: run these shapes (default: all that it was validated on)")
+      ->allow_extra_args(false);
   add_database_option(*command, request->database);
   add_kernel_options(*command, request->kernels);
   add_json_flag(*command, request->kernels.json);

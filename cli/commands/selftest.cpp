@@ -3,10 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 
 #include "cli/commands/commands.h"
 #include "cli/selftest/calibrate.h"
@@ -20,20 +18,15 @@
 #include "cli/text/files.h"
 #include "cli/text/json_text.h"
 #include "cli/text/streams.h"
-#include "cli/text/suggest.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
-#include "engine/base/rng.h"
 #include "engine/task/mutant.h"
 #include "evaluator/base/random.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/hosts/devices.h"
-#include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct SelftestRequest {
   std::string task;
@@ -230,31 +223,25 @@ int selftest(const SelftestRequest& request, const CLI::App& command) {
 }  // namespace
 
 void add_selftest(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<SelftestRequest>();
-  CLI::App* command = app.add_subcommand("selftest",
-                                         "Evaluate planted wrong kernels of a task: each must be rejected for the "
-                                         "right reason, and correct ones accepted");
-  command->add_option("--task", request->task, "The task whose mutants are evaluated")->type_name("TASK");
-  command->add_option("--device", request->device, "Evaluate on this device (default: auto)")->type_name("DEVICE");
-  command->add_option("--only", request->only, "Only these mutants and controls")->delimiter(',')->type_name("A,B");
-  command
-      ->add_option("--generate", request->generate,
-                   "Instead of the task's own, make this many mutants of its first kernels and count those that "
-                   "validation rejects (the default for a task without mutants: 60)")
-      ->type_name("N");
-  command->add_option("--seed", request->seed, "With --generate: the seed of the random places that are changed")
-      ->type_name("N");
-  command->add_flag(
-      "--calibrate", request->calibrate,
+  auto [command, request] = add_command(app, invocation, "selftest",
+                                        "Evaluate planted wrong kernels of a task: each must be rejected for the "
+                                        "right reason, and correct ones accepted",
+                                        selftest);
+  add_option(command, "--task", "TASK", request.task, "The task whose mutants are evaluated");
+  add_option(command, "--device", "DEVICE", request.device, "Evaluate on this device (default: auto)");
+  add_option(command, "--only", "A,B", request.only, "Only these mutants and controls")->delimiter(',');
+  add_option(command, "--generate", "N", request.generate,
+             "Instead of the task's own, make this many mutants of its first kernels and count those that "
+             "validation rejects (the default for a task without mutants: 60)");
+  add_option(command, "--seed", "N", request.seed, "With --generate: the seed of the random places that are changed");
+  command.add_flag(
+      "--calibrate", request.calibrate,
       "Instead of testing, measure the error of a correct low-precision kernel and store limits derived from it");
-  command->add_flag("--record", request->record,
-                    "Also record the pass in the templates folder, for all users of the templates");
-  add_database_option(*command, request->database);
-  add_templates_option(*command, request->templates);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation, command] {
-    invocation.action = [request, command] { return selftest(*request, *command); };
-  });
+  command.add_flag("--record", request.record,
+                   "Also record the pass in the templates folder, for all users of the templates");
+  add_database_option(command, request.database);
+  add_templates_option(command, request.templates);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -3,9 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "cli/commands/commands.h"
 #include "cli/model/profile_report.h"
@@ -225,8 +223,6 @@ std::string samples_text(const Evaluation& evaluation) {
   return text;
 }
 
-using Json = nlohmann::ordered_json;
-
 Json exchange_json(const std::optional<ExchangeRecord>& exchange) {
   Json json = to_json<Json>(exchange);
   if (exchange) json.update({{"prompt", exchange->prompt}, {"answer", exchange->answer}});
@@ -306,18 +302,17 @@ int show(const ShowRequest& request) {
 }  // namespace
 
 void add_show(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<ShowRequest>();
-  CLI::App* command = app.add_subcommand("show", "Show one candidate: genome, verdict, builds, timings, errors");
-  command->add_option("ID", request->id, "The candidate's number")->required()->type_name("");
-  command->add_flag("--source", request->source, "Print only its CUDA source");
-  command->add_flag("--log", request->log, "Print only its build log");
-  command->add_flag("--samples", request->samples, "Print only its timing samples, separated by tabs");
-  command->add_flag("--genome", request->genome, "Print only its genome, as JSON");
-  command->add_flag("--exchange", request->exchange,
-                    "Print only what the language model that proposed it was asked, and its answer");
-  add_database_option(*command, request->database);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return show(*request); }; });
+  auto [command, request] =
+      add_command(app, invocation, "show", "Show one candidate: genome, verdict, builds, timings, errors", show);
+  add_option(command, "ID", "", request.id, "The candidate's number")->required();
+  command.add_flag("--source", request.source, "Print only its CUDA source");
+  command.add_flag("--log", request.log, "Print only its build log");
+  command.add_flag("--samples", request.samples, "Print only its timing samples, separated by tabs");
+  command.add_flag("--genome", request.genome, "Print only its genome, as JSON");
+  command.add_flag("--exchange", request.exchange,
+                   "Print only what the language model that proposed it was asked, and its answer");
+  add_database_option(command, request.database);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

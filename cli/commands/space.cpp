@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -145,8 +144,6 @@ std::string space_text(const SpaceListing& space, const Terminal& terminal) {
   return text;
 }
 
-using Json = nlohmann::ordered_json;
-
 Json gene_json(const Gene& gene) {
   Json alleles = Json::array();
   for (const Value& allele : gene.alleles) alleles.push_back(value_json(allele));
@@ -213,24 +210,18 @@ int space(const SpaceRequest& request) {
 }  // namespace
 
 void add_space(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<SpaceRequest>();
-  CLI::App* command =
-      app.add_subcommand("space", "Show the search space of a task: families, genes, number of legal genomes");
-  command->add_option("--task", request->task, "The task (evo tasks lists them)")->type_name("TASK");
-  command->add_option("--device", request->device, "The device whose limits apply")
-      ->capture_default_str()
-      ->type_name("DEVICE");
-  command->add_option("--family", request->family, "Show only this family")->type_name("NAME");
-  command->add_option("--shapes", request->shapes, "Shapes, as for evo run")->allow_extra_args(false)->type_name("A,B");
-  command->add_option("--option", request->options, "An option of the task, such as out=bf16")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUE");
-  command->add_option("--objective", request->objective, "Objective of the task, as for evo run")->type_name("NAME");
-  add_templates_option(*command, request->templates);
-  command->add_option("--t1", request->t1, "Read a tuning problem in the T1 format instead of a task")
-      ->type_name("FILE");
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return space(*request); }; });
+  auto [command, request] = add_command(
+      app, invocation, "space", "Show the search space of a task: families, genes, number of legal genomes", space);
+  add_option(command, "--task", "TASK", request.task, "The task (evo tasks lists them)");
+  add_option(command, "--device", "DEVICE", request.device, "The device whose limits apply")->capture_default_str();
+  add_option(command, "--family", "NAME", request.family, "Show only this family");
+  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run")->allow_extra_args(false);
+  add_option(command, "--option", "NAME=VALUE", request.options, "An option of the task, such as out=bf16")
+      ->allow_extra_args(false);
+  add_option(command, "--objective", "NAME", request.objective, "Objective of the task, as for evo run");
+  add_templates_option(command, request.templates);
+  add_option(command, "--t1", "FILE", request.t1, "Read a tuning problem in the T1 format instead of a task");
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -84,8 +83,6 @@ std::string task_text(const TaskListing& listing, const Terminal& terminal) {
                      facts.text(terminal, 2));
 }
 
-using Json = nlohmann::ordered_json;
-
 Json emulation_json(const Limits& limits) {
   if (!limits.follow_emulation()) return nullptr;
   const auto json = [](const EmulationLimit& limit) -> Json {
@@ -155,11 +152,10 @@ int tasks(const TasksRequest& request) {
 }  // namespace
 
 void add_tasks(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<TasksRequest>();
-  CLI::App* command = app.add_subcommand("tasks", "List the tasks with their families, options, objectives and shapes");
-  add_templates_option(*command, request->templates);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return tasks(*request); }; });
+  auto [command, request] = add_command(app, invocation, "tasks",
+                                        "List the tasks with their families, options, objectives and shapes", tasks);
+  add_templates_option(command, request.templates);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 
 #include "cli/check/gene_use.h"
@@ -11,6 +10,7 @@
 #include "cli/commands/run.h"
 #include "cli/run/run_options.h"
 #include "cli/sources/short_form_file.h"
+#include "cli/subject/arguments.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
 #include "cli/text/shell_words.h"
@@ -90,17 +90,13 @@ int tune(const TuneRequest& request, const std::string& command_line) {
 }  // namespace
 
 void add_tune(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<TuneRequest>();
-  CLI::App* command =
-      app.add_subcommand("tune", "Tune your own kernel, unchanged: ten lines of JSON name genes and arguments");
-  command->add_option("FILE.json", request->file, "The kernel, its genes, its arguments")->required()->type_name("");
-  command->add_option("--expand", request->folder, "Write the task folder that FILE.json stands for, and run nothing")
-      ->type_name("DIR");
-  add_search_options(*command, request->run);
-  command->footer(kHelp);
-  command->callback([request, &invocation] {
-    invocation.action = [request, &invocation] { return tune(*request, invocation.command_line); };
-  });
+  auto [command, request] = add_command(
+      app, invocation, "tune", "Tune your own kernel, unchanged: ten lines of JSON name genes and arguments", tune);
+  add_option(command, "FILE.json", "", request.file, "The kernel, its genes, its arguments")->required();
+  add_option(command, "--expand", "DIR", request.folder,
+             "Write the task folder that FILE.json stands for, and run nothing");
+  add_search_options(command, request.run);
+  command.footer(kHelp);
 }
 
 }  // namespace evo::cli

@@ -16,7 +16,6 @@
 #include "cli/rivals/solution_check.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/arguments.h"
-#include "cli/subject/claim.h"
 #include "cli/subject/contract.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
@@ -29,6 +28,7 @@
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
+#include "engine/record/enumerators.h"
 #include "evaluator/base/random.h"
 #include "evaluator/pipeline/pipeline.h"
 
@@ -169,27 +169,13 @@ std::string verification_text(const Verification& verification, const Terminal& 
                             one_line(verification.why));
 }
 
-using Json = nlohmann::ordered_json;
-
-const char* name_of(Contract contract) {
-  switch (contract) {
-    case Contract::same:
-      return "same";
-    case Contract::installed:
-      return "installed";
-    case Contract::brought:
-      return "brought";
-  }
-  return "";
-}
-
 Json verification_json(const Verification& verification) {
   const Claim& claim = verification.claim;
   Json json;
   json["origin"] = claim.origin;
   json["edited"] = claim.edited;
   json["task"] = claim.task.name;
-  json["contract"] = name_of(claim.contract);
+  json["contract"] = enumerator_name(claim.contract);
   json["genome"] = genome_json(claim.genome);
   json["device"] = device_json(verification.device);
   json["reproduced"] = verification.reproduced;
@@ -403,40 +389,27 @@ void decide(Verification& verification) {
 }
 
 void add_verify(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<VerifyRequest>();
-  CLI::App* command =
-      app.add_subcommand("verify", "Check a claimed latency: compile again, validate on fresh seeds, time again");
-  command
-      ->add_option("ID|FILE.cu", request->subject,
-                   "A candidate's number, or an exported file; with --task somebody else's solution (docs/import.md)")
-      ->required()
-      ->type_name("");
-  command
-      ->add_option("--device", request->device,
-                   "Check on this device (default: the claim's own, or one of the same model)")
-      ->type_name("DEVICE");
-  command
-      ->add_option(
-          "--task", request->task,
-          "The file is a solution of KernelBench, robust-kbench or flashinfer-bench: judge its answers to this task")
-      ->type_name("TASK");
-  command->add_option("--shapes", request->shapes, "With --task: these shapes instead of the task's own")
-      ->type_name("SHAPES");
-  command->add_option("--option", request->options, "With --task: an option of the task; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUE");
-  command
-      ->add_option("--launch", request->launches,
-                   "With --task: judge only the file's kernels, like candidates, with this launch in C++ syntax: "
-                   "'rows<<<B, 256>>>(x, y, N)'; may be repeated (docs/import.md)")
-      ->allow_extra_args(false)
-      ->type_name("LAUNCH");
-  command->add_flag("--kernels-only", request->kernels_only,
-                    "Do not build and run the C++ launcher of an exported file");
-  add_database_option(*command, request->database);
-  add_templates_option(*command, request->templates);
-  add_json_flag(*command, request->json);
-  command->callback([request, &invocation] { invocation.action = [request] { return verify(*request); }; });
+  auto [command, request] = add_command(
+      app, invocation, "verify", "Check a claimed latency: compile again, validate on fresh seeds, time again", verify);
+  add_option(command, "ID|FILE.cu", "", request.subject,
+             "A candidate's number, or an exported file; with --task somebody else's solution (docs/import.md)")
+      ->required();
+  add_option(command, "--device", "DEVICE", request.device,
+             "Check on this device (default: the claim's own, or one of the same model)");
+  add_option(
+      command, "--task", "TASK", request.task,
+      "The file is a solution of KernelBench, robust-kbench or flashinfer-bench: judge its answers to this task");
+  add_option(command, "--shapes", "SHAPES", request.shapes, "With --task: these shapes instead of the task's own");
+  add_option(command, "--option", "NAME=VALUE", request.options, "With --task: an option of the task; may be repeated")
+      ->allow_extra_args(false);
+  add_option(command, "--launch", "LAUNCH", request.launches,
+             "With --task: judge only the file's kernels, like candidates, with this launch in C++ syntax: "
+             "'rows<<<B, 256>>>(x, y, N)'; may be repeated (docs/import.md)")
+      ->allow_extra_args(false);
+  command.add_flag("--kernels-only", request.kernels_only, "Do not build and run the C++ launcher of an exported file");
+  add_database_option(command, request.database);
+  add_templates_option(command, request.templates);
+  add_json_flag(command, request.json);
 }
 
 }  // namespace evo::cli

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "cli/subject/claim.h"
 #include "engine/result/evaluation.h"

@@ -25,8 +25,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Figures over all values of a buffer.
 /// Of a dense array of this dtype.
 std::uint64_t elements_of(const BufferResult& buffer) {
@@ -221,16 +219,13 @@ int run_vgpu(const KernelRequest& request) {
 void add_vgpu(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<KernelRequest>();
   CLI::App* command = app.add_subcommand("vgpu", "Run any kernel, from a .cu or .ptx file, on the virtual GPU");
-  command->add_option("FILE", request->file, "CUDA C++ that NVRTC compiles, or PTX (.ptx)")->required()->type_name("");
+  add_option(*command, "FILE", "", request->file, "CUDA C++ that NVRTC compiles, or PTX (.ptx)")->required();
   add_kernel_options(*command, *request);
-  command
-      ->add_option("--out", request->outputs,
-                   "After the last launch, write a buffer to a file: as .npy, or else its bytes")
-      ->type_name("NAME=FILE")
+  add_option(*command, "--out", "NAME=FILE", request->outputs,
+             "After the last launch, write a buffer to a file: as .npy, or else its bytes")
       ->allow_extra_args(false);
-  command->add_option("--print", request->shown_values, "Print the first N values of each buffer")
-      ->capture_default_str()
-      ->type_name("N");
+  add_option(*command, "--print", "N", request->shown_values, "Print the first N values of each buffer")
+      ->capture_default_str();
   command->add_flag("--explain", request->explained, "Print where the modelled time goes");
   add_json_flag(*command, request->json);
   command->footer(kArgumentsHelp);

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 
 #include "cli/commands/commands.h"
 #include "cli/report/run_choice.h"
@@ -38,20 +37,18 @@ int watch(const WatchRequest& request) {
 }  // namespace
 
 void add_watch(CLI::App& app, Invocation& invocation) {
-  auto request = std::make_shared<WatchRequest>();
-  CLI::App* command = app.add_subcommand(
-      "watch", "Serve the page of `evo report` live to browsers of this machine, for a run under way or over");
+  auto [command, request] = add_command(
+      app, invocation, "watch",
+      "Serve the page of `evo report` live to browsers of this machine, for a run under way or over", watch);
   CLI::Option* runs =
-      command->add_option("RUN", request->choice.runs, "The runs' numbers (default: always the newest)")->type_name("");
-  command->add_option("--task", request->choice.task, "All runs that compete with the newest of this task")
-      ->type_name("TASK")
+      add_option(command, "RUN", "", request.choice.runs, "The runs' numbers (default: always the newest)");
+  add_option(command, "--task", "TASK", request.choice.task, "All runs that compete with the newest of this task")
       ->excludes(runs);
-  command->add_option("--port", request->port, "The port to serve it on (default: a free one)")->type_name("PORT");
-  add_database_option(*command, request->database);
-  command->footer(
+  add_option(command, "--port", "PORT", request.port, "The port to serve it on (default: a free one)");
+  add_database_option(command, request.database);
+  command.footer(
       "It prints an address that nobody can guess, and serves the page until Ctrl-C. The page changes nothing "
       "(docs/watch.md). evo run --watch does this for the run that it starts.");
-  command->callback([request, &invocation] { invocation.action = [request] { return watch(*request); }; });
 }
 
 }  // namespace evo::cli

@@ -61,31 +61,23 @@ double parse_amount(std::string_view option, std::string_view text) {
 }  // namespace
 
 void add_llm_options(CLI::App& command, LlmTexts& texts) {
-  command
-      .add_option("--llm", texts.model,
-                  "A language model as a proposer: its name at a server with POST BASE/v1/chat/completions, such as "
-                  "vLLM, llama.cpp, Ollama or a hosted one. Its key, if any, is in the environment as EVO_LLM_KEY "
-                  "(docs/proposer.md)")
-      ->type_name("MODEL");
-  command.add_option("--llm-url", texts.url, "BASE of its server")->capture_default_str()->type_name("BASE");
-  command.add_option("--llm-requests", texts.requests, "Ask it at most N times")->capture_default_str()->type_name("N");
-  command.add_option("--llm-tokens", texts.tokens, "Spend at most N tokens on it, prompts and answers together")
-      ->type_name("N");
-  command.add_option("--llm-cost", texts.cost, "Spend at most this much money on it, in the currency of --llm-prices")
-      ->type_name("AMOUNT");
-  command
-      .add_option("--llm-prices", texts.prices,
-                  "Prices of a million tokens of prompts and of answers: 0.15,0.6 (default: 0,0)")
-      ->type_name("IN,OUT");
-  command.add_option("--llm-deadline", texts.deadline, "Time limit of an answer; the search goes on meanwhile")
-      ->capture_default_str()
-      ->type_name("DURATION");
-  command.add_option("--llm-context", texts.context, "Tokens that a prompt and its answer may have together")
-      ->capture_default_str()
-      ->type_name("N");
-  command.add_option("--llm-answer", texts.answer, "Tokens that an answer may have")
-      ->capture_default_str()
-      ->type_name("N");
+  add_option(command, "--llm", "MODEL", texts.model,
+             "A language model as a proposer: its name at a server with POST BASE/v1/chat/completions, such as "
+             "vLLM, llama.cpp, Ollama or a hosted one. Its key, if any, is in the environment as EVO_LLM_KEY "
+             "(docs/proposer.md)");
+  add_option(command, "--llm-url", "BASE", texts.url, "BASE of its server")->capture_default_str();
+  add_option(command, "--llm-requests", "N", texts.requests, "Ask it at most N times")->capture_default_str();
+  add_option(command, "--llm-tokens", "N", texts.tokens, "Spend at most N tokens on it, prompts and answers together");
+  add_option(command, "--llm-cost", "AMOUNT", texts.cost,
+             "Spend at most this much money on it, in the currency of --llm-prices");
+  add_option(command, "--llm-prices", "IN,OUT", texts.prices,
+             "Prices of a million tokens of prompts and of answers: 0.15,0.6 (default: 0,0)");
+  add_option(command, "--llm-deadline", "DURATION", texts.deadline,
+             "Time limit of an answer; the search goes on meanwhile")
+      ->capture_default_str();
+  add_option(command, "--llm-context", "N", texts.context, "Tokens that a prompt and its answer may have together")
+      ->capture_default_str();
+  add_option(command, "--llm-answer", "N", texts.answer, "Tokens that an answer may have")->capture_default_str();
 }
 
 std::vector<const char*> llm_option_names() {

@@ -18,6 +18,13 @@ namespace evo::cli {
 /// Whether a text consists of digits. Such a text is the number of a candidate or a run, not the name of a file.
 bool all_digits(std::string_view text);
 
+/// Adds an option whose value `type` names in --help: "FILE"; "" for an argument without a name before it.
+template <class App, class Value>
+auto* add_option(App& command, const std::string& name, const std::string& type, Value& value,
+                 const std::string& help) {
+  return command.add_option(name, value, help)->type_name(type);
+}
+
 // Options that several commands have.
 void add_database_option(CLI::App& command, std::string& database);
 void add_templates_option(CLI::App& command, std::string& templates);

@@ -6,18 +6,21 @@
 
 namespace evo::cli {
 
+/// Members stay in the order in which they are added.
+using Json = nlohmann::ordered_json;
+
 /// The beginning of a document that --json prints: the version of evo and the command. Each command adds its own
 /// members; docs/json.md describes them.
-nlohmann::ordered_json json_document(const std::string& command);
+Json json_document(const std::string& command);
 
 /// The value, or null.
-template <typename T, typename Json = nlohmann::ordered_json>
+template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
 /// A whole document as text: indented, with a newline at its end. Bytes that are not UTF-8, as a compiler's log may
 /// hold them, are replaced.
-std::string json_text(const nlohmann::ordered_json& json);
+std::string json_text(const Json& json);
 
 }  // namespace evo::cli

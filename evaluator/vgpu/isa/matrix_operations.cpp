@@ -257,8 +257,8 @@ void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers) {
 
 std::span<const Operation> matrix_operations() {
   static constexpr Operation kOperations[] = {
-      {"ldmatrix", Operands::any, decode_ldmatrix},
-      {"stmatrix", Operands::any, decode_stmatrix},
+      {"ldmatrix", Operands::any, decode_matrix_transfer},
+      {"stmatrix", Operands::any, decode_matrix_transfer},
       {"movmatrix", Operands::any, decode_movmatrix},
       {"mma", Operands::any, decode_mma},
   };

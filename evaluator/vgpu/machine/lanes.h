@@ -86,12 +86,6 @@ EVO_INLINE std::uint32_t get_predicate(const Warp& warp, std::uint32_t operand) 
   return warp.predicates[operand >> 1] ^ (0u - (operand & 1u));
 }
 
-/// `body(lane)` for each lane of `mask`, the lowest first.
-template <class Body>
-void each_lane(std::uint32_t mask, Body body) {
-  for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
-}
-
 namespace detail {
 
 template <class Op, class D, class... A, std::size_t... I>
