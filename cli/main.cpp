@@ -26,7 +26,6 @@
 #include "engine/base/text.h"
 #include "evaluator/base/log.h"
 #include "evaluator/hosts/devices.h"
-#include "evaluator/pipeline/pipeline.h"
 
 namespace evo::cli {
 namespace {

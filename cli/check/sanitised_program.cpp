@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/text/json_text.h"
 #include "cli/text/terminal.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/compile/compiler.h"
@@ -26,6 +28,16 @@ std::unique_ptr<vgpu::VirtualGpu> sanitising(const DeviceInfo& device) {
 std::string PlacedFinding::brief() const {
   return fmt::format("{}: {}", vgpu::name_of(finding.kind),
                      one_line(finding.brief.empty() ? finding.text : finding.brief));
+}
+
+nlohmann::ordered_json PlacedFinding::json() const {
+  return {{"kind", vgpu::name_of(finding.kind)},
+          {"kernel", finding.kernel},
+          {"file", origin ? Json(origin->file) : Json()},
+          {"line", origin ? origin->line : finding.line},
+          {"count", finding.count},
+          {"brief", finding.brief.empty() ? Json() : Json(finding.brief)},
+          {"text", finding.text}};
 }
 
 std::optional<DeviceInfo> virtual_device_for(const DeviceRecord& record) {

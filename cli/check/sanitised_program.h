@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <variant>
@@ -26,6 +27,8 @@ struct PlacedFinding {
   /// "race: missing __syncthreads: scale/plain/kernel.cu:14 writes 'tile', scale/plain/kernel.cu:19 reads it": the
   /// cause in short where there is one, else the whole text.
   std::string brief() const;
+  /// As documents have it (docs/json.md, `sanitize`).
+  nlohmann::ordered_json json() const;
 };
 
 /// A virtual GPU that runs what was compiled for the device of a record: that device itself, or a model of its

@@ -1,12 +1,10 @@
 #include "cli/kernel/kernel_buffers.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
 
 #include "cli/text/files.h"
 #include "engine/base/error.h"

@@ -2,7 +2,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "cli/kernel/kernel_arguments.h"
 #include "evaluator/vgpu/virtual_device.h"

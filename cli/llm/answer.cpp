@@ -4,13 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/text/json_text.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestModelNote = 2048;  // bytes
 

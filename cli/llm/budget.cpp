@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace evo::cli {
 namespace {
 
@@ -16,10 +14,6 @@ void LlmBudget::begin_with(std::uint64_t requests, std::uint64_t tokens, double 
   requests_ += requests;
   tokens_ += tokens;
   cost_ += cost;
-}
-
-void LlmBudget::spend(std::uint64_t requests, std::uint64_t prompt_tokens, std::uint64_t answer_tokens) {
-  begin_with(requests, prompt_tokens + answer_tokens, cost_of(prompt_tokens, answer_tokens));
 }
 
 std::uint64_t LlmBudget::next_answer(std::uint64_t prompt_tokens) const {

@@ -15,7 +15,9 @@ class LlmBudget {
 
   /// The use before this process began.
   void begin_with(std::uint64_t requests, std::uint64_t tokens, double cost);
-  void spend(std::uint64_t requests, std::uint64_t prompt_tokens, std::uint64_t answer_tokens);
+  void spend(std::uint64_t requests, std::uint64_t prompt_tokens, std::uint64_t answer_tokens) {
+    begin_with(requests, prompt_tokens + answer_tokens, cost_of(prompt_tokens, answer_tokens));
+  }
 
   /// Tokens that the next answer may have, after a prompt of so many; 0: there is not enough left for an answer.
   std::uint64_t next_answer(std::uint64_t prompt_tokens) const;

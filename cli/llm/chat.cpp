@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <utility>
 
 #include "cli/llm/answer.h"
 #include "cli/llm/http_client.h"
+#include "cli/text/json_text.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestModelAnswer = 128 << 10;  // bytes
 constexpr std::size_t kLongestComplaint = 200;

@@ -8,7 +8,6 @@
 #include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "cli/llm/http_client.h"
 #include "cli/llm/prompt.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/json_text.h"
 #include "cli/text/streams.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
@@ -26,7 +26,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMostUnanswered = 5;  // requests in a row without an answer, after which the server is left alone

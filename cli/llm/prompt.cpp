@@ -10,14 +10,13 @@
 
 #include "cli/llm/answer.h"
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestReason = 400;  // bytes
 constexpr std::size_t kLongestProfile = 1500;

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using vgpu::LaunchCost;
 
 /// Smaller shares get no line.

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "cli/text/files.h"
+#include "cli/text/json_text.h"
 #include "engine/base/error.h"
 #include "engine/record/record_json.h"
 #include "evaluator/compile/nvrtc_compiler.h"
@@ -17,8 +17,6 @@
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::uintmax_t kLargestKeptBytes = 64 << 20;
 

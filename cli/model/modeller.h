@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "engine/task/candidate.h"
 #include "evaluator/compile/compiler.h"

@@ -7,15 +7,13 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <vector>
 
 #include "cli/text/format.h"
+#include "cli/text/json_text.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Warp states with smaller parts get no line.
 constexpr double kLeastPercent = 1;

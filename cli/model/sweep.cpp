@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/subject/recordings.h"
+#include "cli/text/json_text.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
 #include "engine/base/rng.h"
@@ -16,8 +16,6 @@
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void add_points(const Recording& recording, Sweep& sweep) {
   for (const RecordedRow& row : recording.rows) {

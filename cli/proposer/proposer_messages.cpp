@@ -10,16 +10,13 @@
 
 #include "cli/model/profile_report.h"
 #include "cli/subject/json.h"
+#include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
 #include "engine/base/error.h"
-#include "engine/result/evaluation.h"
-#include "engine/task/candidate.h"
 #include "evaluator/pipeline/gates.h"
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kReported = 8;              // of failures and of a proposer's own candidates, the latest
 constexpr std::size_t kLongestSource = 64 << 10;  // bytes of an elite's source

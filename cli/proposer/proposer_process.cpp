@@ -10,6 +10,7 @@
 
 #include "cli/proposer/guarded_command.h"
 #include "cli/subject/json.h"
+#include "cli/text/json_text.h"
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
@@ -17,8 +18,6 @@
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestNote = 4096;  // bytes
 
@@ -95,10 +94,6 @@ ProposerProcess::ProposerProcess(ProposerOptions options, std::string task, cons
       process_({.command = options.evo.empty() ? guarded_command(options.command) : guarded_evo(options.evo),
                 .deadline_s = options.deadline_s,
                 .ends = std::move(options.ends)}) {}
-
-void ProposerProcess::observe(const Proposal& proposal, const Evaluation& evaluation) {
-  messages_.observe(proposal, evaluation);
-}
 
 std::optional<Proposed> ProposerProcess::next() {
   if (waiting_.empty() && failures_ < kMaxFailures && !done_) {

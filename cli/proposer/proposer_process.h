@@ -3,7 +3,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -37,7 +36,7 @@ class ProposerProcess : public Proposer {
   void keep_exchanges(std::function<std::int64_t(const ExchangeRecord&)> keep) { keep_exchange_ = std::move(keep); }
 
   /// Adds an evaluation to what the next question reports.
-  void observe(const Proposal& proposal, const Evaluation& evaluation);
+  void observe(const Proposal& proposal, const Evaluation& evaluation) { messages_.observe(proposal, evaluation); }
 
   std::optional<Proposed> next() override;
   bool interrupted() const override { return interrupted_; }

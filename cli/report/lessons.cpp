@@ -14,8 +14,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostRuns = 20;  ///< The newest.
 constexpr std::size_t kEffects = 5;    ///< Genes of a family, the most important ones.
 constexpr std::size_t kFailures = 6;

@@ -7,13 +7,12 @@
 
 #include "cli/report/page_json.h"
 #include "cli/subject/json.h"
+#include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
 #include "cli/text/terminal.h"
 
 namespace evo::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kReasonBytes = 240;            ///< Of each candidate's reason.
 constexpr std::size_t kMostReasonBytes = 1'000'000;  ///< Of all of them.

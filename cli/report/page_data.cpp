@@ -29,8 +29,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 const Space& space_of(const PageSubject& subject, PageSpace& kept) {
   const RunRow& first = subject.runs.front();
   const auto same = [&](const RunRow& run) { return run.info.family == first.info.family; };

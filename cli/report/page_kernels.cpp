@@ -19,8 +19,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostSourceNumbers = 250'000;  ///< Lines of all sources; each is a number.
 
 /// Those of the best candidate's newest sitting on that model of device whose answers were right.

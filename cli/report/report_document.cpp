@@ -9,8 +9,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json gene_json(const GeneWorth& gene) {
   Json json = {{"gene", gene.gene}, {"importance", gene.importance}, {"pairs", gene.pairs}};
   json["pair_ratio"] = gene.pairs > 0 ? Json(gene.pair_ratio) : Json(nullptr);

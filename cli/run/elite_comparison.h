@@ -1,10 +1,7 @@
 #pragma once
 
-#include <string>
-
 #include "engine/task/candidate.h"
 #include "engine/task/task.h"
-#include "evaluator/base/statistics.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "population/store/store.h"
 

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/result/evaluation.h"
 #include "engine/search/evaluator.h"
 
 namespace evo::cli {

@@ -29,10 +29,6 @@ std::string fitted(std::string line, std::size_t columns) {
 
 ProgressReport::ProgressReport(Settings settings) : settings_(std::move(settings)), started_(Clock::now()) {}
 
-double ProgressReport::elapsed_s() const {
-  return std::chrono::duration<double>(Clock::now() - started_).count();
-}
-
 void ProgressReport::update(const SearchProgress& progress) {
   if (settings_.quiet || progress.answered == 0) return;
   if (progress.last != nullptr && progress.last_evaluation != nullptr)

@@ -36,7 +36,7 @@ class ProgressReport {
   void finish();
 
  private:
-  double elapsed_s() const;
+  double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
   std::string line(const SearchProgress& progress) const;
   /// The line and those of the rejections, for a terminal. The cursor stays in the first, so that what others print
   /// begins there.

@@ -16,7 +16,6 @@
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
 #include "cli/text/shell_words.h"
-#include "cli/text/terminal.h"
 #include "engine/search/presearch.h"
 
 namespace evo::cli {

@@ -13,7 +13,6 @@
 #include "cli/run/run_times.h"
 #include "cli/text/terminal.h"
 #include "engine/search/search.h"
-#include "evaluator/hosts/model_pool.h"
 #include "population/store/store.h"
 
 namespace evo::cli {

@@ -8,8 +8,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json hosts_json(const std::vector<HostShare>& shares) {
   Json json = Json::array();
   for (const HostShare& share : shares) json.push_back({{"host", share.host}, {"programs", share.programs}});

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -33,17 +32,9 @@ PipelineOptions options_for(const SourceTree& tree, const Task& task, const Devi
 
 }  // namespace
 
-bool DiagnosedMutant::counted() const {
-  return !mutant.stages.empty() && diagnosis.wrong;
-}
-
 bool DiagnosedMutant::right() const {
   if (is_control(mutant)) return !diagnosis.wrong && !diagnosis.failure;
   return std::ranges::find(mutant.stages, diagnosis.stage) != mutant.stages.end();
-}
-
-std::size_t DiagnosisScore::counted() const {
-  return static_cast<std::size_t>(std::ranges::count_if(mutants, &DiagnosedMutant::counted));
 }
 
 std::size_t DiagnosisScore::right() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -15,8 +16,9 @@ struct DiagnosedMutant {
   Mutant mutant;
   Diagnosis diagnosis;
 
-  bool counted() const;  ///< It has a planted stage, and an answer to look at.
-  bool right() const;    ///< The stage named is a planted one; a control has no wrong answer.
+  /// It has a planted stage, and an answer to look at.
+  bool counted() const { return !mutant.stages.empty() && diagnosis.wrong; }
+  bool right() const;  ///< The stage named is a planted one; a control has no wrong answer.
 };
 
 struct DiagnosisScore {
@@ -24,7 +26,7 @@ struct DiagnosisScore {
   DeviceInfo device;
   std::vector<DiagnosedMutant> mutants;
 
-  std::size_t counted() const;
+  std::size_t counted() const { return std::ranges::count_if(mutants, &DiagnosedMutant::counted); }
   std::size_t right() const;  ///< Of those counted.
 };
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -201,10 +200,6 @@ class Scoring {
 };
 
 }  // namespace
-
-std::size_t MutationScore::count(MutantOutcome::Kind kind) const {
-  return static_cast<std::size_t>(std::ranges::count(mutants, kind, &MutantOutcome::kind));
-}
 
 double MutationScore::share_killed() const {
   const auto killed = static_cast<double>(count(Kind::killed)), survived = static_cast<double>(count(Kind::survived));

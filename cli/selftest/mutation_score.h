@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,7 +38,9 @@ struct MutationScore {
   std::uint64_t seed = 0;
   std::vector<MutantOutcome> mutants;
 
-  std::size_t count(MutantOutcome::Kind kind) const;
+  std::size_t count(MutantOutcome::Kind kind) const {
+    return static_cast<std::size_t>(std::ranges::count(mutants, kind, &MutantOutcome::kind));
+  }
   /// Of those that are killed or survived.
   double share_killed() const;
   /// The 95 % interval of that share (Wilson, 1927).

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -105,14 +104,6 @@ std::vector<SelftestRow> evaluate_all(const SourceTree& tree, const Task& task, 
 }
 
 }  // namespace
-
-std::size_t SelftestResult::checked() const {
-  return static_cast<std::size_t>(std::ranges::count(rows, true, &SelftestRow::checked));
-}
-
-std::size_t SelftestResult::wrong() const {
-  return static_cast<std::size_t>(std::ranges::count(rows, false, &SelftestRow::right));
-}
 
 bool SelftestResult::passed() const {
   const auto shown = [&](bool valid) {

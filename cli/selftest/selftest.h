@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,8 +28,10 @@ struct SelftestResult {
   std::uint64_t salt = 0;  ///< Mixed into the seeds.
   std::vector<SelftestRow> rows;
 
-  std::size_t checked() const;
-  std::size_t wrong() const;
+  std::size_t checked() const {
+    return static_cast<std::size_t>(std::ranges::count(rows, true, &SelftestRow::checked));
+  }
+  std::size_t wrong() const { return static_cast<std::size_t>(std::ranges::count(rows, false, &SelftestRow::right)); }
   /// At least one control was accepted, at least one mutant rejected, and no verdict is wrong.
   bool passed() const;
 };

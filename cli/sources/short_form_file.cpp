@@ -1,7 +1,6 @@
 #include "cli/sources/short_form_file.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <system_error>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <vector>
 
 #include "cli/sources/shipped_places.h"
 #include "cli/text/files.h"

@@ -14,8 +14,6 @@
 namespace evo::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A 64-bit number as text: a JSON reader that uses doubles would round it.
 std::string hex(std::uint64_t number) {
   return fmt::format("{:016x}", number);

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/text/gzip_file.h"
+#include "cli/text/gzip.h"
 #include "engine/base/error.h"
 #include "engine/replay/recording_read.h"
 #include "population/store/store.h"

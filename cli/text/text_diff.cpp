@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <dtl/dtl.hpp>
 #include <iterator>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -18,7 +18,6 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>

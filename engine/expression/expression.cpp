@@ -37,29 +37,15 @@ Expression Expression::constant(Value value) {
 }
 
 Value Expression::evaluate(const Bindings& known) const {
-  try {
-    return expr::evaluate(*root_, known);
-  } catch (const Failure& failure) {
-    throw usage_error(fmt::format("'{}': {}", text_, failure.reason));
-  }
+  return quoting(text_, [&] { return expr::evaluate(*root_, known); });
 }
 
 std::int64_t Expression::evaluate_int(const Bindings& known) const {
-  const Value value = evaluate(known);
-  try {
-    return integer(value);
-  } catch (const Failure& failure) {
-    throw usage_error(fmt::format("'{}': {}", text_, failure.reason));
-  }
+  return quoting(text_, [&] { return integer(evaluate(known)); });
 }
 
 double Expression::evaluate_real(const Bindings& known) const {
-  const Value value = evaluate(known);
-  try {
-    return real(value);
-  } catch (const Failure& failure) {
-    throw usage_error(fmt::format("'{}': {}", text_, failure.reason));
-  }
+  return quoting(text_, [&] { return real(evaluate(known)); });
 }
 
 bool Expression::evaluate_bool(const Bindings& known) const {
@@ -72,11 +58,7 @@ bool Expression::evaluate_bool(const Bindings& known) const {
 }
 
 std::optional<Value> Expression::evaluate_partially(const Bindings& known) const {
-  try {
-    return expr::evaluate_partially(*root_, known);
-  } catch (const Failure& failure) {
-    throw usage_error(fmt::format("'{}': {}", text_, failure.reason));
-  }
+  return quoting(text_, [&] { return expr::evaluate_partially(*root_, known); });
 }
 
 std::vector<std::string> Expression::names() const {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/base/error.h"
 #include "engine/expression/expression_node.h"
 
 namespace evo::expr {
@@ -231,20 +230,12 @@ class Writer {
 
 std::string to_cpp(const Expression& expression, const Bindings& known, const WrittenNames& written,
                    const RealNames& reals) {
-  try {
-    return Writer(known, written, reals).write(expression.root());
-  } catch (const Failure& failure) {
-    throw usage_error(fmt::format("'{}': {}", expression.text(), failure.reason));
-  }
+  return quoting(expression.text(), [&] { return Writer(known, written, reals).write(expression.root()); });
 }
 
 bool is_real_in_cpp(const Expression& expression, const Bindings& known, const RealNames& reals) {
-  try {
-    const WrittenNames none;
-    return Writer(known, none, reals).is_real(expression.root());
-  } catch (const Failure& failure) {
-    throw usage_error(fmt::format("'{}': {}", expression.text(), failure.reason));
-  }
+  const WrittenNames none;
+  return quoting(expression.text(), [&] { return Writer(known, none, reals).is_real(expression.root()); });
 }
 
 }  // namespace evo::expr

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace evo::expr {
 namespace {
@@ -296,38 +297,15 @@ class Evaluation {
 }  // namespace
 
 std::string_view common_symbol(Op op) {
-  switch (op) {
-    case Op::add:
-      return "+";
-    case Op::subtract:
-      return "-";
-    case Op::multiply:
-      return "*";
-    case Op::modulo:
-      return "%";
-    case Op::shift_left:
-      return "<<";
-    case Op::shift_right:
-      return ">>";
-    case Op::bit_and:
-      return "&";
-    case Op::bit_or:
-      return "|";
-    case Op::equal:
-      return "==";
-    case Op::not_equal:
-      return "!=";
-    case Op::less:
-      return "<";
-    case Op::less_equal:
-      return "<=";
-    case Op::greater:
-      return ">";
-    case Op::greater_equal:
-      return ">=";
-    default:
-      return {};
-  }
+  static constexpr std::pair<Op, std::string_view> kSymbols[] = {
+      {Op::add, "+"},         {Op::subtract, "-"},       {Op::multiply, "*"}, {Op::modulo, "%"},
+      {Op::shift_left, "<<"}, {Op::shift_right, ">>"},   {Op::bit_and, "&"},  {Op::bit_or, "|"},
+      {Op::equal, "=="},      {Op::not_equal, "!="},     {Op::less, "<"},     {Op::less_equal, "<="},
+      {Op::greater, ">"},     {Op::greater_equal, ">="},
+  };
+  for (const auto& [operation, symbol] : kSymbols)
+    if (operation == op) return symbol;
+  return {};
 }
 
 bool is_comparison(Op op) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/expression/value.h"
 
 /// The tree behind an Expression. For the engine's own passes over it (evaluation, C++ output, residual
@@ -69,6 +70,16 @@ struct Node {
 struct Failure {
   std::string reason;
 };
+
+/// The result of `action`. What it fails with becomes a usage_error that quotes the expression.
+template <class Action>
+auto quoting(const std::string& text, Action action) {
+  try {
+    return action();
+  } catch (const Failure& failure) {
+    throw usage_error("'" + text + "': " + failure.reason);
+  }
+}
 
 /// The symbol of an arithmetic, bitwise or comparing operation that C++ and Python write alike; empty for others.
 /// `/` is another: it gives a real number in Python.

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/base/error.h"
 #include "engine/expression/expression_node.h"
 
 namespace evo::expr {
@@ -150,11 +149,7 @@ std::string python_literal(const Value& value) {
 }
 
 std::string to_python(const Expression& expression, const Bindings& known) {
-  try {
-    return PythonWriter(known).write(expression.root());
-  } catch (const Failure& failure) {
-    throw usage_error(fmt::format("'{}': {}", expression.text(), failure.reason));
-  }
+  return quoting(expression.text(), [&] { return PythonWriter(known).write(expression.root()); });
 }
 
 }  // namespace evo::expr

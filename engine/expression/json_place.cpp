@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/base/error.h"
 #include "engine/base/text.h"
 
 namespace evo {

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "engine/base/text.h"

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <tuple>
-#include <utility>
 
 #include "engine/base/rng.h"
-#include "engine/space/space.h"
 #include "engine/strategy/strategies.h"
-#include "engine/strategy/strategy.h"
 
 namespace evo {
 namespace {

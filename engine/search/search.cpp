@@ -1,9 +1,7 @@
 #include "engine/search/search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
-#include <unordered_map>
 
 namespace evo {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 

@@ -1,7 +1,5 @@
 #include "engine/source/source_mutation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <regex>

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <optional>
-#include <set>
 #include <utility>
 #include <variant>
 #include <vector>

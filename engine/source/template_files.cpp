@@ -1,6 +1,3 @@
-#include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "engine/base/text.h"

@@ -6,7 +6,6 @@
 
 #include "engine/base/error.h"
 #include "engine/space/diagram.h"
-#include "engine/space/diagram_graph.h"
 #include "engine/space/residual.h"
 #include "engine/task/error_context.h"
 #include "engine/task/scope.h"

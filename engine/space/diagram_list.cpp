@@ -5,7 +5,6 @@
 
 #include "engine/base/error.h"
 #include "engine/space/diagram.h"
-#include "engine/space/diagram_graph.h"
 
 namespace evo {
 

@@ -93,9 +93,8 @@ class ResidualStore {
   std::optional<TermId> sound(expr::Op op, TermId a, TermId b);
   std::optional<TermId> sound(expr::Op op, std::optional<TermId> a, std::optional<TermId> b);
   std::optional<TermId> rewrite(expr::Op op, TermId a, TermId b);
-  std::optional<TermId> rewrite_sum(TermId a, TermId b);
+  std::optional<TermId> rewrite_associative(expr::Op op, std::int64_t neutral, TermId a, TermId b);
   std::optional<TermId> rewrite_difference(TermId a, TermId b);
-  std::optional<TermId> rewrite_product(TermId a, TermId b);
   std::optional<TermId> rewrite_comparison(expr::Op op, TermId a, TermId b);
 
   /// What each allele of its first gene makes of a term, as far as that is known.

@@ -41,11 +41,11 @@ bool ResidualStore::in_order(TermId a, TermId b) const {
 std::optional<TermId> ResidualStore::rewrite(Op op, TermId a, TermId b) {
   switch (op) {
     case Op::add:
-      return rewrite_sum(a, b);
+      return rewrite_associative(op, 0, a, b);
     case Op::subtract:
       return rewrite_difference(a, b);
     case Op::multiply:
-      return rewrite_product(a, b);
+      return rewrite_associative(op, 1, a, b);
     default:
       return expr::is_comparison(op) ? rewrite_comparison(op, a, b) : std::nullopt;
   }
@@ -67,16 +67,17 @@ bool ResidualStore::ends_in_constant(TermId id, Op op) const {
   return terms_[id].op == op && is_constant(terms_[id].children[1]);
 }
 
-std::optional<TermId> ResidualStore::rewrite_sum(TermId a, TermId b) {
-  if (is_constant(b) && terms_[b].interval.lo == 0 && terms_[a].type == Type::number) return a;
-  if (ends_in_constant(a, Op::add)) {
+// Sums and products. The neutral number is 0 or 1.
+std::optional<TermId> ResidualStore::rewrite_associative(Op op, std::int64_t neutral, TermId a, TermId b) {
+  if (is_constant(b) && terms_[b].interval.lo == neutral && terms_[a].type == Type::number) return a;
+  if (ends_in_constant(a, op)) {
     const auto [rest, known, none] = terms_[a].children;
-    if (is_constant(b)) return sound(Op::add, rest, sound(Op::add, known, b));
-    return sound(Op::add, sound(Op::add, rest, b), known);
+    if (is_constant(b)) return sound(op, rest, sound(op, known, b));
+    return sound(op, sound(op, rest, b), known);
   }
-  if (ends_in_constant(b, Op::add)) {
+  if (ends_in_constant(b, op)) {
     const auto [rest, known, none] = terms_[b].children;
-    return sound(Op::add, sound(Op::add, a, rest), known);
+    return sound(op, sound(op, a, rest), known);
   }
   return std::nullopt;
 }
@@ -90,20 +91,6 @@ std::optional<TermId> ResidualStore::rewrite_difference(TermId a, TermId b) {
   if (ends_in_constant(b, Op::add)) {
     const auto [rest, known, none] = terms_[b].children;
     return sound(Op::add, sound(Op::subtract, a, rest), sound(Op::negate, known, 0));
-  }
-  return std::nullopt;
-}
-
-std::optional<TermId> ResidualStore::rewrite_product(TermId a, TermId b) {
-  if (is_constant(b) && terms_[b].interval.lo == 1 && terms_[a].type == Type::number) return a;
-  if (ends_in_constant(a, Op::multiply)) {
-    const auto [rest, known, none] = terms_[a].children;
-    if (is_constant(b)) return sound(Op::multiply, rest, sound(Op::multiply, known, b));
-    return sound(Op::multiply, sound(Op::multiply, rest, b), known);
-  }
-  if (ends_in_constant(b, Op::multiply)) {
-    const auto [rest, known, none] = terms_[b].children;
-    return sound(Op::multiply, sound(Op::multiply, a, rest), known);
   }
   return std::nullopt;
 }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "engine/base/error.h"
 #include "engine/strategy/space_strategy.h"
 #include "engine/strategy/strategies.h"

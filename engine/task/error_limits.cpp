@@ -1,7 +1,6 @@
 #include "engine/task/error_limits.h"
 
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "engine/expression/json_place.h"

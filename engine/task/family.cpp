@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"

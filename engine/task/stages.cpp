@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 #include <sstream>
-#include <string_view>
 #include <utility>
 
 #include "engine/base/error.h"

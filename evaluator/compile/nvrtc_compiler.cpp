@@ -8,20 +8,17 @@
 #include <chrono>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/compile/cubin.h"
 #include "evaluator/compile/kernel_names.h"
-#include "evaluator/compile/nvrtc.h"
 #include "evaluator/compile/ptx_text.h"
 #include "evaluator/compile/ptxas_log.h"
 #include "evaluator/compile/toolkit_headers.h"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <utility>
 
 namespace evo::cuda {
 namespace {
@@ -58,38 +58,27 @@ const char* bind_all(const SharedLibrary& library, Driver& driver) {
 
 /// A kernel did this while it ran; every later call of the context fails with it (driver API, "CUresult").
 bool is_fault(CUresult result) {
-  switch (result) {
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED:
-    case CUDA_ERROR_UNKNOWN:
-      return true;
-    default:
-      return false;
-  }
+  constexpr std::array kCodes = {
+      CUDA_ERROR_ILLEGAL_ADDRESS,
+      CUDA_ERROR_LAUNCH_TIMEOUT,
+      CUDA_ERROR_ASSERT,
+      CUDA_ERROR_HARDWARE_STACK_ERROR,
+      CUDA_ERROR_ILLEGAL_INSTRUCTION,
+      CUDA_ERROR_MISALIGNED_ADDRESS,
+      CUDA_ERROR_INVALID_ADDRESS_SPACE,
+      CUDA_ERROR_INVALID_PC,
+      CUDA_ERROR_LAUNCH_FAILED,
+      CUDA_ERROR_UNKNOWN,
+  };
+  return std::ranges::find(kCodes, result) != kCodes.end();
 }
 
 bool is_machine_failure(CUresult result) {
-  switch (result) {
-    case CUDA_ERROR_NOT_INITIALIZED:
-    case CUDA_ERROR_DEINITIALIZED:
-    case CUDA_ERROR_NO_DEVICE:
-    case CUDA_ERROR_INVALID_DEVICE:
-    case CUDA_ERROR_DEVICE_UNAVAILABLE:
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-    case CUDA_ERROR_SYSTEM_NOT_READY:
-    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
-      return true;
-    default:
-      return false;
-  }
+  constexpr std::array kCodes = {
+      CUDA_ERROR_NOT_INITIALIZED,      CUDA_ERROR_DEINITIALIZED,      CUDA_ERROR_NO_DEVICE,
+      CUDA_ERROR_INVALID_DEVICE,       CUDA_ERROR_DEVICE_UNAVAILABLE, CUDA_ERROR_ECC_UNCORRECTABLE,
+      CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_SYSTEM_NOT_READY,   CUDA_ERROR_SYSTEM_DRIVER_MISMATCH};
+  return std::ranges::find(kCodes, result) != kCodes.end();
 }
 
 }  // namespace

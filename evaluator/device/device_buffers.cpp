@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <span>
-#include <string>
 #include <utility>
 
 #include "engine/base/error.h"

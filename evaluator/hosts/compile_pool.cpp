@@ -1,8 +1,5 @@
 #include "evaluator/hosts/compile_pool.h"
 
-#include <fmt/format.h>
-
-#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,14 +43,6 @@ std::shared_future<CompilePool::Result> CompilePool::compile(protocol::Compile r
   jobs_.push(std::move(job));
   hosts_.wake();
   return result;
-}
-
-void CompilePool::join(const OtherHost& host) {
-  hosts_.join(host);
-}
-
-std::vector<HostShare> CompilePool::shares() const {
-  return hosts_.shares(compiled_);
 }
 
 void CompilePool::wait_until_open() {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <exception>
 #include <future>
-#include <memory>
 #include <mutex>
 #include <thread>
 #include <variant>
@@ -43,9 +42,9 @@ class CompilePool {
 
   /// Another host compiles, too. One that is there already, by its prefix, is left alone. This method and the next may
   /// be called from any thread.
-  void join(const OtherHost& host);
+  void join(const OtherHost& host) { hosts_.join(host); }
   /// This host first.
-  std::vector<HostShare> shares() const;
+  std::vector<HostShare> shares() const { return hosts_.shares(compiled_); }
 
  private:
   void work();

@@ -1,7 +1,5 @@
 #include "evaluator/hosts/model_job.h"
 
-#include <utility>
-
 namespace evo {
 
 ModelResult result_of(protocol::Modelled modelled) {

@@ -31,14 +31,6 @@ std::future<ModelPool::Result> ModelPool::model(const Program& program, const st
   return result;
 }
 
-void ModelPool::join(const OtherHost& host) {
-  hosts_.join(host);
-}
-
-std::vector<HostShare> ModelPool::shares() const {
-  return hosts_.shares(modelled_);
-}
-
 void ModelPool::work() {
   yield_cores();  // Candidates that a GPU evaluates wait for this process: for comparing their outputs.
   // Worker processes belong to the thread that started them: they would die with another one.

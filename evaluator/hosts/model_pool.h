@@ -37,9 +37,9 @@ class ModelPool {
   std::future<Result> model(const Program& program, const std::string& shape, CaseRecipe recipe);
 
   /// Another host models, too. One that is there already, by its prefix, is left alone.
-  void join(const OtherHost& host);
+  void join(const OtherHost& host) { hosts_.join(host); }
   /// This host first.
-  std::vector<HostShare> shares() const;
+  std::vector<HostShare> shares() const { return hosts_.shares(modelled_); }
 
  private:
   void work();

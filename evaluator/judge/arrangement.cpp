@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <numeric>
 #include <optional>
 
 namespace evo {
@@ -158,10 +156,6 @@ std::string transposed(const Matrices& all) {
 }
 
 }  // namespace
-
-bool Tolerance::holds(double got, double want) const {
-  return std::abs(got - want) <= absolute + relative * std::abs(want);
-}
 
 std::string arrangement_of(std::span<const double> got, std::span<const double> want, const std::vector<NamedDim>& dims,
                            const Tolerance& tolerance) {

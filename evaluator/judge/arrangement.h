@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,7 +19,8 @@ struct Tolerance {
   double absolute = 0;
   double relative = 0;
 
-  bool holds(double got, double want) const;  ///< Never for a NaN.
+  /// Never for a NaN.
+  bool holds(double got, double want) const { return std::abs(got - want) <= absolute + relative * std::abs(want); }
 };
 
 /// How the values of the last two dims must have been moved to explain `got`: rows or columns exchanged, shifted or

@@ -1,7 +1,6 @@
 #include "evaluator/judge/isolated_case.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>

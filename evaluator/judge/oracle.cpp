@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <optional>
-#include <string>
 #include <utility>
 #include <variant>
 

@@ -6,9 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "engine/device/launch_rules.h"
 #include "engine/task/floor.h"

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <future>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 #include "engine/device/device_kind.h"
 #include "evaluator/base/stopwatch.h"

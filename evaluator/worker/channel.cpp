@@ -11,9 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "engine/base/error.h"
 #include "evaluator/base/log.h"

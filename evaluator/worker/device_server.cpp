@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <span>
-#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"

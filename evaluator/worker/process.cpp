@@ -30,32 +30,8 @@ namespace {
 constexpr int kSocketBytes = 4 << 20;
 
 std::string name_of_signal(int signal) {
-  switch (signal) {
-    case SIGABRT:
-      return "SIGABRT";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGILL:
-      return "SIGILL";
-    case SIGKILL:
-      return "SIGKILL";
-    case SIGPIPE:
-      return "SIGPIPE";
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGSYS:
-      return "SIGSYS";
-    case SIGTERM:
-      return "SIGTERM";
-    case SIGTRAP:
-      return "SIGTRAP";
-    case SIGXCPU:
-      return "SIGXCPU";
-    default:
-      return fmt::format("signal {}", signal);
-  }
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
 /// What posix_spawn needs, freed in every case.

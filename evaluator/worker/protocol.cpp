@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 

@@ -7,11 +7,8 @@
 #include <exception>
 #include <map>
 #include <optional>
-#include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <csignal>
 #include <thread>
-#include <utility>
 
 #include "engine/base/error.h"
 #include "evaluator/base/log.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 
 #include "engine/base/text.h"
 #include "engine/source/preprocessor_lines.h"

@@ -1,11 +1,8 @@
 #include "population/export/export.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
