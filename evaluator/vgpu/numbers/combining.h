@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "evaluator/vgpu/numbers/float_bits.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
-#include "evaluator/vgpu/numbers/reduction.h"
 
 /// What makes one value of two in memory or among lanes, beside std::plus<>, std::bit_and<> and their like.
 namespace evo::vgpu {
@@ -30,12 +30,19 @@ struct Decrement {
     return old == 0 || old > limit ? limit : old - 1;
   }
 };
+/// How memory adds f32.
 template <bool kFlush>
 struct AddSingleInMemory {
-  float operator()(float old, float b) const { return added_in_memory<kFlush>(old, b); }
+  float operator()(float old, float b) const {
+    return finished<kFlush, false>(flushed<kFlush>(old) + flushed<kFlush>(b));
+  }
 };
+/// How global memory adds doubles. A NaN keeps its bits, even a signalling one, and the NaN in `b` wins.
 struct AddDoubleInMemory {
-  double operator()(double old, double b) const { return added_in_memory(old, b); }
+  double operator()(double old, double b) const {
+    if (b != b) return b;
+    return old != old ? old : old + b;
+  }
 };
 template <class Format>
 struct AddHalf {

@@ -77,11 +77,6 @@ std::optional<Reduction> logic(Type type) {
 
 }  // namespace
 
-double added_in_memory(double old, double b) {
-  if (b != b) return b;
-  return old != old ? old : old + b;
-}
-
 std::optional<Reduction> reduction_of(std::string_view operation, Type type, bool flush) {
   if (operation == "add") return add(type, flush);
   if (operation == "min") return extreme<Min, false>(type);

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "evaluator/vgpu/numbers/float_bits.h"
 #include "evaluator/vgpu/ptx/ptx.h"
 
 /// The reductions of the copy engine in memory: cp.reduce.async.bulk and red.async.
@@ -17,14 +16,6 @@ struct Reduction {
   Combine combine = nullptr;
   std::uint32_t bytes = 0;  ///< Of a value.
 };
-
-/// How global memory adds doubles. A NaN keeps its bits, even a signalling one, and the NaN in `b` wins.
-double added_in_memory(double old, double b);
-/// How memory adds f32.
-template <bool kFlush>
-float added_in_memory(float old, float b) {
-  return finished<kFlush, false>(flushed<kFlush>(old) + flushed<kFlush>(b));
-}
 
 /// `operation` is "add", "min", "max", "inc", "dec", "and", "or" or "xor". Nothing for a type that the operation does
 /// not have. With `flush`, additions of f32 flush subnormals.
