@@ -37,8 +37,8 @@ TEST_CASE("a log holds the lives of workers, verdicts and the end, and the termi
   const std::string time = R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d )";
   CHECK(matches(log, time + R"(info \[\d+\] evo \S+ begins: evo run --task toy)"));
   CHECK(matches(log, R"(worker \d+ \(device vgpu:\S+ \d+\), .*: has opened vgpu:)"));
-  CHECK(matches(log, R"(worker \d+ \(compile\), .*: has opened NVRTC)"));
-  CHECK(matches(log, R"(worker \d+ \(compile\), [1-9]\d* answers in .* s: is ended)"));
+  CHECK(matches(log, R"(worker \d+ \(compile vgpu\), .*: has opened NVRTC)"));
+  CHECK(matches(log, R"(worker \d+ \(compile vgpu\), [1-9]\d* answers in .* s: is ended)"));
   CHECK(matches(log, R"(candidate 0: valid, \S+ us, on vgpu:\S+ of .*, timing)"));
   CHECK(matches(log, R"(candidate 0: shape \S+ warm: \S+ us)"));
   CHECK(matches(log, "evo ends with code 0"));
@@ -53,7 +53,7 @@ TEST_CASE("a log's level says how much it holds, and $EVO_LOG names one where --
   REQUIRE(bench.evo(run_of_three({"--log-level", "debug"}), options).code == 0);
   const std::string log = bench.read("named.log");
   INFO(log);
-  CHECK(matches(log, R"(debug \[\d+\] worker \d+ \(compile\), .*: compile took \d+\.\d+ s)"));
+  CHECK(matches(log, R"(debug \[\d+\] worker \d+ \(compile vgpu\), .*: compile took \d+\.\d+ s)"));
   CHECK(matches(log, R"(worker \d+ \(device .*: time took)"));
 
   REQUIRE(bench.evo({"--log", "chosen.log", "--log-level", "warning", "tasks"}, options).code == 0);
@@ -71,7 +71,7 @@ TEST_CASE("workers of workers log into the same file") {
               .code == 0);
   const std::string log = bench.read("evo.log");
   INFO(log);
-  CHECK(matches(log, R"(worker \d+ \(models .* on \S+\): worker \d+ \(compile\), .*: has opened NVRTC)"));
+  CHECK(matches(log, R"(worker \d+ \(models .* on \S+\): worker \d+ \(compile vgpu\), .*: has opened NVRTC)"));
   for (const std::string& file : bench.files()) CHECK_FALSE(file.starts_with("evo-"));
 }
 
