@@ -37,7 +37,7 @@ struct PrefetchedTiles : SharedTiles {
   }
 
   __device__ __forceinline__ void fetch_values(int first_key, Registers& coming) const {
-    ::fetch_values(coming.v, v, first_key, S, thread);
+    fetch_value_tile(coming.v, v, first_key, S, thread);
   }
 
   __device__ __forceinline__ void start(Registers& coming) const {

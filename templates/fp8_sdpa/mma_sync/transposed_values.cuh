@@ -71,7 +71,7 @@ __device__ __forceinline__ shared_address value_address(shared_address v_tile, i
   return v_tile + ${smem_layout}_offset<tile_k>(row, chunk);
 }
 
-__device__ __forceinline__ void fetch_values(uint4 (&codes)[prefetched_chunks], const e4m3* v, int first,
+__device__ __forceinline__ void fetch_value_tile(uint4 (&codes)[prefetched_chunks], const e4m3* v, int first,
                                              int end, int thread) {
 #pragma unroll
   for (int i = 0; i < prefetched_chunks; ++i) {

@@ -93,7 +93,7 @@ __device__ __forceinline__ void copy_values(shared_address v_tile, const e4m3* v
   copy_tile<tile_k, group_threads>(v_tile, v, first, end, thread);
 }
 
-__device__ __forceinline__ void fetch_values(uint4 (&codes)[prefetched_chunks], const e4m3* v, int first,
+__device__ __forceinline__ void fetch_value_tile(uint4 (&codes)[prefetched_chunks], const e4m3* v, int first,
                                              int end, int thread) {
   fetch_tile(codes, v, first, end, thread);
 }

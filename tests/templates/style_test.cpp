@@ -1,10 +1,11 @@
-// Templates read as the algorithm: choices are device code (if constexpr, overloads) wherever they can be, and
-// directives are left for what device code cannot say.
+// How templates are written: choices are device code (if constexpr, overloads) wherever they can be, so that a template
+// reads as the algorithm, and directives are left for what device code cannot say.
 
 #include <fmt/format.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstddef>
+#include <regex>
 #include <string>
 
 #include "engine/base/text.h"
@@ -43,4 +44,16 @@ TEST_CASE("directives are at most 15 % of the lines of a template") {
     CHECK(share_of_directives(source) <= kMostDirectives);
   }
   CHECK(checked > 100);
+}
+
+// An export of several kernels puts each into a namespace of its own.
+TEST_CASE("device code of a template names nothing of the global scope") {
+  const std::regex of_global_scope(R"((^|[^\w>:])::[A-Za-z_])");
+  for (const auto& [path, source] : shipped_templates()) {
+    if (!is_device_code(path)) continue;
+    for (const std::string& line : split(source, '\n')) {
+      INFO(path << ": " << line);
+      CHECK_FALSE(std::regex_search(line, of_global_scope));
+    }
+  }
 }
