@@ -13,10 +13,10 @@ using Json = nlohmann::ordered_json;
 /// members; docs/json.md describes them.
 Json json_document(const std::string& command);
 
-/// The value, or null.
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+/// The value, or null. `Document` stands for Json, which sources that call this know in full.
+template <typename T, typename Document = Json>
+Document or_null(const std::optional<T>& value) {
+  return value ? Document(*value) : Document(nullptr);
 }
 
 /// A whole document as text: indented, with a newline at its end. Bytes that are not UTF-8, as a compiler's log may
