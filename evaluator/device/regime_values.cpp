@@ -120,9 +120,9 @@ void raise_common_channel(const DrawnPart& part) {
   }
 }
 
-/// The values are these ...
+/// The normal values that a distribution begins with: none, or those of deviation 1 or of deviation gain.
 enum class Normals { none, unit, scaled };
-/// ... and what a distribution makes of them.
+/// How the values of a distribution are drawn: what they begin as, and what is then made of them.
 struct Drawing {
   Distribution distribution;
   Normals normals;
