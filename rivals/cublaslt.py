@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rival: cuBLASLt, called through its C interface. Of the algorithms that its heuristic names the fastest is taken."""
+"""Rival: cuBLASLt, called through its C interface. The fastest algorithm of those that its heuristic names is taken."""
 
 import ctypes
 import ctypes.util
@@ -62,7 +62,6 @@ class Product:
             self.describe(attribute, ctypes.c_void_p(scale.data_ptr()))
         self.layouts = [self.layout(matrix, batch) for matrix in (left, right, target)]
         self.workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device="cuda")
-        self.algorithm = self.fastest()
 
     def describe(self, attribute, value):
         check(self.library.cublasLtMatmulDescSetAttribute(self.description, attribute, ctypes.byref(value),
@@ -94,28 +93,6 @@ class Product:
             ctypes.byref(count)), "cublasLtMatmulAlgoGetHeuristic")
         return [found[i].algorithm for i in range(count.value) if found[i].state == 0]
 
-    def fastest(self):
-        import torch
-
-        best, best_ms = None, float("inf")
-        for algorithm in self.algorithms():
-            begun, ended = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            try:
-                for _ in range(3):
-                    self.run(algorithm)
-                begun.record()
-                for _ in range(10):
-                    self.run(algorithm)
-                ended.record()
-                torch.cuda.synchronize()
-            except Refusal:
-                continue
-            if begun.elapsed_time(ended) < best_ms:
-                best, best_ms = algorithm, begun.elapsed_time(ended)
-        if best is None:
-            raise Refusal("cuBLASLt has no algorithm for this product")
-        return best
-
     def run(self, algorithm):
         import torch
 
@@ -128,10 +105,16 @@ class Product:
             right, ctypes.byref(self.beta), pointer(self.target), target, pointer(self.target), target,
             ctypes.byref(algorithm), pointer(self.workspace), ctypes.c_size_t(WORKSPACE_BYTES),
             ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)), "cublasLtMatmul")
-
-    def __call__(self):
-        self.run(self.algorithm)
         return self.target
+
+
+
+def choices(product):
+    """A call by each algorithm: those of one set of buffers serve the others, whose shapes and alignment are the same."""
+    algorithms = product.algorithms()
+    if not algorithms:
+        raise Refusal("cuBLASLt has no algorithm for this product")
+    return [lambda product, algorithm=algorithm: product.run(algorithm) for algorithm in algorithms]
 
 
 def matrix_product(library, problem):
@@ -169,7 +152,7 @@ def rivals_of(task):
     number = library.cublasLtGetVersion()
     made = matrix_product if task["task"] == "gemm_bf16" else score_product
     version = f"cuBLASLt {number // 10000}.{number // 100 % 100}.{number % 100}"
-    return [Rival("cuBLASLt", version, lambda problem: made(library, problem), lambda product: product())]
+    return [Rival("cuBLASLt", version, lambda problem: made(library, problem), choices=choices)]
 
 
 serve(("gemm_bf16", "fp8_qkt"), rivals_of)

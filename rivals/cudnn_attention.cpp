@@ -66,12 +66,12 @@ std::string build(Attention& made, std::int64_t batch, std::int64_t heads, std::
       [&] { return graph.build_operation_graph(made.handle); },
       [&] { return graph.create_execution_plans({fe::HeurMode_t::A}); },
       [&] { return graph.check_support(made.handle); },
-      [&] { return graph.build_plans(made.handle); },
-      [&] { return graph.get_workspace_size(made.workspace_bytes); },
+      [&] { return graph.build_plans(made.handle, fe::BuildPlanPolicy_t::ALL); },
   };
   for (const auto& step : steps)
     if (fe::error_t status = step(); status.is_bad())
       return status.get_message().empty() ? "cuDNN has no plan for it" : status.get_message();
+  made.workspace_bytes = graph.get_autotune_workspace_size();
   return {};
 }
 
@@ -108,17 +108,23 @@ void* make_attention(std::int64_t batch, std::int64_t heads, std::int64_t length
   return nullptr;
 }
 
+// How many plans it can run by; one that could not be built fails.
+std::int64_t plans(const void* attention) {
+  return static_cast<const Attention*>(attention)->graph.get_execution_plan_count();
+}
+
+// Enough for every plan.
 std::int64_t workspace_bytes(const void* attention) {
   return static_cast<const Attention*>(attention)->workspace_bytes;
 }
 
 // `pointers`: q, k, v, descale_q, descale_k, descale_v, descale_s, scale_s, scale_o, o, amax_s, amax_o. 0: done.
-int run_attention(void* attention, void** pointers, void* workspace, void* stream) {
+int run_attention(void* attention, std::int64_t plan, void** pointers, void* workspace, void* stream) {
   Attention& made = *static_cast<Attention*>(attention);
   std::unordered_map<std::shared_ptr<fe::graph::Tensor_attributes>, void*> pack;
   for (std::size_t i = 0; i < made.tensors.size(); ++i) pack[made.tensors[i]] = pointers[i];
   if (fe::detail::set_stream(made.handle, static_cast<cudaStream_t>(stream)) != CUDNN_STATUS_SUCCESS) return 1;
-  return made.graph.execute(made.handle, pack, workspace).is_good() ? 0 : 2;
+  return made.graph.execute_plan_at_index(made.handle, pack, workspace, plan).is_good() ? 0 : 2;
 }
 
 }  // extern "C"

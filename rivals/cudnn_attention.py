@@ -53,7 +53,8 @@ def build():
     if not os.path.exists(library):
         compile_to(library, command)
     loaded = ctypes.CDLL(library)
-    loaded.open_cudnn.restype = loaded.workspace_bytes.restype = ctypes.c_int64
+    for function in (loaded.open_cudnn, loaded.workspace_bytes, loaded.plans):
+        function.restype = ctypes.c_int64
     loaded.make_attention.restype = ctypes.c_void_p
     return loaded
 
@@ -85,7 +86,7 @@ def compile_to(library, command):
 
 
 class Attention:
-    """One set of buffers with the plan for them."""
+    """One set of buffers with the plans for them."""
 
     def __init__(self, library, codes, scales, causal, out):
         import torch
@@ -93,10 +94,10 @@ class Attention:
         error = ctypes.create_string_buffer(512)
         batch, heads, length, width = (ctypes.c_int64(size) for size in codes[0].shape)
         self.library = library
-        self.plan = library.make_attention(batch, heads, length, width, int(causal),
+        self.made = library.make_attention(batch, heads, length, width, int(causal),
                                            ctypes.c_float(codes[0].shape[-1] ** -0.5), CODES[out], error,
                                            ctypes.c_size_t(len(error)))
-        if not self.plan:
+        if not self.made:
             raise Refusal(error.value.decode(errors="replace"))
 
         def number(value):
@@ -110,17 +111,22 @@ class Attention:
         self.tensors = [*codes, *(number(scale) for scale in scales), number(1 / P_SCALE), number(P_SCALE),
                         number(self.o_scale), self.o, number(0), number(0)]
         self.pointers = (ctypes.c_void_p * len(self.tensors))(*(tensor.data_ptr() for tensor in self.tensors))
-        self.workspace = torch.empty(max(1, library.workspace_bytes(ctypes.c_void_p(self.plan))), dtype=torch.uint8,
+        self.workspace = torch.empty(max(1, library.workspace_bytes(ctypes.c_void_p(self.made))), dtype=torch.uint8,
                                      device="cuda")
 
-    def __call__(self):
+    def choices(self):
+        """A call by each plan. Its number serves other sets of buffers, which have the same shapes."""
+        count = self.library.plans(ctypes.c_void_p(self.made))
+        return [lambda attention, plan=plan: attention.run(plan) for plan in range(count)]
+
+    def run(self, plan):
         import torch
 
-        status = self.library.run_attention(ctypes.c_void_p(self.plan), self.pointers,
+        status = self.library.run_attention(ctypes.c_void_p(self.made), ctypes.c_int64(plan), self.pointers,
                                             ctypes.c_void_p(self.workspace.data_ptr()),
                                             ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
         if status != 0:
-            raise Refusal(f"cuDNN does not run its plan (step {status})")
+            raise Refusal(f"cuDNN does not run its plan {plan} (step {status})")
         return self.o
 
 
@@ -157,11 +163,11 @@ def rivals_of(task):
     name = f"cuDNN {version // 10000}.{version // 100 % 100}.{version % 100}"
     wide = options["out"]
     return [
-        Rival("cuDNN e4m3", name, lambda problem: prepare(problem, "e4m3"), lambda attention: attention(),
-              "; ".join(note for note in ("e4m3 out", recoded) if note),
-              lambda attention, o: o.float() / attention.o_scale),
-        Rival(f"cuDNN e4m3, {wide} out", name, lambda problem: prepare(problem, wide), lambda attention: attention(),
-              recoded),
+        Rival("cuDNN e4m3", name, lambda problem: prepare(problem, "e4m3"), choices=Attention.choices,
+              note="; ".join(note for note in ("e4m3 out", recoded) if note),
+              finish=lambda attention, o: o.float() / attention.o_scale),
+        Rival(f"cuDNN e4m3, {wide} out", name, lambda problem: prepare(problem, wide), choices=Attention.choices,
+              note=recoded),
     ]
 
 

@@ -13,6 +13,8 @@ import time
 # As many calls in a graph as evo's own timing has (evaluator/cuda/timing.cpp).
 CALLS, LEAST_REPLAY_US, MOST_REPLAY_US, MOST_CALLS = 20, 50, 4000, 1000
 FEWEST_SAMPLES = 5
+# Each way of a rival to do its work is tried in so many turns of so many samples.
+TRIAL_TURNS, TRIAL_SAMPLES = 3, 7
 DEVICE = "cuda"  # Where tensors are.
 
 
@@ -21,15 +23,17 @@ class Refusal(Exception):
 
 
 class Rival:
-    """One way to compute a task.
+    """One program that computes a task.
 
     prepare(problem) is not timed: it may decode inputs. It returns the tensors that call(*tensors) takes; call returns
     the outputs, in any dtype. `note` says what it does otherwise than the task asks. finish(*tensors, *outputs), which
-    is not timed either, makes the task's outputs of them."""
+    is not timed either, makes the task's outputs of them. choices(*tensors) lists calls that do the same work in other
+    ways, as by another algorithm of a library: the fastest is then taken in place of `call`."""
 
-    def __init__(self, name, version, prepare, call, note="", finish=None):
+    def __init__(self, name, version, prepare, call=None, note="", finish=None, choices=None):
         self.name, self.version, self.note = name, version, note
-        self.prepare, self.call, self.finish = prepare, call, finish
+        self.prepare, self.finish = prepare, finish
+        self.choices = choices or (lambda *tensors: [call])
 
 
 class Problem:
@@ -72,26 +76,11 @@ def write_tensor(spec, tensor):
         file.write(ctypes.string_at(content.data_ptr(), content.numel()))
 
 
-class Prepared:
-    """A rival with its sets of inputs for one shape, as one CUDA graph of calls that alternate between the sets."""
+class Calls:
+    """Calls that alternate between a shape's sets of tensors, as one CUDA graph."""
 
-    def __init__(self, rival, problems):
-        import torch
-
-        self.calls = []
-        for problem in problems:
-            tensors = rival.prepare(problem)
-            outputs = rival.call(*tensors)
-            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-            if rival.finish:
-                outputs = (rival.finish(*tensors, *outputs),)
-            if len(outputs) != len(problem.outputs):
-                raise Refusal(f"it has {len(outputs)} outputs instead of {len(problem.outputs)}")
-            if DEVICE == "cuda":
-                torch.cuda.synchronize()
-            for spec, output in zip(problem.outputs, outputs):
-                write_tensor(spec, output)
-            self.calls.append(lambda tensors=tensors: rival.call(*tensors))
+    def __init__(self, call, sets):
+        self.calls = [lambda tensors=tensors: call(*tensors) for tensors in sets]
         self.graph, self.count = None, len(self.calls)
 
     def capture(self, count):
@@ -112,6 +101,17 @@ class Prepared:
                 self.calls[i % sets]()
         self.graph = graph
 
+    def capture_usual(self):
+        """As many calls as evo puts into a graph of its own."""
+        self.capture(CALLS)
+        self.sample_us()
+        us = self.sample_us()
+        calls = CALLS if CALLS * us >= LEAST_REPLAY_US else math.ceil(LEAST_REPLAY_US / us)
+        if calls * us > MOST_REPLAY_US:
+            calls = max(1, int(MOST_REPLAY_US / us))
+        if calls != CALLS:
+            self.capture(min(calls, MOST_CALLS))
+
     def sample_us(self):
         import torch
 
@@ -124,14 +124,7 @@ class Prepared:
 
     def time_us(self, warm_up_s, seconds, average):
         if self.graph is None:
-            self.capture(CALLS)
-            self.sample_us()
-            us = self.sample_us()
-            calls = CALLS if CALLS * us >= LEAST_REPLAY_US else math.ceil(LEAST_REPLAY_US / us)
-            if calls * us > MOST_REPLAY_US:
-                calls = max(1, int(MOST_REPLAY_US / us))
-            if calls != CALLS:
-                self.capture(min(calls, MOST_CALLS))
+            self.capture_usual()
         until = time.monotonic() + warm_up_s
         while time.monotonic() < until:
             self.sample_us()
@@ -139,6 +132,62 @@ class Prepared:
         while len(samples) < FEWEST_SAMPLES or time.monotonic() < until:
             samples.append(self.sample_us())
         return statistics.mean(samples) if average == "mean" else statistics.median(samples)
+
+
+def lost(error):
+    """Whether the CUDA context is gone, so that only another process can go on."""
+    return "CUDA error" in str(error)
+
+
+def fastest(choices, sets):
+    """The fastest of these calls, timed as the rival will be: in a graph, over the same sets, in turns. A call that fails
+    is left out; when all do, the first one's error is raised."""
+    able, why = [], None
+    for call in choices:
+        try:
+            calls = Calls(call, sets)
+            calls.capture_usual()
+            able.append((call, calls, []))
+        except Exception as error:
+            if lost(error):
+                raise
+            why = why or error
+    if not able:
+        raise why or Refusal("it has no way to do this")
+    for _ in range(TRIAL_TURNS):
+        for _, calls, samples in able:
+            calls.sample_us()
+            samples.extend(calls.sample_us() for _ in range(TRIAL_SAMPLES))
+    return min(able, key=lambda one: statistics.median(one[2]))[0]
+
+
+class Prepared:
+    """A rival with its sets of inputs for one shape, ready to be timed. Its answers are written."""
+
+    def __init__(self, rival, problems):
+        sets = [rival.prepare(problem) for problem in problems]
+        choices = rival.choices(*sets[0])
+        call = choices[0] if len(choices) == 1 else fastest(choices, sets)
+        for problem, tensors in zip(problems, sets):
+            write_outputs(problem, rival, tensors, call(*tensors))
+        self.calls = Calls(call, sets)
+
+    def time_us(self, *how):
+        return self.calls.time_us(*how)
+
+
+def write_outputs(problem, rival, tensors, outputs):
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    if rival.finish:
+        outputs = (rival.finish(*tensors, *outputs),)
+    if len(outputs) != len(problem.outputs):
+        raise Refusal(f"it has {len(outputs)} outputs instead of {len(problem.outputs)}")
+    if DEVICE == "cuda":
+        import torch
+
+        torch.cuda.synchronize()
+    for spec, output in zip(problem.outputs, outputs):
+        write_tensor(spec, output)
 
 
 def in_one_line(error):
@@ -177,7 +226,7 @@ def serve(tasks, rivals_of, needs_gpu=True):
         except Refusal as refusal:
             answer({"error": in_one_line(refusal)})
         except Exception as error:  # torch's own refusals are RuntimeErrors, as are its failures.
-            if "CUDA error" in str(error):
+            if lost(error):
                 raise  # The context is lost: evo starts this process again.
             answer({"error": in_one_line(error)})
 

@@ -12,16 +12,13 @@ except ImportError:
     triton = None
 
 
-if triton:
-    configurations = [
-        triton.Config({"ROWS": rows, "KEYS": keys}, num_warps=warps, num_stages=stages)
-        for rows, keys, warps, stages in (
-            (64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 4, 2), (64, 128, 4, 3), (128, 64, 4, 3), (128, 64, 8, 3),
-            (128, 128, 8, 2), (128, 128, 8, 3),
-        )
-    ]
+# Rows and keys of a tile, warps, stages.
+CONFIGURATIONS = (
+    (64, 64, 4, 2), (64, 64, 4, 3), (64, 128, 4, 2), (64, 128, 4, 3), (128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 2),
+    (128, 128, 8, 3),
+)
 
-    @triton.autotune(configurations, key=["S", "D", "CAUSAL", "TRANSPOSED"])
+if triton:
     @triton.jit
     def attend(q, k, v, q_scale, k_scale, v_scale, o, softmax_scale, S, v_row, D: tl.constexpr, CAUSAL: tl.constexpr,
                TRANSPOSED: tl.constexpr, PER_HEAD: tl.constexpr, ROWS: tl.constexpr, KEYS: tl.constexpr):
@@ -77,17 +74,20 @@ def rivals_of(task):
         o = torch.empty(inputs["q"].shape, dtype=dtype, device="cuda")
         return *(inputs[name] for name in ("q", "k", "v", "q_scale", "k_scale", "v_scale")), o
 
-    def call(q, k, v, q_scale, k_scale, v_scale, o):
-        batch, heads, length, width = q.shape
+    def call_by(configuration):
+        rows, keys, warps, stages = configuration
 
-        def grid(meta):
-            return triton.cdiv(length, meta["ROWS"]), batch * heads
+        def call(q, k, v, q_scale, k_scale, v_scale, o):
+            batch, heads, length, width = q.shape
+            attend[triton.cdiv(length, rows), batch * heads](
+                q, k, v, q_scale, k_scale, v_scale, o, 1 / math.sqrt(width), length, v.shape[-1], width, causal,
+                transposed, options["scales"] == "head", rows, keys, num_warps=warps, num_stages=stages)
+            return o
 
-        attend[grid](q, k, v, q_scale, k_scale, v_scale, o, 1 / math.sqrt(width), length, v.shape[-1], width, causal,
-                     transposed, options["scales"] == "head")
-        return o
+        return call
 
-    return [Rival("Triton e4m3", f"triton {triton.__version__}", prepare, call)]
+    calls = [call_by(configuration) for configuration in CONFIGURATIONS]
+    return [Rival("Triton e4m3", f"triton {triton.__version__}", prepare, choices=lambda *tensors: calls)]
 
 
 serve(("fp8_sdpa",), rivals_of)
