@@ -137,7 +137,7 @@ int baseline(const BaselineRequest& request) {
 void add_baseline(CLI::App& app, Invocation& invocation) {
   auto [command, request] =
       add_command(app, invocation, "baseline",
-                  "Time a kernel in turns with rivals: torch, Triton, cuBLASLt, cuDNN or your own programs", baseline);
+                  "Time a kernel in turns with rivals: torch, Triton, cuBLAS, cuDNN or your own programs", baseline);
   add_option(command, "ID", "", request.id,
              "The candidate's number (default: the best elite of the newest run's objective)");
   add_option(command, "--task", "TASK", request.filter.task, "The best elite of this task");
