@@ -89,6 +89,12 @@ bool is_mutant_file(std::string_view path, std::string_view task) {
   return path.starts_with(task) && path.substr(task.size()).starts_with("/mutants/");
 }
 
+bool is_hashed(std::string_view path, std::string_view task) {
+  const std::string folder = std::string(task) + "/";
+  return path.starts_with(folder) && !is_mutant_file(path, task) && !path.starts_with(folder + "stages.") &&
+         path != folder + "cautions.json" && path != torch_reference_path(task);
+}
+
 std::string torch_reference_path(std::string_view task) {
   return std::string(task) + "/reference.py";
 }
@@ -105,9 +111,7 @@ std::set<std::string> borrowed_files(const SourceTree& tree, std::string_view ta
   std::set<std::string> borrowed;
   std::vector<const std::string*> unread;
   for (const auto& [path, content] : tree)
-    if (path.starts_with(folder) && !is_mutant_file(path, task) && !path.starts_with(folder + "stages.") &&
-        path != torch_reference_path(task))
-      unread.push_back(&content);
+    if (is_hashed(path, task)) unread.push_back(&content);
   while (!unread.empty()) {
     const std::string& content = *unread.back();
     unread.pop_back();

@@ -106,7 +106,7 @@ struct Task {
   bool self_consistent =
       false;         ///< The reference is a genome of the task's own: it shows that the others agree with it.
   SourceTree files;  ///< Of draws `@FILE`, by their path within the task's folder.
-  /// xxh3 over every file under the task's folder but its mutants, stages and reference.py, and over the
+  /// xxh3 over every file under the task's folder but its mutants, stages, cautions and reference.py, and over the
   /// borrowed_files(), without their probes: rows of another hash never compete.
   std::string hash;
 
@@ -123,6 +123,9 @@ std::vector<std::string> task_names(const SourceTree& tree);
 /// Whether a file of the tree belongs to a task's mutants: such files say nothing about what is computed or how, so
 /// they are no part of the task's hash.
 bool is_mutant_file(std::string_view path, std::string_view task);
+
+/// Whether a file is one of the task's folder that its hash covers. Mutants, stages, cautions and reference.py are not.
+bool is_hashed(std::string_view path, std::string_view task);
 
 /// What the task computes as a function of torch: TASK/reference.py. Where there is a reference.cu it is for exported
 /// packages alone: it judges no kernel, and is no part of the task's hash.

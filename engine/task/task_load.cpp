@@ -363,10 +363,7 @@ class TaskLoader {
   std::string hash() const {
     std::set<std::string> covered = borrowed_files(tree_, task_.name);
     for (const auto& [path, content] : tree_)
-      if (path.starts_with(task_.name + "/") && !is_mutant_file(path, task_.name) &&
-          !path.starts_with(task_.name + "/stages.") &&
-          (path != torch_reference_path(task_.name) || path == task_.reference))
-        covered.insert(path);
+      if (is_hashed(path, task_.name) || path == task_.reference) covered.insert(path);
     Hasher hasher;
     for (const std::string& path : covered) hasher.add(path).add(without_probes(tree_.find(path)->second));
     return hasher.hex();

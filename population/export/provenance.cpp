@@ -12,6 +12,7 @@
 #include "engine/expression/json_value.h"
 #include "engine/record/record_json.h"
 #include "engine/source/template.h"
+#include "engine/task/cautions.h"
 #include "population/code/kernel_source.h"
 #include "population/code/text.h"
 #include "population/export/choice.h"
@@ -58,6 +59,14 @@ std::string origin_line(const Provenance& p, const std::string& what) {
                           p.device.name, p.device.arch, p.device.driver.empty() ? "none" : p.device.driver,
                           p.nvrtc_version,
                           p.compile_flags.empty() ? "" : fmt::format(" {}", fmt::join(p.compile_flags, " "))));
+}
+
+/// Where kernels of the objective do not keep what its limits promise.
+std::string caution_lines(const ExportRequest& request) {
+  std::string text;
+  for (const std::string& sentence : cautions(request.files, request.task.name, request.provenance.target.objective))
+    text += line(fmt::format("  CAUTION    {}", sentence));
+  return text;
 }
 
 std::string measured_word(const Provenance& p) {
@@ -196,6 +205,7 @@ std::string readable_provenance(const ExportRequest& request, const FileNames& n
   for (const Timing& timing : p.timings) text += timing_line(timing);
   if (!p.rivals.empty()) text += line(fmt::format("  rivals     {}", p.rivals));
   text += line(fmt::format("  error      relative L2 at most {:.3g} over every validated case", p.worst_relative_l2));
+  text += caution_lines(request);
   if (request.task.self_consistent) text += line("  reference  none: self-consistent only");
   text += gpu_lines(p);
   text += line(fmt::format("  genome     {}", to_text(p.genome)));
@@ -225,6 +235,7 @@ std::string readable_dispatch(const std::vector<ExportRequest>& requests,
   text += "//\n";
   for (const auto& [name, value] : p.target.options)
     text += line(fmt::format("  option     {} = {}", name, expr::to_string(value)));
+  text += caution_lines(first);
   if (first.task.self_consistent) text += line("  reference  none: self-consistent only");
   text += line(fmt::format("  task hash  {}", p.task_hash));
   if (!same_cap)

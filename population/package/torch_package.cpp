@@ -11,6 +11,7 @@
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_python.h"
+#include "engine/task/cautions.h"
 #include "engine/task/limits.h"
 #include "population/code/alignment.h"
 #include "population/code/text.h"
@@ -366,10 +367,15 @@ class TorchPackageWriter {
                              plain_text(p.objective), p.candidate, p.run, p.latency_us,
                              kind_named(p.device.kind).modelled ? "modelled" : "measured", p.device.name);
     }
+    std::string where_not;
+    const ExportRequest& first = request_.kernels.front();
+    for (const std::string& sentence : cautions(first.files, task_.name, first.provenance.target.objective))
+      where_not += fmt::format("- **Caution.** {}\n", plain_text(sentence));
     Replacements values = common();
     values.insert(values.end(),
                   {{"DOC", tensors_doc("- ")},
                    {"KERNELS", kernels},
+                   {"CAUTIONS", where_not},
                    {"OUTSIDE_DOC", has_reference() ? "Other sizes are computed in torch's own\n  operations, "
                                                      "slower (`torch-ext/" +
                                                          request_.name + "/_reference.py`)."
