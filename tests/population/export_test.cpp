@@ -147,6 +147,18 @@ TEST_CASE("the top of the file gives its content, origin, latency and build comm
                                     "FILE.cu -o best && ./best [R,N]"));
 }
 
+TEST_CASE("the top of the file says where kernels of its objective do not hold, and the task's hash does not cover that") {
+  ExportRequest request = toy_request();
+  const std::string hash = load_task(request.files, "toy").hash;
+  request.files["toy/cautions.json"] = R"({"latency": ["Sizes above 9 err."], "other": ["Not this one."]})";
+  CHECK(load_task(request.files, "toy").hash == hash);
+  const std::string text = export_cuda(request);
+  CHECK_THAT(text, ContainsSubstring("//   CAUTION    Sizes above 9 err.\n"));
+  CHECK_THAT(text, !ContainsSubstring("Not this one."));
+  request.files["toy/cautions.json"] = R"({"latency": [3]})";
+  CHECK_THROWS_WITH(export_cuda(request), ContainsSubstring("toy/cautions.json: latency[0]"));
+}
+
 TEST_CASE("a modelled latency is called modelled") {
   ExportRequest request = toy_request();
   request.provenance.device.kind = "vgpu";

@@ -142,6 +142,13 @@ TEST_CASE("a package for torch holds the exported file unchanged, a binding, Pyt
   CHECK(torch_format().write(request) == files);
 }
 
+TEST_CASE("a package for torch says where its kernels do not hold") {
+  PackageRequest request = shipped_package("softmax");
+  CHECK_THAT(torch_format().write(request).at("README.md"), !ContainsSubstring("Caution"));
+  request.kernels.front().files["softmax/cautions.json"] = R"({"latency": ["Rows of zeros err."]})";
+  CHECK_THAT(torch_format().write(request).at("README.md"), ContainsSubstring("- **Caution.** Rows of zeros err.\n"));
+}
+
 TEST_CASE("every shipped task has a reference in torch that takes its tensors and options") {
   const std::string task = GENERATE(from_range(task_names(shipped())));
   CAPTURE(task);
