@@ -66,12 +66,8 @@ bool is_as_rendered(const Claim& claim) {
 /// A stored candidate was evaluated with its run's salt: its wrong case comes again.
 Diagnosed diagnose_claim(const Claim& claim, const DiagnoseRequest& request, std::uint64_t salt) {
   const DeviceInfo device = diagnosing_device(claim, request.device);
-  PipelineOptions options;
-  options.task = claim.task;
-  options.tree = claim.tree;
-  options.target = claim.target;
-  options.device = device;
-  options.salt = salt;
+  const PipelineOptions options{
+      .task = claim.task, .tree = claim.tree, .target = claim.target, .device = device, .salt = salt};
   const auto make = [&](const Target& target) {
     return with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
   };
