@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "engine/base/text.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"
@@ -50,9 +50,7 @@ PartDone done(const SignaturePart& part) {
 }
 
 std::string signature_of(const std::vector<PartDone>& parts) {
-  std::vector<std::string> hashes;
-  for (const PartDone& part : parts) hashes.push_back(part.hash);
-  return fmt::format("{}", fmt::join(hashes, "-"));
+  return joined(parts, "-", &PartDone::hash);
 }
 
 std::string bench_document(const std::vector<PartDone>& parts, const std::string& nvrtc) {

@@ -24,8 +24,6 @@
 namespace evo::cli {
 namespace {
 
-using Align = Table::Align;
-
 struct CheckCommandRequest {
   std::string subject;
   std::string device = std::string(vgpu::kKind);
@@ -85,7 +83,7 @@ std::string notes_text(const ShapeCheck& shape, const Terminal& terminal) {
 std::string family_text(const FamilyCheck& family, const Terminal& terminal) {
   std::string text = styled(terminal, Style::bold, fmt::format("family {}", family.family));
   text += family.genome.empty() ? "\n" : fmt::format(", first genome {}\n", family.genome);
-  Table table({{"shape"}, {"rendered"}, {"compiled"}, {"ran"}, {"right"}, {"error of limit"}, {"sanitised"}});
+  Table table({"shape", "rendered", "compiled", "ran", "right", "error of limit", "sanitised"});
   const auto yes = [](const ShapeCheck& shape, Reached stage) { return shape.reached >= stage ? "yes" : "no"; };
   for (const ShapeCheck& shape : family.shapes) {
     table.add({shape.shape, yes(shape, Reached::rendered), build_text(shape), yes(shape, Reached::ran),

@@ -117,11 +117,8 @@ Comparison compare(const CompareRequest& request) {
 }
 
 std::string comparison_text(const Comparison& comparison, const Terminal& terminal) {
-  using Align = Table::Align;
-  Table table({{"candidate", Align::right},
-               {fmt::format("{} us", timing_word(comparison.modelled)), Align::right},
-               {"verdict"},
-               {"latency over the first, 95 % interval"}});
+  Table table({">candidate", fmt::format(">{} us", timing_word(comparison.modelled)), "verdict",
+               "latency over the first, 95 % interval"});
   for (const ComparisonRow& row : comparison.rows) {
     const std::string verdict = row.against ? std::string(name_of(ranking(*row.against))) : "";
     table.add({fmt::format("{}", row.candidate), row.failure.empty() ? microseconds(row.median_us) : "-", verdict,

@@ -66,12 +66,8 @@ bool is_as_rendered(const Claim& claim) {
 /// A stored candidate was evaluated with its run's salt: its wrong case comes again.
 Diagnosed diagnose_claim(const Claim& claim, const DiagnoseRequest& request, std::uint64_t salt) {
   const DeviceInfo device = diagnosing_device(claim, request.device);
-  PipelineOptions options;
-  options.task = claim.task;
-  options.tree = claim.tree;
-  options.target = claim.target;
-  options.device = device;
-  options.salt = salt;
+  const PipelineOptions options{
+      .task = claim.task, .tree = claim.tree, .target = claim.target, .device = device, .salt = salt};
   const auto make = [&](const Target& target) {
     return with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
   };
@@ -109,7 +105,7 @@ std::string attempt_text(const Attempt& attempt) {
 }
 
 std::string attempts_text(const std::vector<Attempt>& attempts, const Terminal& terminal) {
-  Table table({{"isolated"}, {"answer"}, {"shape"}, {"regime"}, {"inputs"}});
+  Table table({"isolated", "answer", "shape", "regime", "inputs"});
   for (const Attempt& attempt : attempts) {
     table.add({attempt.stage, attempt_text(attempt), attempt.shape, attempt.regime, attempt.about},
               attempt.wrong ? Style::bad : Style::plain);
@@ -118,7 +114,7 @@ std::string attempts_text(const std::vector<Attempt>& attempts, const Terminal& 
 }
 
 std::string probes_text(const std::vector<ProbedValues>& probes, const Terminal& terminal) {
-  Table table({{"probe"}, {""}, {"values"}, {"looks like"}});
+  Table table({"probe", "", "values", "looks like"});
   for (const ProbedValues& probe : probes) {
     const std::string look =
         probe.wrong ? fmt::format("{}; {}", miss_text(probe.wrong->mismatch.miss), summary(*probe.wrong)) : "";
@@ -142,7 +138,7 @@ std::string diagnosis_text(const Diagnosed& diagnosed, const Terminal& terminal)
   }
   const std::string stage =
       diagnosis.stage.empty() ? "none could be named" : fmt::format("{} ({})", diagnosis.stage, diagnosis.about);
-  Table facts({{""}, {""}});
+  Table facts({"", ""});
   facts.add({"first wrong stage", stage}, Style::bad);
   add_answer(facts, *diagnosis.wrong);
   text += facts.text(terminal, 2);
@@ -151,7 +147,7 @@ std::string diagnosis_text(const Diagnosed& diagnosed, const Terminal& terminal)
   text += "\n" + attempts_text(diagnosis.attempts, terminal);
   const Attempt& last = diagnosis.attempts.back();
   if (!last.wrong) return text;
-  Table isolated({{""}, {""}});
+  Table isolated({"", ""});
   add_answer(isolated, *last.wrong);
   return text + fmt::format("\n  {}, isolated:\n", last.stage) + isolated.text(terminal, 2);
 }
@@ -255,7 +251,7 @@ std::string right_text(const DiagnosedMutant& one) {
 }
 
 std::string score_text(const DiagnosisScore& score, const Terminal& terminal) {
-  Table table({{"family"}, {"mutant or control"}, {"planted"}, {"named"}, {""}, {"looks like"}});
+  Table table({"family", "mutant or control", "planted", "named", "", "looks like"});
   for (const DiagnosedMutant& one : score.mutants) {
     const std::string right = right_text(one);
     table.add({one.mutant.family, one.mutant.name, fmt::format("{}", fmt::join(one.mutant.stages, " or ")),

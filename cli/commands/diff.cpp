@@ -31,7 +31,7 @@ std::string label(const CandidateRow& row) {
 
 std::string genes_text(const CandidateRow& a, const CandidateRow& b, const std::vector<GeneDifference>& genes,
                        const Terminal& terminal) {
-  Table table({{"gene"}, {label(a)}, {label(b)}});
+  Table table({"gene", label(a), label(b)});
   if (a.genome.family != b.genome.family) table.add({"(family)", a.genome.family, b.genome.family});
   for (const GeneDifference& gene : genes) table.add({gene.gene, allele_text(gene.a), allele_text(gene.b)});
   return table.empty() ? "the genomes are equal\n" : table.text(terminal);

@@ -119,7 +119,7 @@ Diagnosis diagnose(const DoctorRequest& request) {
 }
 
 std::string diagnosis_text(const Diagnosis& diagnosis, const Terminal& terminal) {
-  Table table({{""}, {""}, {""}});
+  Table table({"", "", ""});
   for (const Check& check : diagnosis.checks) {
     table.add({check.ok ? "works" : "missing", check.name, check.found}, check.ok ? Style::plain : Style::warning);
     if (!check.fix.empty()) table.add({"", "", "-> " + check.fix}, Style::warning);

@@ -62,11 +62,7 @@ int elites(const ElitesRequest& request) {
 void add_elites(CLI::App& app, Invocation& invocation) {
   auto [command, request] =
       add_command(app, invocation, "elites", "List the three best kernels of each task, device and objective", elites);
-  add_option(command, "--task", "TASK", request.filter.task, "Only of this task");
-  add_option(command, "--device", "DEVICE", request.filter.device,
-             "Only of this device: its id, cuda, vgpu, or a part of its name");
-  command.add_option("--objective", request.filter.objective,
-                     "Only of this objective, as listed, or of all that begin so: accurate");
+  add_filter_options(command, request.filter);
   command.add_flag("--all", request.all, "Also elites of older versions of a task");
   add_database_option(command, request.database);
   add_json_flag(command, request.json);

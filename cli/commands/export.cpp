@@ -164,50 +164,35 @@ int export_package(const ExportCommandRequest& request, const PackageFormat& for
 
 // ---- The results of runs
 
-std::vector<std::string> result_format_names() {
+template <class Format>
+std::vector<std::string> names_of(std::span<const Format> formats) {
   std::vector<std::string> names;
-  for (const ResultFormat& format : result_formats()) names.emplace_back(format.name);
-  return names;
-}
-
-std::vector<std::string> package_format_names() {
-  std::vector<std::string> names;
-  for (const PackageFormat& format : package_formats()) names.emplace_back(format.name);
+  for (const Format& format : formats) names.emplace_back(format.name);
   return names;
 }
 
 const ResultFormat& format_of(const std::string& name) {
   const auto found = std::ranges::find(result_formats(), name, &ResultFormat::name);
   if (found != result_formats().end()) return *found;
-  std::vector<std::string> names = result_format_names();
-  for (std::string& package : package_format_names()) names.push_back(std::move(package));
+  std::vector<std::string> names = names_of(result_formats());
+  std::ranges::move(names_of(package_formats()), std::back_inserter(names));
   throw unknown_name("format", name, names);
-}
-
-bool ranks_alike(const RunInfo& a, const RunInfo& b) {
-  return a.task_hash == b.task_hash && a.objective == b.objective && device_key(a.device) == device_key(b.device);
-}
-
-bool matches(const RunInfo& info, const EliteFilter& filter) {
-  const std::string& device = filter.device;
-  return (filter.task.empty() || info.task == filter.task) &&
-         (filter.objective.empty() || (info.objective + " ").starts_with(filter.objective + " ")) &&
-         (device.empty() || info.device.id == device || info.device.kind == device ||
-          info.device.name.find(device) != std::string::npos);
 }
 
 /// The newest run that matches and all that rank by the same, or the one that is named.
 std::vector<RunId> runs_of(const Store& store, const ExportCommandRequest& request) {
   if (!request.run.empty()) return {find_run(store, parse_id("run", request.run)).id};
   std::vector<RunRow> rows = store.runs();
-  std::erase_if(rows, [&](const RunRow& row) { return row.evaluated == 0 || !matches(row.info, request.filter); });
+  std::erase_if(rows, [&](const RunRow& row) {
+    return row.evaluated == 0 || !is_wanted(row.info, row.info.device, request.filter);
+  });
   if (rows.empty()) {
     throw usage_error(
         fmt::format("no run in {} matches and has results: evo runs lists what there is", store.path().string()));
   }
   std::vector<RunId> runs;
   for (const RunRow& row : rows) {
-    if (ranks_alike(row.info, rows.front().info)) runs.push_back(row.id);
+    if (of_one_board(row.info, rows.front().info)) runs.push_back(row.id);
   }
   return runs;
 }
@@ -273,12 +258,12 @@ void add_export(CLI::App& app, Invocation& invocation) {
   add_option(command, "--option", "NAME=VALUE", request.options,
              "With --dispatch: only kernels with this option of the task, such as out=bf16; may be repeated")
       ->allow_extra_args(false);
-  add_option(command, "--format",
-             fmt::format("{}|{}", fmt::join(package_format_names(), "|"), fmt::join(result_format_names(), "|")),
+  const std::vector<std::string> packages = names_of(package_formats()), results = names_of(result_formats());
+  add_option(command, "--format", fmt::format("{}|{}", fmt::join(packages, "|"), fmt::join(results, "|")),
              request.format,
              fmt::format("Instead of a .cu file, a package with the kernels: {} (docs/export.md); or every "
                          "evaluated candidate: {} (docs/store.md)",
-                         fmt::join(package_format_names(), ", "), fmt::join(result_format_names(), ", ")));
+                         fmt::join(packages, ", "), fmt::join(results, ", ")));
   add_option(command, "--run", "RUN", request.run,
              "With --format: only this run (default: all runs of the newest run's task, device and objective)");
   add_option(command, "-o,--output", "FILE", request.output,

@@ -25,12 +25,7 @@ struct FrontRequest {
 };
 
 std::string front_text(const Front& front, const Terminal& terminal) {
-  using Align = Table::Align;
-  Table table({{fmt::format("{} us", timing_word(front.modelled)), Align::right},
-               {"error", Align::right},
-               {"id", Align::right},
-               {"objective"},
-               {"genome or rival"}});
+  Table table({fmt::format(">{} us", timing_word(front.modelled)), ">error", ">id", "objective", "genome or rival"});
   std::vector<FrontPoint> shown = front.rivals;
   for (const FrontPoint& point : front.candidates)
     if (point.on_front) shown.push_back(point);

@@ -44,12 +44,7 @@ int import_problem(const ImportRequest& request) {
   std::error_code error;
   if (std::filesystem::exists(folder, error))
     throw usage_error(fmt::format("{} is there already: --name gives the task another name", folder.string()));
-  for (const auto& [path, text] : problem.files) {
-    const std::filesystem::path file = std::filesystem::path(request.output) / path;
-    std::filesystem::create_directories(file.parent_path(), error);
-    if (error) throw machine_error(fmt::format("cannot make {}: {}", file.parent_path().string(), error.message()));
-    write_file(file, text);
-  }
+  write_files(request.output, problem.files);
   fmt::print("{}: the task {}, {}; its reference is torch\n{}judge a solution:  evo verify SOLUTION --task {}{}\n",
              folder.string(), problem.task, problem.kind, problem.remarks, problem.task,
              request.output == "templates" ? "" : " --templates " + shell_word(request.output));

@@ -29,14 +29,7 @@ std::string change_text(const LineageRow& row, const std::vector<LineageRow>& ro
 }
 
 std::string lineage_text(const std::vector<LineageRow>& rows, const Terminal& terminal) {
-  using Align = Table::Align;
-  Table table({{"id", Align::right},
-               {"back", Align::right},
-               {"operator"},
-               {"parents"},
-               {"latency us", Align::right},
-               {"verdict"},
-               {"change from the first parent"}});
+  Table table({">id", ">back", "operator", "parents", ">latency us", "verdict", "change from the first parent"});
   for (const LineageRow& row : rows) {
     table.add({std::to_string(row.candidate), std::to_string(row.distance), row.op,
                row.parents.empty() ? "-" : fmt::format("{}", fmt::join(row.parents, " ")),

@@ -31,9 +31,7 @@ struct LlmRequest {
 /// The newest run in the database that competes with this one.
 std::optional<RunRow> run_like(const Store& store, const RunInfo& info) {
   for (RunRow& run : store.runs()) {
-    if (run.evaluated > 0 && run.info.task_hash == info.task_hash && run.info.objective == info.objective &&
-        device_key(run.info.device) == device_key(info.device))
-      return std::move(run);
+    if (run.evaluated > 0 && of_one_board(run.info, info)) return std::move(run);
   }
   return std::nullopt;
 }

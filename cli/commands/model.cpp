@@ -148,15 +148,9 @@ std::vector<ShapeCost> costs_of(const ModelledSubject& subject, const ModelReque
 
 std::string costs_text(const ModelledSubject& subject, const std::vector<ShapeCost>& costs, bool explained,
                        const Terminal& terminal) {
-  using Align = Table::Align;
   std::string text = fmt::format("{}: {} on {}\n  {}\n", subject.origin, subject.task.name, subject.device.id,
                                  to_text(subject.genome));
-  Table table({{"shape"},
-               {"modelled us", Align::right},
-               {"measured us", Align::right},
-               {"launches", Align::right},
-               {"registers", Align::right},
-               {"bound by"}});
+  Table table({"shape", ">modelled us", ">measured us", ">launches", ">registers", "bound by"});
   for (const ShapeCost& cost : costs) {
     const vgpu::PlanCost& plan = cost.modelled.cost;
     const auto longest = std::max_element(plan.launches.begin(), plan.launches.end(),
@@ -206,15 +200,8 @@ int model_one(const ModelRequest& request) {
 // ---- Recorded sweeps
 
 std::string fits_text(const std::vector<Fit>& fits, const Terminal& terminal) {
-  using Align = Table::Align;
-  Table table({{"sweep"},
-               {"device"},
-               {"genomes", Align::right},
-               {"failed", Align::right},
-               {"Spearman", Align::right},
-               {"ahead of best", Align::right},
-               {"modelled/measured", Align::right},
-               {"spread", Align::right}});
+  Table table(
+      {"sweep", "device", ">genomes", ">failed", ">Spearman", ">ahead of best", ">modelled/measured", ">spread"});
   for (const Fit& fit : fits) {
     table.add({fit.name, fit.device, grouped(std::uint64_t{fit.points.size()}), grouped(std::uint64_t{fit.failed}),
                fmt::format("{:.3f}", fit.spearman), percent(fit.best_share), fmt::format("{:.2f}", fit.median_ratio),

@@ -73,12 +73,8 @@ std::vector<ProfiledKernel> profiled_kernels(const ProfileRequest& request) {
 
 Profiles read_counters(const ProfiledKernel& kernel, const DeviceInfo& device, const Target& target) {
   const Claim& claim = kernel.claim;
-  PipelineOptions options;
-  options.task = claim.task;
-  options.tree = claim.tree;
-  options.target = target;
-  options.device = device;
-  options.salt = kernel.salt;
+  const PipelineOptions options{
+      .task = claim.task, .tree = claim.tree, .target = target, .device = device, .salt = kernel.salt};
   Profiler profiler(options);
   Profiler::Result result = profiler.profile(
       with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));

@@ -172,13 +172,10 @@ std::string cell(const Figure& figure, int digits) {
 }
 
 Table figures_table(const std::vector<std::size_t>& budgets) {
-  std::vector<Table::Column> columns = {{"strategy"}, {"runs", Table::Align::right}};
-  for (const std::size_t budget : budgets) columns.push_back({fmt::format("best@{}", budget), Table::Align::right});
-  columns.push_back({fmt::format("within 5 %@{}", budgets.back()), Table::Align::right});
-  columns.push_back({"to 5 %", Table::Align::right});
-  columns.push_back({"P", Table::Align::right});
-  columns.push_back({"evals", Table::Align::right});
-  return Table(std::move(columns));
+  std::vector<std::string> columns = {"strategy", ">runs"};
+  for (const std::size_t budget : budgets) columns.push_back(fmt::format(">best@{}", budget));
+  columns.insert(columns.end(), {fmt::format(">within 5 %@{}", budgets.back()), ">to 5 %", ">P", ">evals"});
+  return Table(columns);
 }
 
 void add_row(Table& table, const std::string& strategy, const ReplayFigures& figures) {
@@ -260,9 +257,8 @@ std::string replay_document(const Spaces& spaces, const std::vector<std::size_t>
   json["spaces"] = Json::array();
   json["mean"] = Json::array();
   for (const Replayed& space : spaces) {
-    Json strategies = Json::array();
-    for (const auto& entry : space.entries)
-      strategies.push_back(figures_json(entry.strategy, entry.samples.figures, budgets));
+    Json strategies = list_json(
+        space.entries, [&](const auto& entry) { return figures_json(entry.strategy, entry.samples.figures, budgets); });
     json["spaces"].push_back({{"name", space.recording.name},
                               {"configurations", space.recording.rows.size()},
                               {"valid", space.methodology.valid()},

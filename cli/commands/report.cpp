@@ -26,8 +26,6 @@
 namespace evo::cli {
 namespace {
 
-using Align = Table::Align;
-
 std::string latency_text(const std::optional<double>& latency_us) {
   return latency_us ? microseconds(*latency_us) : "-";
 }
@@ -54,12 +52,7 @@ std::string heading_text(const RunReport& report, const Terminal& terminal) {
 }
 
 std::string milestones_text(const RunReport& report, const Terminal& terminal) {
-  Table table({{"evaluations", Align::right},
-               {"after", Align::right},
-               {"id", Align::right},
-               {"us", Align::right},
-               {"operator"},
-               {"change from the one before"}});
+  Table table({">evaluations", ">after", ">id", ">us", "operator", "change from the one before"});
   for (const Milestone& one : report.milestones)
     table.add({std::to_string(one.evaluations), duration_text(one.seconds), std::to_string(one.candidate),
                microseconds(one.latency_us), one.op, one.change});
@@ -76,11 +69,7 @@ std::string alleles_text(const GeneWorth& gene) {
 }
 
 std::string family_text(const FamilyReport& family, const Terminal& terminal) {
-  Table table({{"gene"},
-               {"importance", Align::right},
-               {"alone", Align::right},
-               {"pairs", Align::right},
-               {"best us with each allele (-: none was valid)"}});
+  Table table({"gene", ">importance", ">alone", ">pairs", "best us with each allele (-: none was valid)"});
   for (const GeneWorth& gene : family.genes) {
     if (gene.alleles.size() < 2) continue;
     table.add({gene.gene, gene.importance > 0 ? percent(gene.importance) : "-",
@@ -97,7 +86,7 @@ std::string rejections_text(const RunReport& report) {
 }
 
 std::string phases_text(const PhaseSums& phases, const Terminal& terminal) {
-  Table table({{"phase"}, {"seconds", Align::right}, {"of the run", Align::right}, {""}});
+  Table table({"phase", ">seconds", ">of the run", ""});
   const auto add = [&](const char* name, double seconds, const char* about) {
     table.add({name, fmt::format("{:.1f}", seconds), phases.run_s > 0 ? percent(seconds / phases.run_s) : "-", about});
   };
@@ -109,7 +98,7 @@ std::string phases_text(const PhaseSums& phases, const Terminal& terminal) {
 }
 
 std::string notes_text(const RunReport& report, const Terminal& terminal) {
-  Table table({{"id", Align::right}, {"us", Align::right}, {"verdict"}, {"note"}});
+  Table table({">id", ">us", "verdict", "note"});
   for (const NotedProposal& one : report.notes)
     table.add({std::to_string(one.candidate), latency_text(one.latency_us), std::string(name_of(one.verdict)),
                one_line(one.note)});
@@ -117,7 +106,7 @@ std::string notes_text(const RunReport& report, const Terminal& terminal) {
 }
 
 std::string peoples_notes_text(const RunReport& report, const Terminal& terminal) {
-  Table table({{"id", Align::right}, {"at"}, {"note"}});
+  Table table({">id", "at", "note"});
   for (const NoteRow& one : report.peoples_notes)
     table.add({std::to_string(one.candidate), one.at, one_line(one.text)});
   return table.empty() ? "" : table.text(terminal, 2);

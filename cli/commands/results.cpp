@@ -51,12 +51,6 @@ void remove_pictures_of(const fs::path& page) {
   }
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) throw machine_error(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
-}
-
 int results(const ResultsRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   const std::vector<ResultsPage> pages = results_pages(store, request.filter, request.all);
@@ -87,11 +81,7 @@ void add_results(CLI::App& app, Invocation& invocation) {
   add_option(command, "-o,--output", "DIR", request.folder,
              "Write the pages into a folder for each model of device, below this one")
       ->capture_default_str();
-  add_option(command, "--task", "TASK", request.filter.task, "Only of this task");
-  add_option(command, "--device", "DEVICE", request.filter.device,
-             "Only of this device: its id, cuda, vgpu, or a part of its name");
-  command.add_option("--objective", request.filter.objective,
-                     "Only of this objective, as evo elites lists it, or of all that begin so: accurate");
+  add_filter_options(command, request.filter);
   command.add_flag("--all", request.all, "Also elites of older versions of a task");
   add_database_option(command, request.database);
 }

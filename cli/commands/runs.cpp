@@ -39,18 +39,8 @@ std::string rivals_of_run(const std::vector<Sitting>& sittings, const RunRow& ro
 
 std::string runs_text(const Store& store, const std::vector<RunRow>& rows, const Terminal& terminal) {
   if (rows.empty()) return "no runs yet: start one with evo run --task T\n";
-  using Align = Table::Align;
-  Table table({{"id", Align::right},
-               {"started (UTC)"},
-               {"status"},
-               {"task"},
-               {"device"},
-               {"strategy"},
-               {"seed", Align::right},
-               {"evaluated", Align::right},
-               {"valid", Align::right},
-               {"best"},
-               {"objective"}});
+  Table table({">id", "started (UTC)", "status", "task", "device", "strategy", ">seed", ">evaluated", ">valid", "best",
+               "objective"});
   for (const RunRow& row : rows) {
     const RunInfo& info = row.info;
     table.add({std::to_string(row.id), row.started_at, std::string(enumerator_name(row.status)), info.task,
@@ -69,7 +59,7 @@ std::string runs_text(const Store& store, const std::vector<RunRow>& rows, const
 std::string verdict_table(const Store& store, const std::vector<OutcomeRow>& outcomes, const Terminal& terminal) {
   std::map<Verdict, std::vector<CandidateId>> by_verdict;
   for (const OutcomeRow& outcome : outcomes) by_verdict[outcome.verdict].push_back(outcome.candidate);
-  Table table({{"verdict"}, {"count", Table::Align::right}, {"first", Table::Align::right}, {"its reason"}});
+  Table table({"verdict", ">count", ">first", "its reason"});
   for (const auto& [verdict, candidates] : by_verdict) {
     const CandidateRow first = find_candidate(store, candidates.front());
     table.add({std::string(name_of(verdict)), std::to_string(candidates.size()), std::to_string(first.id),
@@ -81,7 +71,7 @@ std::string verdict_table(const Store& store, const std::vector<OutcomeRow>& out
 std::string run_detail(const Store& store, const RunRow& row, const std::vector<OutcomeRow>& outcomes,
                        const Terminal& terminal) {
   const RunInfo& info = row.info;
-  Table facts({{""}, {""}});
+  Table facts({"", ""});
   facts.add({"command", info.command_line});
   facts.add({"status", fmt::format("{}, started {}{}", enumerator_name(row.status), row.started_at,
                                    row.finished_at ? fmt::format(", ended {}", *row.finished_at) : "")});
@@ -103,8 +93,7 @@ std::string run_detail(const Store& store, const RunRow& row, const std::vector<
 
 std::string runs_document(const std::vector<RunRow>& rows) {
   Json json = json_document("runs");
-  json["runs"] = Json::array();
-  for (const RunRow& row : rows) json["runs"].push_back(run_json(row));
+  json["runs"] = list_json(rows, run_json);
   return json_text(json);
 }
 

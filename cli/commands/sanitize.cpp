@@ -14,7 +14,6 @@
 #include "cli/commands/commands.h"
 #include "cli/kernel/kernel_options.h"
 #include "cli/kernel/kernel_run.h"
-#include "cli/sources/sources.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
 #include "cli/subject/lookup.h"
@@ -84,8 +83,7 @@ std::vector<SanitizedSubject> subjects_of(const std::vector<Claim>& claims, cons
 std::string constants_of(const std::vector<SanitizedSubject>& subjects) {
   std::set<std::string> constants;
   for (const SanitizedSubject& subject : subjects) {
-    for (const Program& program : subject.candidate.programs)
-      constants.insert(specialisation_text(program.specialisation));
+    for (const Program& program : subject.candidate.programs) constants.insert(bindings_text(program.specialisation));
   }
   return fmt::format("{}", fmt::join(constants, " or "));
 }
@@ -182,8 +180,7 @@ std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
 }
 
 std::string sanitize_document(const Sanitized& result) {
-  Json findings = Json::array();
-  for (const PlacedFinding& found : result.findings) findings.push_back(found.json());
+  Json findings = list_json(result.findings, [&](const PlacedFinding& found) { return found.json(); });
   Json json = json_document("sanitize");
   json["subject"] = result.subject;
   json["device"] = result.device;

@@ -47,7 +47,7 @@ std::string verdict_text(const SelftestRow& row) {
 }
 
 std::string selftest_text(const SelftestResult& result, const Terminal& terminal) {
-  Table table({{"mutant or control"}, {"verdict"}, {""}, {"reason"}});
+  Table table({"mutant or control", "verdict", "", "reason"});
   for (const SelftestRow& row : result.rows) {
     const Style style = !row.checked ? Style::plain : row.right ? Style::plain : Style::bad;
     table.add({row.mutant.name, verdict_text(row),
@@ -85,13 +85,7 @@ std::string selftest_document(const SelftestResult& result) {
 }
 
 std::string calibration_text(const CalibrationResult& result, const Terminal& terminal) {
-  using Align = Table::Align;
-  Table table({{"regime"},
-               {"cases", Align::right},
-               {"worst error", Align::right},
-               {"limit", Align::right},
-               {"cosine", Align::right},
-               {"at least", Align::right}});
+  Table table({"regime", ">cases", ">worst error", ">limit", ">cosine", ">at least"});
   for (const auto& [regime, floor] : result.floors) {
     const Limits& limits = result.limits.at(regime);
     table.add({regime, fmt::format("{}", floor.cases), fmt::format("{:.4g}", floor.relative_l2),

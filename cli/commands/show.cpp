@@ -28,8 +28,6 @@
 namespace evo::cli {
 namespace {
 
-using Align = Table::Align;
-
 struct ShowRequest : EntryRequest {
   bool source = false;
   bool log = false;
@@ -72,7 +70,7 @@ std::string tools_text(const Evaluation& evaluation, const RunInfo& info) {
 std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& words, bool self_consistent,
                        const Terminal& terminal) {
   const Evaluation& evaluation = row.evaluation;
-  Table facts({{""}, {""}});
+  Table facts({"", ""});
   facts.add({"task", fmt::format("{} on {} ({})", run.info.task, run.info.device.id, run.info.device.name)});
   facts.add({"objective", run.info.objective});
   facts.add({"genome", to_text(row.genome)});
@@ -109,15 +107,8 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
 
 /// The programs, and what each kernel that is launched takes.
 std::string builds_text(const Evaluation& evaluation, const Terminal& terminal) {
-  Table table({{"program"},
-               {"arch"},
-               {"kernel"},
-               {"registers", Align::right},
-               {"spills B", Align::right},
-               {"static smem B", Align::right},
-               {"stack B", Align::right},
-               {"compiled ms", Align::right},
-               {"cubin"}});
+  Table table(
+      {"program", "arch", "kernel", ">registers", ">spills B", ">static smem B", ">stack B", ">compiled ms", "cubin"});
   for (const Build& build : evaluation.builds) {
     for (const auto& [name, kernel] : build.kernels) {
       if (!kernel.launched) continue;
@@ -142,15 +133,7 @@ std::string conditions_text(const Conditions& conditions) {
 }
 
 std::string timings_text(const Evaluation& evaluation, const Terminal& terminal) {
-  Table table({{"shape"},
-               {"cache"},
-               {"median us", Align::right},
-               {"low", Align::right},
-               {"high", Align::right},
-               {"samples", Align::right},
-               {"spread"},
-               {"throttled", Align::right},
-               {""}});
+  Table table({"shape", "cache", ">median us", ">low", ">high", ">samples", "spread", ">throttled", ""});
   for (const Timing& timing : evaluation.timings) {
     table.add({timing.shape, timing.cold ? "cold" : "warm", microseconds(timing.median_us), microseconds(timing.low_us),
                microseconds(timing.high_us), std::to_string(timing.samples_us.size()), spread_bar(timing.samples_us),
@@ -171,14 +154,7 @@ std::string errors_text(const Evaluation& evaluation, const Terminal& terminal) 
     // The negation makes a NaN the worst of all.
     if (worst.cases++ == 0 || !(error.relative_l2 <= worst.error.relative_l2)) worst.error = error;
   }
-  Table table({{"shape"},
-               {"cases", Align::right},
-               {"worst error", Align::right},
-               {"max abs", Align::right},
-               {"cosine", Align::right},
-               {"regime"},
-               {"seed", Align::right},
-               {"output"}});
+  Table table({"shape", ">cases", ">worst error", ">max abs", ">cosine", "regime", ">seed", "output"});
   for (const auto& [shape, worst] : by_shape) {
     table.add({shape, std::to_string(worst.cases), error_figure(worst.error.relative_l2),
                error_figure(worst.error.max_abs), fmt::format("{:.6f}", worst.error.cosine), worst.error.regime,
@@ -263,8 +239,7 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, cons
   json["profiles"] = profiles_json(candidate.evaluation.profiles);
   json["programs"] = programs;
   json["files"] = candidate.files;
-  json["sittings"] = Json::array();
-  for (const Sitting& sitting : candidate.sittings) json["sittings"].push_back(sitting_json(sitting));
+  json["sittings"] = list_json(candidate.sittings, sitting_json);
   json["run"] = run_json(run);
   return json_text(json);
 }

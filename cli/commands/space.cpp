@@ -19,6 +19,7 @@
 #include "cli/text/suggest.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "engine/short_form/t1.h"
 
 namespace evo::cli {
@@ -98,13 +99,11 @@ SpaceListing list_space(const SourceTree& tree, const Task& task, const DeviceIn
 }
 
 std::string alleles_of(const Gene& gene) {
-  std::vector<std::string> alleles;
-  for (const Value& allele : gene.alleles) alleles.push_back(expr::to_string(allele));
-  return fmt::format("{}", fmt::join(alleles, " "));
+  return joined(gene.alleles, " ", [&](const Value& allele) { return expr::to_string(allele); });
 }
 
 std::string gene_table(const Family& family, const Terminal& terminal) {
-  Table table({{"gene"}, {"alleles"}, {"active when"}, {"meaning"}});
+  Table table({"gene", "alleles", "active when", "meaning"});
   for (const Gene& gene : family.genes) {
     const bool always = gene.when.text() == "true";
     table.add({gene.name, alleles_of(gene), always ? "" : gene.when.text(), gene.doc});
@@ -114,7 +113,7 @@ std::string gene_table(const Family& family, const Terminal& terminal) {
 
 std::string constraint_table(const Family& family, const Terminal& terminal) {
   if (family.constraints.empty()) return "";
-  Table table({{"legal only if"}, {"because otherwise"}});
+  Table table({"legal only if", "because otherwise"});
   for (const Constraint& constraint : family.constraints) table.add({constraint.condition.text(), constraint.why});
   return "\n" + table.text(terminal, 2);
 }
@@ -145,8 +144,7 @@ std::string space_text(const SpaceListing& space, const Terminal& terminal) {
 }
 
 Json gene_json(const Gene& gene) {
-  Json alleles = Json::array();
-  for (const Value& allele : gene.alleles) alleles.push_back(value_json(allele));
+  Json alleles = list_json(gene.alleles, value_json);
   return {{"name", gene.name},
           {"kind", name_of(gene.kind)},
           {"alleles", alleles},
@@ -162,8 +160,7 @@ std::string space_document(const SpaceListing& space) {
   json["legal"] = space.legal();
   json["families"] = Json::array();
   for (const FamilyListing& listing : space.families) {
-    Json genes = Json::array();
-    for (const Gene& gene : listing.family.genes) genes.push_back(gene_json(gene));
+    Json genes = list_json(listing.family.genes, gene_json);
     Json constraints = Json::array();
     for (const Constraint& constraint : listing.family.constraints)
       constraints.push_back({{"that", constraint.condition.text()}, {"why", constraint.why}});

@@ -12,6 +12,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
+#include "engine/base/joined.h"
 
 namespace evo::cli {
 namespace {
@@ -63,9 +64,7 @@ std::string shape_text(const Task& task, const Shape& shape) {
 }
 
 std::string shapes_of(const Task& task) {
-  std::vector<std::string> shapes;
-  for (const Shape& shape : task.shapes) shapes.push_back(shape_text(task, shape));
-  return fmt::format("{}", fmt::join(shapes, ", "));
+  return joined(task.shapes, ", ", [&](const Shape& shape) { return shape_text(task, shape); });
 }
 
 std::string task_text(const TaskListing& listing, const Terminal& terminal) {
@@ -73,7 +72,7 @@ std::string task_text(const TaskListing& listing, const Terminal& terminal) {
     return fmt::format("{}  {}\n", styled(terminal, Style::bold, listing.name),
                        styled(terminal, Style::bad, one_line(listing.problem)));
   }
-  Table facts({{""}, {""}});
+  Table facts({"", ""});
   facts.add({"families", names_of(listing)});
   facts.add({"options", options_of(listing.task)});
   facts.add({"objectives", objectives_of(listing.task)});
@@ -130,8 +129,7 @@ Json task_json(const TaskListing& listing) {
 
 std::string tasks_document(const std::vector<TaskListing>& tasks) {
   Json json = json_document("tasks");
-  json["tasks"] = Json::array();
-  for (const TaskListing& listing : tasks) json["tasks"].push_back(task_json(listing));
+  json["tasks"] = list_json(tasks, task_json);
   return json_text(json);
 }
 

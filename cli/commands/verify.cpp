@@ -141,8 +141,7 @@ std::string change_text(double claimed_us, double found_us) {
 std::string verification_text(const Verification& verification, const Terminal& terminal) {
   const Claim& claim = verification.claim;
   const Evaluation& evaluation = verification.evaluation;
-  using Align = Table::Align;
-  Table table({{""}, {"claimed", Align::right}, {"found", Align::right}});
+  Table table({"", ">claimed", ">found"});
   for (const Timing& claimed : claim.timings) {
     const Timing* found = find_timing(evaluation.timings, claimed);
     table.add({fmt::format("{} {}, us", claimed.shape, claimed.cold ? "cold" : "warm"), microseconds(claimed.median_us),

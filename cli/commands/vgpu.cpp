@@ -171,16 +171,7 @@ std::string vgpu_text(const KernelResults& run, const Terminal& terminal, bool e
   }
   for (const LaunchResult& result : run.launches) text += launch_text(run, result, terminal, explained);
   if (run.buffers.empty()) return text;
-  using Align = Table::Align;
-  Table table({{"buffer"},
-               {"type"},
-               {"changed", Align::right},
-               {"nan", Align::right},
-               {"min", Align::right},
-               {"max", Align::right},
-               {"sum", Align::right},
-               {"xxh3-64"},
-               {"first values"}});
+  Table table({"buffer", "type", ">changed", ">nan", ">min", ">max", ">sum", "xxh3-64", "first values"});
   for (const BufferResult& buffer : run.buffers) {
     const Summary summary = summary_of(buffer);
     const bool any = summary.elements > summary.not_a_number;

@@ -223,8 +223,7 @@ std::pair<std::string, std::string> parse_output(const KernelRequest& request, c
   if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
     throw usage_error(fmt::format("--out {}: expected NAME=FILE", text));
   const std::string name = text.substr(0, equals);
-  std::vector<std::string> names;
-  for (const BufferSpec& symbol : symbols) names.push_back(symbol.name);
+  std::vector<std::string> names = evo::names_of(symbols);
   for (const LaunchRequest& launch : request.launches) {
     for (const ArgumentSpec& argument : launch.arguments) {
       if (const auto* spec = std::get_if<BufferSpec>(&argument)) names.push_back(spec->name);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/text/json_text.h"
+#include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
 
@@ -90,12 +91,6 @@ Json answer_schema() {
   return object_schema({{"reasoning", text_schema()},
                         {"proposals", {{"type", "array"}, {"items", proposal}, {"maxItems", kMostProposals}}}},
                        {"reasoning", "proposals"});
-}
-
-std::string clipped(std::string_view text, std::size_t most_bytes) {
-  if (text.size() <= most_bytes) return std::string(text);
-  while (most_bytes > 0 && (static_cast<unsigned char>(text[most_bytes]) & 0xc0) == 0x80) --most_bytes;
-  return std::string(text.substr(0, most_bytes));
 }
 
 }  // namespace evo::cli

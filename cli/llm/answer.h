@@ -24,7 +24,4 @@ ModelAnswer read_answer(std::string_view text);
 /// A JSON schema of the answers, for servers that keep a model to one.
 nlohmann::ordered_json answer_schema();
 
-/// The text without its end where it has more bytes. No character is cut.
-std::string clipped(std::string_view text, std::size_t most_bytes);
-
 }  // namespace evo::cli

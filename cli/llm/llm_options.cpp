@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "cli/subject/arguments.h"
 #include "engine/base/error.h"
@@ -20,6 +21,16 @@ constexpr std::uint64_t kMostContext = 65'536;  // what a proposer may write in 
 constexpr std::uint64_t kMostAnswer = 32'768;
 constexpr std::size_t kLongestName = 200;  // bytes
 constexpr std::string_view kPath = "/v1/chat/completions";
+
+constexpr std::pair<const char*, std::string LlmTexts::*> kTexts[] = {{"--llm", &LlmTexts::model},
+                                                                      {"--llm-url", &LlmTexts::url},
+                                                                      {"--llm-requests", &LlmTexts::requests},
+                                                                      {"--llm-tokens", &LlmTexts::tokens},
+                                                                      {"--llm-cost", &LlmTexts::cost},
+                                                                      {"--llm-prices", &LlmTexts::prices},
+                                                                      {"--llm-deadline", &LlmTexts::deadline},
+                                                                      {"--llm-context", &LlmTexts::context},
+                                                                      {"--llm-answer", &LlmTexts::answer}};
 
 bool has_controls(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7F; });
@@ -81,8 +92,9 @@ void add_llm_options(CLI::App& command, LlmTexts& texts) {
 }
 
 std::vector<const char*> llm_option_names() {
-  return {"--llm",        "--llm-url",      "--llm-requests", "--llm-tokens", "--llm-cost",
-          "--llm-prices", "--llm-deadline", "--llm-context",  "--llm-answer"};
+  std::vector<const char*> names;
+  for (const auto& [name, text] : kTexts) names.push_back(name);
+  return names;
 }
 
 LlmOptions llm_options(const LlmTexts& texts) {
@@ -116,19 +128,9 @@ LlmOptions llm_options(const LlmTexts& texts) {
 
 std::vector<std::string> llm_arguments(const LlmTexts& texts) {
   std::vector<std::string> arguments = {"llm"};
-  const auto add = [&](const char* option, const std::string& text) {
-    // In one word: a text that begins with a dash is no option.
-    if (!text.empty()) arguments.push_back(fmt::format("{}={}", option, text));
-  };
-  add("--llm", texts.model);
-  add("--llm-url", texts.url);
-  add("--llm-requests", texts.requests);
-  add("--llm-tokens", texts.tokens);
-  add("--llm-cost", texts.cost);
-  add("--llm-prices", texts.prices);
-  add("--llm-deadline", texts.deadline);
-  add("--llm-context", texts.context);
-  add("--llm-answer", texts.answer);
+  // In one word: a text that begins with a dash is no option.
+  for (const auto& [name, text] : kTexts)
+    if (!(texts.*text).empty()) arguments.push_back(fmt::format("{}={}", name, texts.*text));
   return arguments;
 }
 

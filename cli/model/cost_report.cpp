@@ -24,9 +24,9 @@ constexpr double kLeastShare = 0.005;
 class Columns {
  public:
   explicit Columns(const vgpu::PlanCost& cost) : cost_(cost) {
-    std::vector<Table::Column> columns = {{""}};
+    std::vector<std::string> columns = {""};
     for (const LaunchCost& launch : cost.launches)
-      columns.push_back({launch.kernel.empty() ? "kernel" : launch.kernel, Table::Align::right});
+      columns.push_back(">" + (launch.kernel.empty() ? "kernel" : launch.kernel));
     table_ = Table(std::move(columns));
   }
 
@@ -55,7 +55,7 @@ class Columns {
 
  private:
   const vgpu::PlanCost& cost_;
-  Table table_{std::vector<Table::Column>{}};
+  Table table_{std::vector<std::string>{}};
 };
 
 std::string us(double value) {

@@ -42,8 +42,8 @@ std::string figure(const Counter& counter, double value) {
 /// The table of one launch. `launches`: as each source saw it, none null, in the order of the columns behind the first.
 class LaunchTable {
  public:
-  LaunchTable(std::vector<Table::Column> columns, std::vector<const LaunchProfile*> launches)
-      : table_(std::move(columns)), launches_(std::move(launches)) {}
+  LaunchTable(const std::vector<std::string>& columns, std::vector<const LaunchProfile*> launches)
+      : table_(columns), launches_(std::move(launches)) {}
 
   void add_counters() {
     for (const Counter& counter : counters()) {
@@ -124,16 +124,16 @@ std::string profile_text(const ShapeProfile& profile, const Terminal& terminal) 
   for (std::size_t i = 0; i < launch_count(profile); ++i) {
     const LaunchProfile* measured = launch_of(profile.measured, i);
     const LaunchProfile* modelled = launch_of(profile.modelled, i);
-    std::vector<Table::Column> columns = {{""}};
+    std::vector<std::string> columns = {""};
     std::vector<const LaunchProfile*> launches;
-    for (const auto& [launch, title] : {std::pair(measured, "measured"), std::pair(modelled, "modelled")}) {
+    for (const auto& [launch, title] : {std::pair(measured, ">measured"), std::pair(modelled, ">modelled")}) {
       if (launch == nullptr) continue;
-      columns.push_back({title, Table::Align::right});
+      columns.emplace_back(title);
       launches.push_back(launch);
     }
-    columns.push_back({"metric"});
+    columns.emplace_back("metric");
     text += fmt::format("\n{}\n", styled(terminal, Style::bold, launches.front()->kernel));
-    LaunchTable table(std::move(columns), launches);
+    LaunchTable table(columns, launches);
     table.add_counters();
     table.add_states();
     text += table.text(terminal);

@@ -1,7 +1,6 @@
 #include "cli/model/sweep.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "cli/subject/recordings.h"
 #include "cli/text/json_text.h"
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "engine/base/json_depth.h"
 #include "engine/base/rng.h"
 #include "engine/replay/recording_read.h"
@@ -43,14 +43,12 @@ Sweep read_sweep(const std::filesystem::path& path) {
     throw usage_error(
         fmt::format("{} is no Kernel Tuner cache with kernel_name, device_name and problem_size", path.string()));
   }
-  std::vector<std::string> sizes;
-  for (const Json& size : json["problem_size"]) sizes.push_back(size.dump());
   const Recording recording = read_recording(text, path.stem().stem().string());
   Sweep sweep;
   sweep.name = recording.name;
   sweep.task = json["kernel_name"].get<std::string>();
   sweep.gpu = json["device_name"].get<std::string>();
-  sweep.shape = fmt::format("{}", fmt::join(sizes, ","));
+  sweep.shape = joined(json["problem_size"], ",", [&](const Json& size) { return size.dump(); });
   add_points(recording, sweep);
   if (sweep.points.empty()) throw usage_error(fmt::format("{} has no measured configuration", path.string()));
   return sweep;

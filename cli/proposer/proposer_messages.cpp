@@ -29,8 +29,7 @@ std::string message_line(const Json& json) {
 Json genes_json(const Family& family) {
   Json genes = Json::array();
   for (const Gene& gene : family.genes) {
-    Json alleles = Json::array();
-    for (const Value& allele : gene.alleles) alleles.push_back(value_json(allele));
+    Json alleles = list_json(gene.alleles, value_json);
     genes.push_back({{"name", gene.name},
                      {"alleles", alleles},
                      {"slot", names_files(gene)},
@@ -67,8 +66,7 @@ Json greeting_json(const Task& task, const Target& target, const Space& space, c
                    const SourceTree& files, const ProposerBriefing& briefing) {
   Json shapes = Json::object();
   for (const Shape& shape : target.timed) shapes[shape.name] = bindings_json(shape.parameters);
-  Json families = Json::array();
-  for (const Family& family : space.families()) families.push_back(family_json(family));
+  Json families = list_json(space.families(), family_json);
   return {{"type", "task"},
           {"task", task.name},
           {"summary", task.summary},

@@ -62,12 +62,8 @@ std::string note_line(const NotedCandidate& note) {
                      note.by_person ? "person" : "proposer", note.note);
 }
 
-std::string lesson(std::string text) {
-  text = one_line(text);
-  if (text.size() <= kLessonCharacters) return text;
-  std::size_t end = kLessonCharacters;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "...";
+std::string lesson(const std::string& text) {
+  return clipped(one_line(text), kLessonCharacters, "...");
 }
 
 void add_notes(const Store& store, RunId run, const std::vector<OutcomeRow>& outcomes, Lessons& lessons) {
@@ -113,7 +109,7 @@ std::vector<std::string> lesson_lines(const Lessons& lessons) {
     for (const GeneWorth& gene : family.genes) {
       std::string line = effect_line(family, gene);
       if (line.empty()) continue;
-      lines.push_back(lesson(std::move(line)));
+      lines.push_back(lesson(line));
       if (++effects == kEffects) break;
     }
   }

@@ -17,14 +17,6 @@ namespace {
 constexpr std::size_t kReasonBytes = 240;            ///< Of each candidate's reason.
 constexpr std::size_t kMostReasonBytes = 1'000'000;  ///< Of all of them.
 
-/// At most `bytes`, not cut within a character.
-std::string beginning(const std::string& text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  std::size_t end = bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "...";
-}
-
 /// A genome's alleles as places in the lists of its family's values; -1 where it lacks the gene.
 class AlleleColumns {
  public:
@@ -108,7 +100,7 @@ void add_candidates(nlohmann::ordered_json& page, const PageSubject& subject,
       json["parent"].push_back(one.first_parent.value_or(0));
       json["latency_us"].push_back(number_json(one.latency_us));
       json["relative_l2"].push_back(one.latency_us ? number_json(one.worst_relative_l2) : Json(nullptr));
-      std::string reason = beginning(one_line(reason_text(one)), kReasonBytes);
+      std::string reason = clipped(one_line(reason_text(one)), kReasonBytes, "...");
       if (reason_bytes + reason.size() > kMostReasonBytes)
         reason = fmt::format("evo show {} has the reason", one.candidate);
       reason_bytes += reason.size();

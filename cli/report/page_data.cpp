@@ -109,9 +109,7 @@ Json best_json(const Store& store, const PageSubject& subject) {
 }
 
 Json numbers_json(const std::vector<std::optional<double>>& values) {
-  Json list = Json::array();
-  for (const auto& value : values) list.push_back(number_json(value));
-  return list;
+  return list_json(values, number_json);
 }
 
 BestCurve curve_of(const std::vector<OutcomeRow>& outcomes, bool over_time) {
@@ -133,8 +131,7 @@ Json curves_json(const PageSubject& subject, bool over_time) {
   Json json;
   json["at"] = Json::array();
   for (const double at : all.at) json["at"].push_back(rounded(at));
-  json["runs"] = Json::array();
-  for (const auto& run : all.runs) json["runs"].push_back(numbers_json(run));
+  json["runs"] = list_json(all.runs, numbers_json);
   json["median"] = numbers_json(all.median);
   json["least"] = numbers_json(all.least);
   json["largest"] = numbers_json(all.largest);
@@ -210,8 +207,7 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   json["rejections"] = rejections_json(rejections_of(subject.all));
   const Space& space = space_of(subject, kept != nullptr ? *kept : own);
   const std::vector<FamilyReport> families = family_reports(space, subject.all);
-  json["families"] = Json::array();
-  for (const FamilyReport& family : families) json["families"].push_back(family_json(family));
+  json["families"] = list_json(families, family_json);
   add_candidates(json, subject, families);
   json["floors"] = page_floors_json(subject);
   json["lineage"] = lineage_json(store, subject);

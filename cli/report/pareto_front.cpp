@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/subject/lookup.h"
+#include "cli/text/format.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 
@@ -74,13 +75,6 @@ void find_front(std::vector<FrontPoint>& points) {
 
 }  // namespace
 
-std::string options_of(const Target& target) {
-  std::string text;
-  for (const auto& [name, value] : target.options)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, expr::to_string(value));
-  return text;
-}
-
 std::vector<Rival> read_rivals(const std::vector<std::string>& files) {
   std::vector<Rival> rivals;
   for (const std::string& file : files) {
@@ -120,11 +114,11 @@ std::vector<Front> pareto_fronts(const Store& store, const FrontFilter& filter) 
     if (run.info.task != filter.task || target.timed.size() != 1 || !on_device) continue;
     const std::string& shape = target.timed.front().name;
     if (!filter.shape.empty() && shape != filter.shape) continue;
-    const Key key = {device_key(run.info.device), shape, options_of(target)};
+    const Key key = {device_key(run.info.device), shape, bindings_text(target.options)};
     Front& front = fronts[key];
     front.device = run.info.device.name;
     front.shape = shape;
-    front.options = options_of(target);
+    front.options = bindings_text(target.options);
     front.modelled = kind_named(run.info.device.kind).modelled;
     for (const OutcomeRow& outcome : store.outcomes(run.id)) {
       if (!outcome.latency_us) continue;

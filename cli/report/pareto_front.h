@@ -38,9 +38,6 @@ struct Front {
   std::vector<FrontPoint> rivals;      ///< The fastest first.
 };
 
-/// "mask=none out=f16": the options of a target.
-std::string options_of(const Target& target);
-
 /// A rival and the name of the shape that it was timed at.
 struct Rival {
   std::string shape;

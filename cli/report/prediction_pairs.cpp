@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "cli/model/modeller.h"
+#include "cli/report/page_subject.h"
 #include "cli/run/cost_model_predictor.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
@@ -28,14 +28,6 @@ std::vector<OutcomeRow> spread(std::vector<OutcomeRow> ranked, std::size_t most)
   std::vector<OutcomeRow> chosen;
   for (std::size_t i = 0; i < most; ++i) chosen.push_back(ranked[most == 1 ? 0 : i * (ranked.size() - 1) / (most - 1)]);
   return chosen;
-}
-
-std::vector<OutcomeRow> ranked_kernels(const std::vector<OutcomeRow>& outcomes) {
-  std::vector<OutcomeRow> ranked;
-  for (const OutcomeRow& one : outcomes)
-    if (one.verdict == Verdict::valid && one.latency_us) ranked.push_back(one);
-  std::ranges::stable_sort(ranked, {}, [](const OutcomeRow& one) { return *one.latency_us; });
-  return ranked;
 }
 
 void model(const Store& store, const RunRow& run, const DeviceInfo& device, const std::vector<OutcomeRow>& kernels,
@@ -77,7 +69,7 @@ Predictions predictions_of(const Store& store, const RunRow& run, const std::vec
     predictions.why_none = fmt::format("No virtual GPU models {}.", run.info.device.name);
     return predictions;
   }
-  const std::vector<OutcomeRow> ranked = ranked_kernels(outcomes);
+  const std::vector<OutcomeRow> ranked = by_latency(outcomes);
   if (most == 0 || ranked.empty()) {
     predictions.why_none = most == 0 ? "None were asked for (--predict 0)." : "No candidate was valid.";
     return predictions;

@@ -24,8 +24,7 @@ Json gene_json(const GeneWorth& gene) {
 }  // namespace
 
 Json family_json(const FamilyReport& family) {
-  Json genes = Json::array();
-  for (const GeneWorth& gene : family.genes) genes.push_back(gene_json(gene));
+  Json genes = list_json(family.genes, gene_json);
   return {{"family", family.family},
           {"tried", family.tried},
           {"valid", family.valid},
@@ -52,8 +51,7 @@ std::string report_document(const RunReport& report, const Lessons& lessons) {
                                   {"latency_us", one.latency_us},
                                   {"op", one.op},
                                   {"change", one.change}});
-  json["families"] = Json::array();
-  for (const FamilyReport& family : report.families) json["families"].push_back(family_json(family));
+  json["families"] = list_json(report.families, family_json);
   json["rejections"] = rejections_json(report.rejections);
   json["phases"] = phases_json(report.phases);
   json["notes"] = Json::array();

@@ -123,7 +123,8 @@ std::string rival_label(const BestKernel& best) {
 
 /// What the kernels of one table share: the objective without its shapes, the options, and the version of the task.
 std::string table_key(const BestKernel& best) {
-  return best.run.info.target.objective + '\n' + options_of(best.run.info.target) + '\n' + best.elite.task_hash;
+  return best.run.info.target.objective + '\n' + bindings_text(best.run.info.target.options) + '\n' +
+         best.elite.task_hash;
 }
 
 /// The first row is the headings. A column without a figure is left out.
@@ -196,7 +197,7 @@ std::string command_lines(const BestKernel& best) {
 
 std::string objective_section(const std::vector<BestKernel>& kernels, const std::vector<SittingReport>& sittings) {
   const BestKernel& first = kernels.front();
-  const std::string options = options_of(first.run.info.target);
+  const std::string options = bindings_text(first.run.info.target.options);
   std::string text =
       fmt::format("\n## {}{}{}\n", first.run.info.target.objective, options.empty() ? "" : ", ", options);
   if (!first.elite.current) text += "\nOf an older version of the task, which has changed since.\n";

@@ -8,14 +8,6 @@
 #include "engine/base/error.h"
 
 namespace evo::cli {
-namespace {
-
-bool of_one_board(const RunInfo& a, const RunInfo& b) {
-  return a.task == b.task && a.task_hash == b.task_hash && a.objective == b.objective &&
-         device_key(a.device) == device_key(b.device);
-}
-
-}  // namespace
 
 std::vector<RunId> chosen_runs(const Store& store, const RunChoice& choice) {
   std::vector<RunId> chosen;

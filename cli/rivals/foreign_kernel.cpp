@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -231,8 +230,7 @@ Evaluation evaluate_foreign_kernel(const ForeignKernel& kernel, const SourceTree
   if (code.find("${") != std::string::npos || code.find("//%") != std::string::npos)
     throw usage_error(fmt::format("{}: ${{ and //% are words of evo's templates: write them otherwise", kernel.file));
   nlohmann::ordered_json family = {{"summary", kernel.file}, {"genes", nlohmann::ordered_json::array()}};
-  family["launches"] = nlohmann::ordered_json::array();
-  for (const std::string& launch : kernel.launches) family["launches"].push_back(launch_json(launch));
+  family["launches"] = list_json(kernel.launches, launch_json);
 
   // The task's own families are not needed, and one of them may have the name.
   SourceTree files;

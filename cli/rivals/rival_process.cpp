@@ -12,6 +12,7 @@
 
 #include "cli/proposer/guarded_command.h"
 #include "cli/text/files.h"
+#include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
 
@@ -37,12 +38,7 @@ std::string word_of(const Message& json, const char* key) {
   std::string text = json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  if (text.size() > kLongestWords) {
-    std::size_t end = kLongestWords;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // No part of a UTF-8 character.
-    text.resize(end);
-  }
-  return text;
+  return clipped(text, kLongestWords);
 }
 
 }  // namespace

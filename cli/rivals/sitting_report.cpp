@@ -8,15 +8,6 @@
 #include "engine/device/device_kind.h"
 
 namespace evo::cli {
-namespace {
-
-bool is_wanted(const RunInfo& info, const Sitting& sitting, const EliteFilter& filter) {
-  return (filter.task.empty() || info.task == filter.task) &&
-         (filter.device.empty() || is_called(sitting.device, filter.device)) &&
-         (filter.objective.empty() || (info.objective + " ").starts_with(filter.objective + " "));
-}
-
-}  // namespace
 
 double error_beside_rivals(const Task& task, const CandidateRow& row, const RunRow& run) {
   const std::string& regime = task.regimes.front().name;
@@ -44,7 +35,7 @@ std::vector<SittingReport> newest_sittings(const Store& store, const EliteFilter
     const bool newer = std::ranges::any_of(reports, [&](const SittingReport& one) {
       return one.sitting.candidate == sitting.candidate && device_key(one.sitting.device) == device_key(sitting.device);
     });
-    if (newer || !is_wanted(find_run(store, sitting.run).info, sitting, filter)) continue;
+    if (newer || !is_wanted(find_run(store, sitting.run).info, sitting.device, filter)) continue;
     reports.push_back(sitting_report(store, std::move(sitting)));
   }
   std::ranges::stable_sort(reports, {}, [](const SittingReport& one) {

@@ -72,13 +72,7 @@ std::string heading_of(const SittingReport& report) {
 }  // namespace
 
 std::string sitting_text(const SittingReport& report, const Terminal& terminal) {
-  using Align = Table::Align;
-  Table table({{"program"},
-               {"version"},
-               {time_heading(report), Align::right},
-               {"over the candidate's"},
-               {"error", Align::right},
-               {""}});
+  Table table({"program", "version", ">" + time_heading(report), "over the candidate's", ">error", ""});
   for (const SittingLine& line : lines_of(report)) table.add(line.cells, line.candidate ? Style::good : Style::plain);
   const std::string best = best_rival_text(report.sitting);
   return styled(terminal, Style::bold, heading_of(report)) + '\n' + table.text(terminal, 2) +

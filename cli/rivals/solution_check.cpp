@@ -56,13 +56,11 @@ class SolutionRun {
 
  private:
   static PipelineOptions options_of(const SolutionRequest& request) {
-    PipelineOptions options;
-    options.task = request.task;
-    options.tree = request.tree;
-    options.target = request.target;
-    options.device = request.device;
-    options.salt = fresh_salt();
-    return options;
+    return {.task = request.task,
+            .tree = request.tree,
+            .target = request.target,
+            .device = request.device,
+            .salt = fresh_salt()};
   }
 
   static std::vector<Shape> shapes_of(const CasePlan& plan) {

@@ -16,18 +16,6 @@ namespace {
 /// With pairs that scatter by 1 % these rounds resolve a difference of 0.8 % with a confidence of 95 %.
 constexpr int kSharedRounds = 9;
 
-/// The fastest elite of the run's board.
-std::optional<CandidateId> fastest_elite(const Store& store, const RunInfo& info) {
-  EliteFilter filter;
-  filter.task = info.task;
-  filter.task_hash = info.task_hash;
-  filter.objective = info.objective;
-  for (const EliteRow& row : store.elites(filter)) {
-    if (device_key(row.device) == device_key(info.device)) return row.candidate;
-  }
-  return std::nullopt;
-}
-
 /// `timings`: by device, in the order of `devices`.
 void set_ratios(const std::vector<DeviceInfo>& devices, const std::vector<InterleavedTimings>& timings,
                 std::vector<DeviceShare>& shares) {
@@ -53,11 +41,11 @@ DeviceShares device_shares(const Store& store, RunId id, const PreparedRun& run,
   if (pipeline == nullptr || kind_named(run.device.kind).modelled) return shares;
   const std::vector<DeviceInfo> devices = pipeline->devices();
   if (devices.size() < 2) return shares;
-  const std::optional<CandidateId> elite = fastest_elite(store, run.info);
-  if (!elite) return shares;
-  const Candidate candidate = restored_candidate(restore(store, *elite), run.info.target);
+  const std::vector<EliteRow> elites = elites_of_board(store, run.info);
+  if (elites.empty()) return shares;
+  const Candidate candidate = restored_candidate(restore(store, elites.front().candidate), run.info.target);
   set_ratios(devices, pipeline->time_on_each(candidate, kSharedRounds), shares.devices);
-  shares.timed = *elite;
+  shares.timed = elites.front().candidate;
   return shares;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/text/format.h"
 #include "cli/text/streams.h"
+#include "cli/text/terminal.h"
 
 namespace evo::cli {
 namespace {
@@ -17,12 +18,8 @@ constexpr std::size_t kRejections = 2;      // Below the live line.
 constexpr const char* kClear = "\r\x1b[J";  // From the beginning of the line to the end of the screen.
 
 /// Cut to the terminal: a live line that wraps cannot be overwritten.
-std::string fitted(std::string line, std::size_t columns) {
-  if (columns <= 1 || line.size() <= columns - 1) return line;
-  std::size_t end = columns - 1;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;  // not within a character
-  line.resize(end);
-  return line;
+std::string fitted(const std::string& line, std::size_t columns) {
+  return columns <= 1 ? line : clipped(line, columns - 1);
 }
 
 }  // namespace

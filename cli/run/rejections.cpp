@@ -55,10 +55,7 @@ std::string shortened(const std::string& reason) {
   std::string line = one_line(reason);
   constexpr std::string_view kError = ": error: ";
   if (const std::size_t at = line.find(kError); at != std::string::npos) line.replace(at, kError.size(), ": ");
-  if (line.size() <= kMostCharacters) return line;
-  std::size_t end = kMostCharacters;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;  // not within a character
-  return line.substr(0, end) + "...";
+  return clipped(line, kMostCharacters, "...");
 }
 
 }  // namespace

@@ -165,11 +165,8 @@ std::vector<std::string> read_hosts(const std::string& path) {
   if (!file) throw usage_error(fmt::format("--hosts {}: cannot be read", path));
   std::vector<std::string> prefixes;
   for (std::string line; std::getline(file, line);) {
-    line = line.substr(0, line.find('#'));
-    const std::size_t begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string::npos) continue;
-    const std::string prefix = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-    prefixes.push_back(prefix);
+    const std::string_view prefix = trim(std::string_view(line).substr(0, line.find('#')));
+    if (!prefix.empty()) prefixes.emplace_back(prefix);
   }
   if (prefixes.empty()) throw usage_error(fmt::format("--hosts {}: names no host", path));
   return prefixes;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/subject/arguments.h"
+#include "engine/base/joined.h"
 #include "engine/device/device_kind.h"
 #include "engine/search/presearch.h"
 #include "engine/search/surrogate_screening.h"
@@ -21,11 +22,9 @@ namespace {
 
 /// "200 on a GPU, 40 on the virtual GPU"
 std::string default_evaluations() {
-  std::vector<std::string> defaults;
-  for (const std::string_view name : kind_names()) {
-    defaults.push_back(fmt::format("{} on {}", kind_named(name).evaluations, kind_named(name).title));
-  }
-  return fmt::format("{}", fmt::join(defaults, ", "));
+  return joined(kind_names(), ", ", [&](const std::string_view name) {
+    return fmt::format("{} on {}", kind_named(name).evaluations, kind_named(name).title);
+  });
 }
 
 std::vector<std::string> device_usages() {

@@ -150,13 +150,7 @@ RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
     for (std::string& finding : rejection.findings) finding = placed(finding);
   }
   const RunInfo& info = summary.run.info;
-  EliteFilter filter;
-  filter.task = info.task;
-  filter.task_hash = info.task_hash;
-  filter.objective = info.objective;
-  for (const EliteRow& row : store.elites(filter)) {
-    if (device_key(row.device) == device_key(info.device)) summary.elites.push_back(row);
-  }
+  summary.elites = elites_of_board(store, info);
   if (summary.best) summary.why_no_elite = losing_comparison(find_candidate(store, summary.best->candidate));
   summary.seeds = seeds_brought(store, info, outcomes, summary.best);
   summary.exchanges = store.exchange_sums(run);

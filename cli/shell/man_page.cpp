@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "cli/text/suggest.h"
-#include "engine/base/text.h"
 
 namespace evo::cli {
 namespace {

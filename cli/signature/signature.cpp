@@ -74,13 +74,8 @@ RunInfo run_info(const Task& task, const DeviceInfo& device, const Target& targe
 
 std::unique_ptr<Evaluator> evaluator(const Task& task, const SourceTree& tree, const DeviceInfo& device,
                                      const Target& target) {
-  PipelineOptions options;
-  options.task = task;
-  options.tree = tree;
-  options.target = target;
-  options.device = device;
-  options.salt = kSalt;
-  options.competing = true;
+  PipelineOptions options{
+      .task = task, .tree = tree, .target = target, .device = device, .salt = kSalt, .competing = true};
   return std::make_unique<FixedWidthEvaluator>(make_pipeline(std::move(options)), kWidth);
 }
 

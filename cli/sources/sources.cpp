@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 
-namespace evo::cli {
+#include "cli/text/format.h"
 
-std::string specialisation_text(const Bindings& specialisation) {
-  std::string text;
-  for (const auto& [name, value] : specialisation) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, expr::to_string(value));
-  }
-  return text;
-}
+namespace evo::cli {
 
 std::string all_sources(const CandidateRow& row) {
   std::string text;
   for (const StoredProgram& program : row.programs) {
-    if (row.programs.size() > 1) text += fmt::format("// ---- {} ----\n", specialisation_text(program.specialisation));
+    if (row.programs.size() > 1) text += fmt::format("// ---- {} ----\n", bindings_text(program.specialisation));
     text += program.source;
     if (!text.empty() && text.back() != '\n') text += '\n';
   }

@@ -41,6 +41,13 @@ void add_templates_option(CLI::App& command, std::string& templates) {
       ->type_name("DIR");
 }
 
+void add_filter_options(CLI::App& command, EliteFilter& filter) {
+  add_option(command, "--task", "TASK", filter.task, "Only of this task");
+  add_option(command, "--device", "DEVICE", filter.device,
+             "Only of this device: its id, cuda, vgpu, or a part of its name");
+  command.add_option("--objective", filter.objective,
+                     "Only of this objective, as evo elites lists it, or of all that begin so: accurate");
+}
 void add_json_flag(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "Print JSON (docs/json.md)");
 }
@@ -150,12 +157,9 @@ Bindings parse_options(const Task& task, const std::vector<std::string>& argumen
     }
     const std::string name = argument.substr(0, equals);
     const std::string text = argument.substr(equals + 1);
-    const auto option = std::find_if(task.options.begin(), task.options.end(),
-                                     [&](const Option& candidate) { return candidate.name == name; });
+    const auto option = std::ranges::find(task.options, name, &Option::name);
     if (option == task.options.end()) {
-      std::vector<std::string> names;
-      for (const Option& known : task.options) names.push_back(known.name);
-      throw unknown_name("option", name, names, fmt::format("of task {}", task.name));
+      throw unknown_name("option", name, names_of(task.options), fmt::format("of task {}", task.name));
     }
     std::vector<std::string> values;
     for (const Value& value : option->values) values.push_back(expr::to_string(value));

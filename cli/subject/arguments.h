@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/task/candidate.h"
 #include "engine/task/task.h"
+#include "population/store/records.h"
 
 namespace CLI {
 class App;
@@ -29,6 +29,8 @@ auto* add_option(App& command, const std::string& name, const std::string& type,
 void add_database_option(CLI::App& command, std::string& database);
 void add_templates_option(CLI::App& command, std::string& templates);
 void add_json_flag(CLI::App& command, bool& json);
+/// --task, --device and --objective: which elites are meant.
+void add_filter_options(CLI::App& command, EliteFilter& filter);
 
 /// An option's former name: it still works, is not listed by --help, and prints the new name on standard error.
 void add_former_name(CLI::App& command, const std::string& former, const std::string& name, std::string& value);

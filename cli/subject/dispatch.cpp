@@ -92,11 +92,7 @@ std::vector<EliteRow> best_elites(const Store& store, const EliteFilter& filter)
   }
   std::vector<EliteRow> ordered;
   for (const RunRow& run : store.runs()) {
-    const auto belongs = [&](const EliteRow& row) {
-      return row.task_hash == run.info.task_hash && row.objective == run.info.objective &&
-             device_key(row.device) == device_key(run.info.device);
-    };
-    const auto found = std::find_if(best.begin(), best.end(), belongs);
+    const auto found = std::ranges::find_if(best, [&](const EliteRow& row) { return of_one_board(row, run.info); });
     if (found == best.end()) continue;
     ordered.push_back(*found);
     best.erase(found);

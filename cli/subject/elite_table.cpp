@@ -12,11 +12,6 @@
 namespace evo::cli {
 namespace {
 
-bool same_key(const EliteRow& a, const EliteRow& b) {
-  return a.task == b.task && a.task_hash == b.task_hash && device_key(a.device) == device_key(b.device) &&
-         a.objective == b.objective;
-}
-
 /// The shapes that get a column of their own: all, when the objective is the geometric mean over several shapes. A
 /// single shape gets none, because its latency is the objective.
 std::vector<std::string> timed_shapes(const std::vector<EliteRow>& rows) {
@@ -75,23 +70,14 @@ std::string interval_text(const EliteRow& row) {
   return "";
 }
 
-std::string alleles_text(const Genome& genome) {
-  std::string text;
-  for (const auto& [gene, allele] : genome.genes) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", gene, expr::to_string(allele));
-  }
-  return text;
-}
-
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal) {
-  using Align = Table::Align;
   const std::string unit = rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
-  std::vector<Table::Column> columns = {{"rank", Align::right}, {"id", Align::right}, {unit, Align::right}};
+  std::vector<std::string> columns = {">rank", ">id", ">" + unit};
   const std::vector<std::string> shapes = timed_shapes(rows);
-  for (const std::string& shape : shapes) columns.push_back({shape, Align::right});
+  for (const std::string& shape : shapes) columns.push_back(">" + shape);
   const bool has_intervals = std::ranges::any_of(rows, [](const EliteRow& row) { return !interval_text(row).empty(); });
-  if (has_intervals) columns.push_back({"95 % interval", Align::left});
-  columns.insert(columns.end(), {{"error", Align::right}, {"registers", Align::right}, {"genome", Align::left}});
+  if (has_intervals) columns.push_back("95 % interval");
+  columns.insert(columns.end(), {">error", ">registers", "genome"});
   std::map<std::string, Bindings> shared = shared_genes(rows);
   Table table(columns);
   for (const EliteRow& row : rows) {
@@ -103,16 +89,16 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
                                to_text(without(row.genome, shared[row.genome.family]))});
     table.add(cells, row.rank == 1 ? Style::good : Style::plain);
   }
-  Table rest({{""}, {""}});
+  Table rest({"", ""});
   for (const auto& [family, genes] : shared)
-    if (!genes.empty()) rest.add({"all " + family, alleles_text({family, genes})});
+    if (!genes.empty()) rest.add({"all " + family, bindings_text(genes)});
   return table.text(terminal, 2) + rest.text(terminal, 2);
 }
 
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows) {
   std::vector<std::vector<EliteRow>> groups;
   for (const EliteRow& row : rows) {
-    if (groups.empty() || !same_key(groups.back().front(), row)) groups.emplace_back();
+    if (groups.empty() || !of_one_board(groups.back().front(), row)) groups.emplace_back();
     groups.back().push_back(row);
   }
   return groups;

@@ -21,7 +21,4 @@ std::string interval_text(const EliteRow& row);
 /// The rows in the store's order, grouped by task hash, device and objective.
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows);
 
-/// The alleles of a genome: "kv_split=2 stages=3 ...". For a table with a column for the family.
-std::string alleles_text(const Genome& genome);
-
 }  // namespace evo::cli

@@ -105,9 +105,7 @@ Json positive_or_null(double limit) {
 }
 
 Json timings_json(const std::vector<Timing>& timings, bool with_samples) {
-  Json json = Json::array();
-  for (const Timing& timing : timings) json.push_back(timing_json(timing, with_samples));
-  return json;
+  return list_json(timings, [&](const Timing& timing) { return timing_json(timing, with_samples); });
 }
 
 Json evaluation_json(const Evaluation& evaluation) {
@@ -129,8 +127,8 @@ Json run_json(const RunRow& row) {
   json["task"] = info.task;
   json["task_hash"] = info.task_hash;
   json["device"] = device_json(info.device);
-  json["further_devices"] = Json::array();
-  for (const DeviceRecord& further : info.further_devices) json["further_devices"].push_back(device_json(further));
+  json["further_devices"] =
+      list_json(info.further_devices, [&](const DeviceRecord& further) { return device_json(further); });
   json["target"] = target_json(info.target);
   json["objective"] = info.objective;
   if (info.family.empty()) json["family"] = nullptr;
@@ -148,9 +146,7 @@ Json outcome_json(const OutcomeRow& row) {
 }
 
 Json elites_json(const std::vector<EliteRow>& rows) {
-  Json json = Json::array();
-  for (const EliteRow& row : rows) json.push_back(elite_json(row));
-  return json;
+  return list_json(rows, elite_json);
 }
 
 }  // namespace evo::cli

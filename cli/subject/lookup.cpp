@@ -12,7 +12,6 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
-#include "engine/task/candidate.h"
 #include "engine/task/error_context.h"
 #include "evaluator/hosts/devices.h"
 
@@ -120,11 +119,10 @@ Space make_space(const SourceTree& tree, const Task& task, const Bindings& known
                  const std::string& family) {
   std::vector<Family> families = load_families(tree, task);
   if (!family.empty()) {
-    std::vector<std::string> names;
-    for (const Family& known : families) names.push_back(known.name);
-    const auto chosen = std::find(names.begin(), names.end(), family);
-    if (chosen == names.end()) throw unknown_name("family", family, names, fmt::format("of task {}", task.name));
-    families = {families[static_cast<std::size_t>(chosen - names.begin())]};
+    const auto chosen = std::ranges::find(families, family, &Family::name);
+    if (chosen == families.end())
+      throw unknown_name("family", family, names_of(families), fmt::format("of task {}", task.name));
+    families = {Family(*chosen)};
   }
   drop_unfit(families, known, target);
   for (Family& each : families) keep_constraints_of(target, each);
@@ -184,6 +182,12 @@ bool is_called(const DeviceRecord& device, const std::string& text) {
   return device.id == text || device.kind == text || !std::ranges::search(device.name, text, alike).empty();
 }
 
+bool is_wanted(const RunInfo& info, const DeviceRecord& device, const EliteFilter& filter) {
+  return (filter.task.empty() || info.task == filter.task) &&
+         (filter.device.empty() || is_called(device, filter.device)) &&
+         (filter.objective.empty() || begins_one(filter.objective, {info.objective}));
+}
+
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter) {
   std::vector<std::string> tasks, devices, objectives;
   // A kind of device without runs is no typing error.
@@ -201,6 +205,13 @@ std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter)
   }
   std::vector<EliteRow> rows = store.elites(filter);
   mark_self_consistent(store, rows);
+  return rows;
+}
+
+std::vector<EliteRow> elites_of_board(const Store& store, const RunInfo& info) {
+  std::vector<EliteRow> rows =
+      store.elites({.task = info.task, .objective = info.objective, .task_hash = info.task_hash});
+  std::erase_if(rows, [&](const EliteRow& row) { return !of_one_board(row, info); });
   return rows;
 }
 

@@ -64,8 +64,21 @@ std::optional<DeviceInfo> device_like(const DeviceRecord& record);
 /// in the database has: an empty list would hide the typing error. A database without runs gives an empty list.
 std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter);
 
+/// The elites of a run's board, the fastest first.
+std::vector<EliteRow> elites_of_board(const Store& store, const RunInfo& info);
+
 /// Whether a filter's text names the device: by its id, its kind or a part of its name.
 bool is_called(const DeviceRecord& device, const std::string& text);
+
+/// Whether a filter's task, device and objective, as far as they are named, are those of a run, or of what was done
+/// with its candidates on `device`.
+bool is_wanted(const RunInfo& info, const DeviceRecord& device, const EliteFilter& filter);
+
+/// Whether two of a run's information and an elite are of one board: their candidates compete.
+template <class A, class B>
+bool of_one_board(const A& a, const B& b) {
+  return a.task_hash == b.task_hash && a.objective == b.objective && device_key(a.device) == device_key(b.device);
+}
 
 /// Throws usage_error when the database holds no such row.
 CandidateRow find_candidate(const Store& store, CandidateId id);

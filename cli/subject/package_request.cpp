@@ -51,17 +51,11 @@ PackageRequest package_request(std::vector<ExportRequest> kernels, const std::st
 }
 
 void write_folder(const std::filesystem::path& folder, const SourceTree& files) {
-  namespace fs = std::filesystem;
   std::error_code error;
-  if (fs::exists(folder, error) && (!fs::is_directory(folder, error) || !fs::is_empty(folder, error)))
+  if (std::filesystem::exists(folder, error) &&
+      (!std::filesystem::is_directory(folder, error) || !std::filesystem::is_empty(folder, error)))
     throw usage_error(fmt::format("{} is there and not empty: name a new folder", folder.string()));
-  for (const auto& [path, text] : files) {
-    const fs::path file = folder / path;
-    fs::create_directories(file.parent_path(), error);
-    if (error)
-      throw machine_error(fmt::format("cannot make the folder {}: {}", file.parent_path().string(), error.message()));
-    write_file(file, text);
-  }
+  write_files(folder, files);
 }
 
 }  // namespace evo::cli

@@ -113,17 +113,13 @@ std::string curves_svg(const std::vector<Panel>& panels) {
   }
   const std::size_t columns = std::min(kColumns, panels.size());
   const std::size_t rows = (panels.size() + kColumns - 1) / kColumns;
-  std::string svg = fmt::format(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' font-family='sans-serif' "
-      "font-size='11'>\n"
-      "<rect width='100%' height='100%' fill='white'/>\n",
-      kWidth * static_cast<double>(columns), kHeight * static_cast<double>(rows));
+  std::string svg;
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const std::size_t row = i / kColumns;
     svg += fmt::format("<g transform='translate({},{})'>{}</g>\n", kWidth * static_cast<double>(i % kColumns),
                        kHeight * static_cast<double>(row), panel_svg(panels[i], names));
   }
-  return svg + "</svg>\n";
+  return svg_document(kWidth * static_cast<double>(columns), kHeight * static_cast<double>(rows), svg);
 }
 
 }  // namespace evo::cli

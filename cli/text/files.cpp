@@ -8,9 +8,9 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <utility>
 
 #include "engine/base/error.h"
+#include "evaluator/worker/process.h"
 
 namespace evo::cli {
 namespace {
@@ -21,39 +21,29 @@ Error cannot_write(const fs::path& path, int error) {
   return machine_error(fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
 }
 
-/// An open file that is closed with the object.
-class Descriptor {
- public:
-  Descriptor(const fs::path& path, int flags) : descriptor_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+UniqueFd opened(const fs::path& path, int flags) {
+  return UniqueFd(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+}
+
+/// False with errno set when not all was written.
+bool write_all(const UniqueFd& file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  return true;
+}
 
-  bool is_open() const { return descriptor_ >= 0; }
-
-  /// False with errno set when not all was written.
-  bool write_all(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return false;
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-  }
-  bool sync() { return fsync(descriptor_) == 0; }
-  /// Some file systems report a full disk only here.
-  bool close() { return ::close(std::exchange(descriptor_, -1)) == 0; }
-
- private:
-  int descriptor_;
-};
+/// Some file systems report a full disk only here.
+bool close(UniqueFd& file) {
+  return ::close(file.release()) == 0;
+}
 
 void write_directly(const fs::path& path, std::string_view text) {
-  Descriptor file(path, O_WRONLY);
-  if (!file.is_open() || !file.write_all(text) || !file.close()) throw cannot_write(path, errno);
+  UniqueFd file = opened(path, O_WRONLY);
+  if (!file.is_open() || !write_all(file, text) || !close(file)) throw cannot_write(path, errno);
 }
 
 }  // namespace
@@ -79,13 +69,26 @@ void write_file(const fs::path& path, std::string_view text) {
   if (error && fs::exists(status)) throw cannot_write(path, error.value());
 
   const fs::path temporary = target.string() + fmt::format(".{}.tmp", getpid());
-  Descriptor file(temporary, O_WRONLY | O_CREAT | O_EXCL);
+  UniqueFd file = opened(temporary, O_WRONLY | O_CREAT | O_EXCL);
   if (!file.is_open()) throw cannot_write(path, errno);
-  const bool written = file.write_all(text) && file.sync() && file.close();
+  const bool written = write_all(file, text) && ::fsync(file.get()) == 0 && close(file);
   if (!written || rename(temporary.c_str(), target.c_str()) != 0) {
     const int cause = errno;
     unlink(temporary.c_str());
     throw cannot_write(path, cause);
+  }
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw machine_error(fmt::format("cannot make the folder {}: {}", folder.string(), failed.message()));
+}
+
+void write_files(const std::filesystem::path& folder, const SourceTree& files) {
+  for (const auto& [path, text] : files) {
+    make_folder((folder / path).parent_path());
+    write_file(folder / path, text);
   }
 }
 

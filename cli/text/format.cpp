@@ -60,6 +60,13 @@ std::string verdict_counts(const std::map<Verdict, std::uint64_t>& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string bindings_text(const Bindings& bindings) {
+  std::string text;
+  for (const auto& [name, value] : bindings)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, expr::to_string(value));
+  return text;
+}
+
 std::string allele_text(const std::optional<Value>& allele) {
   return allele ? expr::to_string(*allele) : "-";
 }

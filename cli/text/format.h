@@ -38,6 +38,9 @@ std::string timing_word(bool modelled);
 /// "31 valid, 6 wrong_answer, 3 compile_failed": the commonest first.
 std::string verdict_counts(const std::map<Verdict, std::uint64_t>& counts);
 
+/// "stages=3 tile_k=64": genes, options or sizes.
+std::string bindings_text(const Bindings& bindings);
+
 /// "-" where a genome has no such gene.
 std::string allele_text(const std::optional<Value>& allele);
 

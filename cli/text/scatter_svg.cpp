@@ -159,15 +159,11 @@ std::string scatter_svg(const std::vector<ScatterPlot>& plots, const ScatterAxes
       if (std::find(names.begin(), names.end(), series.name) == names.end()) names.push_back(series.name);
     }
   }
-  std::string svg = fmt::format(
-      "<svg xmlns='http://www.w3.org/2000/svg' width='{}' height='{}' font-family='sans-serif' "
-      "font-size='11'>\n"
-      "<rect width='100%' height='100%' fill='white'/>\n",
-      (kSize + kLegendWidth) * static_cast<double>(plots.size()), kSize);
+  std::string svg;
   for (std::size_t i = 0; i < plots.size(); ++i)
     svg += fmt::format("<g transform='translate({},0)'>{}</g>\n", (kSize + kLegendWidth) * static_cast<double>(i),
                        plot_svg(plots[i], names, axes));
-  return svg + "</svg>\n";
+  return svg_document((kSize + kLegendWidth) * static_cast<double>(plots.size()), kSize, svg);
 }
 
 }  // namespace evo::cli

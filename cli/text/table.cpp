@@ -9,10 +9,10 @@ namespace {
 constexpr std::size_t kGap = 2;             // Spaces between columns.
 constexpr std::size_t kNarrowestWrap = 24;  // With less room the last column is not wrapped.
 
-std::string padded(const std::string& text, std::size_t width, Table::Align align) {
+std::string padded(const std::string& text, std::size_t width, bool right) {
   const std::size_t used = display_width(text);
   const std::string fill(width > used ? width - used : 0, ' ');
-  return align == Table::Align::right ? fill + text : text + fill;
+  return right ? fill + text : text + fill;
 }
 
 /// The lines of a text of at most `width` columns (0: no limit). Lines break at spaces; a longer word stays whole.
@@ -43,8 +43,15 @@ std::string without_trailing_spaces(std::string line) {
 
 }  // namespace
 
+Table::Table(const std::vector<std::string>& headings) {
+  for (const std::string& heading : headings) {
+    right_.push_back(heading.starts_with('>'));
+    headings_.push_back(heading.substr(right_.back() ? 1 : 0));
+  }
+}
+
 void Table::add(std::vector<std::string> cells, Style style) {
-  assert(cells.size() == columns_.size());
+  assert(cells.size() == headings_.size());
   for (std::string& cell : cells) cell = one_line(cell);
   rows_.push_back({std::move(cells), style});
 }
@@ -52,11 +59,11 @@ void Table::add(std::vector<std::string> cells, Style style) {
 std::string Table::text(const Terminal& terminal, std::size_t indent) const {
   std::vector<std::size_t> widths;
   std::size_t before_last = indent;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = display_width(columns_[i].heading);
+  for (std::size_t i = 0; i < headings_.size(); ++i) {
+    std::size_t width = display_width(headings_[i]);
     for (const Row& row : rows_) width = std::max(width, display_width(row.cells[i]));
     widths.push_back(width);
-    if (i + 1 < columns_.size()) before_last += width + kGap;
+    if (i + 1 < headings_.size()) before_last += width + kGap;
   }
   const bool wraps = terminal.columns >= before_last + kNarrowestWrap;
   const std::size_t last_width = wraps ? terminal.columns - before_last : 0;
@@ -65,11 +72,11 @@ std::string Table::text(const Terminal& terminal, std::size_t indent) const {
   const auto print = [&](const std::vector<std::string>& cells, Style style) {
     std::string line(indent, ' ');
     for (std::size_t i = 0; i + 1 < cells.size(); ++i) {
-      line += padded(cells[i], widths[i], columns_[i].align) + std::string(kGap, ' ');
+      line += padded(cells[i], widths[i], right_[i]) + std::string(kGap, ' ');
     }
     // A right-aligned column is not wrapped.
-    if (columns_.back().align == Align::right) {
-      line += padded(cells.back(), widths.back(), Align::right);
+    if (right_.back()) {
+      line += padded(cells.back(), widths.back(), true);
       out += styled(terminal, style, without_trailing_spaces(line)) + '\n';
       return;
     }
@@ -78,10 +85,7 @@ std::string Table::text(const Terminal& terminal, std::size_t indent) const {
       line.assign(before_last, ' ');
     }
   };
-  std::vector<std::string> headings;
-  for (const Column& column : columns_) headings.push_back(column.heading);
-  const auto is_empty = [](const std::string& heading) { return heading.empty(); };
-  if (!std::all_of(headings.begin(), headings.end(), is_empty)) print(headings, Style::bold);
+  if (!std::ranges::all_of(headings_, &std::string::empty)) print(headings_, Style::bold);
   for (const Row& row : rows_) print(row.cells, row.style);
   return out;
 }

@@ -8,16 +8,11 @@
 namespace evo::cli {
 
 /// Aligned columns for people. The last column is wrapped to the terminal's width with a hanging indent.
-/// Without any heading there is no heading line: a list of labels and values.
 class Table {
  public:
-  enum class Align { left, right };
-  struct Column {
-    std::string heading;
-    Align align = Align::left;
-  };
-
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  /// A column whose heading begins with '>', which is not printed, is aligned to the right. Without any heading there
+  /// is no heading line: a list of labels and values.
+  explicit Table(const std::vector<std::string>& headings);
 
   /// One cell for each column.
   void add(std::vector<std::string> cells, Style style = Style::plain);
@@ -31,7 +26,8 @@ class Table {
     std::vector<std::string> cells;
     Style style;
   };
-  std::vector<Column> columns_;
+  std::vector<std::string> headings_;
+  std::vector<bool> right_;  ///< By column: aligned to the right.
   std::vector<Row> rows_;
 };
 

@@ -14,6 +14,11 @@ bool set_in_environment(const char* name) {
   return value != nullptr && *value != '\0';
 }
 
+/// Whether a byte of UTF-8 goes on with a character.
+bool continues_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
 std::string_view escape_of(Style style) {
   switch (style) {
     case Style::plain:
@@ -53,8 +58,7 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
 }
 
 std::size_t display_width(std::string_view text) {
-  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
-  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues));
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
 }
 
 std::string printable(std::string_view text) {
@@ -73,6 +77,12 @@ std::string one_line(std::string_view text) {
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return line;
+}
+
+std::string clipped(std::string_view text, std::size_t most, std::string_view end) {
+  if (text.size() <= most) return std::string(text);
+  while (most > 0 && continues_character(text[most])) --most;
+  return std::string(text.substr(0, most)).append(end);
 }
 
 }  // namespace evo::cli

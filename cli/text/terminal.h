@@ -30,4 +30,7 @@ std::string printable(std::string_view text);
 /// The same as one line: line breaks and tabs become spaces, too.
 std::string one_line(std::string_view text);
 
+/// The beginning of a text that has more than `most` bytes, without a part of a character, and `end`; else all of it.
+std::string clipped(std::string_view text, std::size_t most, std::string_view end = "");
+
 }  // namespace evo::cli

@@ -12,9 +12,7 @@
 /// stored, in a migration of population/store/schema.cpp:
 ///
 ///     struct RanOn { std::string device; std::string uuid; };
-///     template <>
-///     inline constexpr auto kFields<RanOn> = std::tuple(Field{"device", &RanOn::device}, Field{"uuid", &RanOn::uuid});
-///     static_assert(lists_all_fields<RanOn>());
+///     EVO_RECORD(RanOn, device, uuid);
 namespace evo {
 
 /// A field and its name in all forms. A record that stands in another under the empty name lends it its fields: they
@@ -30,7 +28,8 @@ struct Field {
 template <class Record, class Value>
 Field(const char*, Value Record::*) -> Field<Record, Value>;
 
-/// Specialised for each record: a tuple of its fields.
+/// Specialised for each record: a tuple of its fields. By EVO_RECORD, but where a field has another name than its
+/// member, or none.
 template <class Record>
 inline constexpr auto kFields = nullptr;
 
@@ -84,5 +83,26 @@ template <IsRecord Record>
 constexpr bool lists_all_fields() {
   return record_detail::count_members<Record>() == std::tuple_size_v<std::remove_cvref_t<decltype(kFields<Record>)>>;
 }
+
+// For a list's macro to name itself, it is looked at again and again: EVO_LOOK_AGAIN does it often enough for 80
+// members.
+#define EVO_NOTHING ()
+#define EVO_LOOK_AGAIN(...) EVO_LOOK_3(EVO_LOOK_3(EVO_LOOK_3(EVO_LOOK_3(__VA_ARGS__))))
+#define EVO_LOOK_3(...) EVO_LOOK_2(EVO_LOOK_2(EVO_LOOK_2(EVO_LOOK_2(__VA_ARGS__))))
+#define EVO_LOOK_2(...) EVO_LOOK_1(EVO_LOOK_1(EVO_LOOK_1(EVO_LOOK_1(__VA_ARGS__))))
+#define EVO_LOOK_1(...) __VA_ARGS__
+#define EVO_MEMBERS(record, member, ...) \
+  Field{#member, &record::member} __VA_OPT__(, EVO_MEMBERS_AGAIN EVO_NOTHING(record, __VA_ARGS__))
+#define EVO_MEMBERS_AGAIN() EVO_MEMBERS
+
+/// The fields of a record, which are called as its members. In namespace evo.
+#define EVO_FIELDS(record, ...) \
+  template <>                   \
+  inline constexpr auto kFields<record> = std::tuple(EVO_LOOK_AGAIN(EVO_MEMBERS(record, __VA_ARGS__)))
+
+/// The same of a record whose members are all fields. A member that is not listed is an error.
+#define EVO_RECORD(record, ...)    \
+  EVO_FIELDS(record, __VA_ARGS__); \
+  static_assert(lists_all_fields<record>())
 
 }  // namespace evo

@@ -18,9 +18,7 @@ struct Seed {
   std::string origin;  ///< Where it comes from, for people.
 };
 
-template <>
-inline constexpr auto kFields<Seed> = std::tuple(Field{"genome", &Seed::genome}, Field{"origin", &Seed::origin});
-static_assert(lists_all_fields<Seed>());
+EVO_RECORD(Seed, genome, origin);
 
 /// How many genomes of each ranking are considered where a predictor can choose among them.
 inline constexpr std::size_t kSeedCandidates = 100;

@@ -51,8 +51,7 @@ struct Binary {
 };
 
 /// Its cubin and PTX are no fields: where a binary travels, they go beside the record.
-template <>
-inline constexpr auto kFields<Binary> = std::tuple(Field{"arch", &Binary::arch}, Field{"build", &Binary::build});
+EVO_FIELDS(Binary, arch, build);
 
 /// A candidate's fault when it was compiled, loaded or run. A value, because bad candidates are data.
 struct Failure {
@@ -63,12 +62,7 @@ struct Failure {
   std::optional<Mismatch> mismatch = {};  ///< Of a wrong answer; it then needs no reason.
 };
 
-template <>
-inline constexpr auto kFields<Failure> = std::tuple(Field{"verdict", &Failure::verdict},
-                                                    Field{"reason", &Failure::reason},
-                                                    Field{"device_lost", &Failure::device_lost},
-                                                    Field{"log", &Failure::log}, Field{"mismatch", &Failure::mismatch});
-static_assert(lists_all_fields<Failure>());
+EVO_RECORD(Failure, verdict, reason, device_lost, log, mismatch);
 
 using DeviceAddress = std::uint64_t;
 
@@ -123,15 +117,8 @@ struct TimingRequest {
   double to_beat_us = 0;
 };
 
-template <>
-inline constexpr auto kFields<TimingRequest> = std::tuple(
-    Field{"cold", &TimingRequest::cold}, Field{"min_samples", &TimingRequest::min_samples},
-    Field{"max_samples", &TimingRequest::max_samples}, Field{"min_seconds", &TimingRequest::min_seconds},
-    Field{"full_clock_seconds", &TimingRequest::full_clock_seconds}, Field{"max_seconds", &TimingRequest::max_seconds},
-    Field{"warm_up_seconds", &TimingRequest::warm_up_seconds},
-    Field{"relative_interval", &TimingRequest::relative_interval}, Field{"hopeless_us", &TimingRequest::hopeless_us},
-    Field{"to_beat_us", &TimingRequest::to_beat_us});
-static_assert(lists_all_fields<TimingRequest>());
+EVO_RECORD(TimingRequest, cold, min_samples, max_samples, min_seconds, full_clock_seconds, max_seconds, warm_up_seconds,
+           relative_interval, hopeless_us, to_beat_us);
 
 /// Runs plans: a GPU, or what stands for one. Used by one thread, inside a worker process.
 /// Methods throw machine_error for failures of the machine and return Failure for failures of the candidate.

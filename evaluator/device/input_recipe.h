@@ -38,18 +38,8 @@ struct InputRecipe {
   bool unit_scale = false;                      ///< Its scales are 1, whatever its values are.
 };
 
-template <>
-inline constexpr auto kFields<InputRecipe> = std::tuple(
-    Field{"name", &InputRecipe::name}, Field{"dtype", &InputRecipe::dtype}, Field{"elements", &InputRecipe::elements},
-    Field{"row", &InputRecipe::row}, Field{"matrix", &InputRecipe::matrix}, Field{"group", &InputRecipe::group},
-    Field{"distribution", &InputRecipe::distribution}, Field{"gain", &InputRecipe::gain},
-    Field{"stream", &InputRecipe::stream}, Field{"scale", &InputRecipe::scale},
-    Field{"is_computed", &InputRecipe::is_computed}, Field{"zero_point", &InputRecipe::zero_point},
-    Field{"draw", &InputRecipe::draw}, Field{"numbers", &InputRecipe::numbers}, Field{"content", &InputRecipe::content},
-    Field{"dims", &InputRecipe::dims}, Field{"scale_dims", &InputRecipe::scale_dims},
-    Field{"strides", &InputRecipe::strides}, Field{"widened", &InputRecipe::widened},
-    Field{"unit_scale", &InputRecipe::unit_scale});
-static_assert(lists_all_fields<InputRecipe>());
+EVO_RECORD(InputRecipe, name, dtype, elements, row, matrix, group, distribution, gain, stream, scale, is_computed,
+           zero_point, draw, numbers, content, dims, scale_dims, strides, widened, unit_scale);
 
 /// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
 /// tensors have no elements.
@@ -60,12 +50,7 @@ struct CaseRecipe {
   bool perturbed = false;  ///< The last bit of every drawn float of 16 bits or more is random.
 };
 
-template <>
-inline constexpr auto kFields<CaseRecipe> = std::tuple(Field{"seed", &CaseRecipe::seed},
-                                                       Field{"inputs", &CaseRecipe::inputs},
-                                                       Field{"repeating", &CaseRecipe::repeating},
-                                                       Field{"perturbed", &CaseRecipe::perturbed});
-static_assert(lists_all_fields<CaseRecipe>());
+EVO_RECORD(CaseRecipe, seed, inputs, repeating, perturbed);
 
 /// Resolves one case. Every stream depends on salt, seed, shape, regime and tensor: no two tensors share numbers.
 CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& shape, const Regime& regime,

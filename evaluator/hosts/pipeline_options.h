@@ -51,7 +51,7 @@ struct PipelineOptions {
   /// Compiled programs, shared with a ModelPool: none is compiled twice. Null: one of the pipeline's own.
   std::shared_ptr<BinaryCache> binaries = nullptr;
   /// The program and first arguments of a worker, before its role. Empty: this executable with the argument "worker".
-  std::vector<std::string> worker_command;
+  std::vector<std::string> worker_command = {};
 };
 
 /// How a worker of this role ("compile" and a kind of devices, "device" and an id, or those of helping_server.h) is

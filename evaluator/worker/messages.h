@@ -155,73 +155,21 @@ namespace evo {
 
 // ---- Their fields
 
-template <>
-inline constexpr auto kFields<protocol::Compile> = std::tuple(Field{"source", &protocol::Compile::source},
-                                                              Field{"arch", &protocol::Compile::arch},
-                                                              Field{"max_registers", &protocol::Compile::max_registers},
-                                                              Field{"kernels", &protocol::Compile::kernels},
-                                                              Field{"variables", &protocol::Compile::variables});
-static_assert(lists_all_fields<protocol::Compile>());
-template <>
-inline constexpr auto kFields<protocol::Load> = std::tuple(Field{"module", &protocol::Load::module},
-                                                           Field{"binary", &protocol::Load::binary},
-                                                           Field{"plans", &protocol::Load::plans});
-static_assert(lists_all_fields<protocol::Load>());
-template <>
-inline constexpr auto kFields<protocol::Unload> = std::tuple(Field{"module", &protocol::Unload::module});
-static_assert(lists_all_fields<protocol::Unload>());
-template <>
-inline constexpr auto kFields<protocol::Run> = std::tuple(Field{"module", &protocol::Run::module},
-                                                          Field{"shape", &protocol::Run::shape},
-                                                          Field{"recipe", &protocol::Run::recipe},
-                                                          Field{"repeats", &protocol::Run::repeats},
-                                                          Field{"sanitised", &protocol::Run::sanitised},
-                                                          Field{"case_name", &protocol::Run::case_name});
-static_assert(lists_all_fields<protocol::Run>());
-template <>
-inline constexpr auto kFields<protocol::Time> = std::tuple(Field{"module", &protocol::Time::module},
-                                                           Field{"shape", &protocol::Time::shape},
-                                                           Field{"rotation", &protocol::Time::rotation},
-                                                           Field{"timing", &protocol::Time::timing},
-                                                           Field{"afterwards", &protocol::Time::afterwards},
-                                                           Field{"answered", &protocol::Time::answered});
-static_assert(lists_all_fields<protocol::Time>());
-template <>
-inline constexpr auto kFields<protocol::ReadCounters> = std::tuple(Field{"module", &protocol::ReadCounters::module},
-                                                                   Field{"shape", &protocol::ReadCounters::shape},
-                                                                   Field{"recipe", &protocol::ReadCounters::recipe});
-static_assert(lists_all_fields<protocol::ReadCounters>());
-template <>
-inline constexpr auto kFields<protocol::Model> = std::tuple(Field{"compile", &protocol::Model::compile},
-                                                            Field{"plan", &protocol::Model::plan},
-                                                            Field{"recipe", &protocol::Model::recipe});
-static_assert(lists_all_fields<protocol::Model>());
-template <>
-inline constexpr auto kFields<protocol::Ready> = std::tuple(Field{"what", &protocol::Ready::what},
-                                                            Field{"at_once", &protocol::Ready::at_once});
-static_assert(lists_all_fields<protocol::Ready>());
-template <>
-inline constexpr auto kFields<protocol::Compiled> = std::tuple(Field{"binary", &protocol::Compiled::binary});
-static_assert(lists_all_fields<protocol::Compiled>());
-template <>
-inline constexpr auto kFields<protocol::Ran> = std::tuple(Field{"unrepeatable", &protocol::Ran::unrepeatable});
-template <>
-inline constexpr auto kFields<protocol::Timed> = std::tuple(Field{"timing", &protocol::Timed::timing},
-                                                            Field{"as_before", &protocol::Timed::as_before});
-template <>
-inline constexpr auto kFields<protocol::Profiled> = std::tuple(Field{"launches", &protocol::Profiled::launches});
-static_assert(lists_all_fields<protocol::Profiled>());
-template <>
-inline constexpr auto kFields<protocol::Modelled> = std::tuple(Field{"binary", &protocol::Modelled::binary},
-                                                               Field{"launches", &protocol::Modelled::launches},
-                                                               Field{"failure", &protocol::Modelled::failure});
-static_assert(lists_all_fields<protocol::Modelled>());
-template <>
-inline constexpr auto kFields<protocol::Failed> = std::tuple(Field{"failure", &protocol::Failed::failure});
-static_assert(lists_all_fields<protocol::Failed>());
-template <>
-inline constexpr auto kFields<protocol::Broken> = std::tuple(Field{"message", &protocol::Broken::message});
-static_assert(lists_all_fields<protocol::Broken>());
+EVO_RECORD(protocol::Compile, source, arch, max_registers, kernels, variables);
+EVO_RECORD(protocol::Load, module, binary, plans);
+EVO_RECORD(protocol::Unload, module);
+EVO_RECORD(protocol::Run, module, shape, recipe, repeats, sanitised, case_name);
+EVO_RECORD(protocol::Time, module, shape, rotation, timing, afterwards, answered);
+EVO_RECORD(protocol::ReadCounters, module, shape, recipe);
+EVO_RECORD(protocol::Model, compile, plan, recipe);
+EVO_RECORD(protocol::Ready, what, at_once);
+EVO_RECORD(protocol::Compiled, binary);
+EVO_FIELDS(protocol::Ran, unrepeatable);
+EVO_FIELDS(protocol::Timed, timing, as_before);
+EVO_RECORD(protocol::Profiled, launches);
+EVO_RECORD(protocol::Modelled, binary, launches, failure);
+EVO_RECORD(protocol::Failed, failure);
+EVO_RECORD(protocol::Broken, message);
 template <>
 inline constexpr auto kFields<protocol::Started> = std::tuple<>();
 template <>

@@ -27,12 +27,8 @@ struct JsonForm<Number> {
   }
 };
 
-template <>
-inline constexpr auto kFields<ValueType> = std::tuple(Field{"element", &ValueType::element},
-                                                      Field{"components", &ValueType::components});
+EVO_FIELDS(ValueType, element, components);
 
-template <>
-inline constexpr auto kFields<Scalar> = std::tuple(Field{"type", &Scalar::type},
-                                                   Field{"components", &Scalar::components});
+EVO_FIELDS(Scalar, type, components);
 
 }  // namespace evo

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "engine/device/launch_rules.h"
 #include "engine/device/tensor_element.h"
 #include "engine/expression/expression_cpp.h"
@@ -118,9 +119,7 @@ class LaunchWriter {
   }
 
   std::string listed(std::span<const Expression> expressions) const {
-    std::vector<std::string> values;
-    for (const Expression& expression : expressions) values.push_back(cpp(expression));
-    return fmt::format("{}", fmt::join(values, ", "));
+    return joined(expressions, ", ", [&](const Expression& expression) { return cpp(expression); });
   }
 
   /// "if (S > 8LL) ": what stands before a statement about something that is used under this condition.

@@ -37,15 +37,8 @@ struct Provenance {
 };
 
 /// What is for people alone is no field.
-template <>
-inline constexpr auto kFields<Provenance> =
-    std::tuple(Field{"task", &Provenance::task}, Field{"task_hash", &Provenance::task_hash},
-               Field{"genome", &Provenance::genome}, Field{"target", &Provenance::target},
-               Field{"device", &Provenance::device}, Field{"objective", &Provenance::objective},
-               Field{"latency_us", &Provenance::latency_us}, Field{"worst_relative_l2", &Provenance::worst_relative_l2},
-               Field{"timings", &Provenance::timings}, Field{"salt", &Provenance::salt}, Field{"run", &Provenance::run},
-               Field{"candidate", &Provenance::candidate}, Field{"evo_version", &Provenance::evo_version},
-               Field{"nvrtc_version", &Provenance::nvrtc_version}, Field{"compile_flags", &Provenance::compile_flags});
+EVO_FIELDS(Provenance, task, task_hash, genome, target, device, objective, latency_us, worst_relative_l2, timings, salt,
+           run, candidate, evo_version, nvrtc_version, compile_flags);
 
 struct ExportRequest {
   SourceTree files;  ///< At least the task's and the family's JSON and the reference (Store::task_files).

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "population/code/text.h"
 
 namespace evo::embedded {
@@ -57,10 +58,8 @@ double log_size(const Shape& shape, const std::vector<std::string>& group) {
 }
 
 std::string sizes_text(const Shape& shape, const Task& task) {
-  std::vector<std::string> sizes;
-  for (const std::string& name : task.shape_parameters)
-    sizes.push_back(name + " = " + expr::to_string(shape.parameters.at(name)));
-  return fmt::format("{}", fmt::join(sizes, ", "));
+  return joined(task.shape_parameters, ", ",
+                [&](const std::string& name) { return name + " = " + expr::to_string(shape.parameters.at(name)); });
 }
 
 }  // namespace
@@ -83,10 +82,8 @@ std::vector<std::vector<std::string>> size_groups(const Task& task, const Bindin
 }
 
 std::string size_groups_text(const std::vector<std::vector<std::string>>& groups) {
-  std::vector<std::string> logarithms;
-  for (const std::vector<std::string>& group : groups)
-    logarithms.push_back(fmt::format("log({})", fmt::join(group, " * ")));
-  return fmt::format("{}", fmt::join(logarithms, " and "));
+  return joined(groups, " and ",
+                [&](const std::vector<std::string>& group) { return fmt::format("log({})", fmt::join(group, " * ")); });
 }
 
 double warm_us(const Provenance& provenance, const Shape& shape) {
@@ -132,10 +129,9 @@ std::string choice_code(const std::vector<Specialised>& specialisations, const s
   for (const std::string& name : task.shape_parameters)
     parameters.push_back("[[maybe_unused]] long long " + host_name(name));
   for (const std::vector<std::string>& group : groups) {
-    std::vector<std::string> terms;
-    for (const std::string& name : group)
-      terms.push_back(fmt::format("std::log(static_cast<double>({}))", host_name(name)));
-    logarithms.push_back(fmt::format("{}", fmt::join(terms, " + ")));
+    logarithms.push_back(joined(group, " + ", [&](const std::string& name) {
+      return fmt::format("std::log(static_cast<double>({}))", host_name(name));
+    }));
   }
   // Where every parameter is a constant of the kernels there is nothing to measure, but C++ has no empty
   // array.

@@ -8,7 +8,6 @@
 #include "engine/base/hash.h"
 #include "engine/base/mean.h"
 #include "engine/base/text.h"
-#include "engine/task/scope.h"
 #include "population/code/kernel_source.h"
 #include "population/code/specialised.h"
 #include "population/export/choice.h"

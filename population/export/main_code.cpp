@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "engine/base/joined.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_cpp.h"
 #include "engine/task/limits.h"
@@ -180,19 +181,15 @@ class MainWriter {
   }
 
   std::string values_of(const Shape& shape) const {
-    std::vector<std::string> values;
-    for (const std::string& name : task_.shape_parameters) {
-      values.push_back(expr::to_string(shape.parameters.at(name)));
-    }
-    return fmt::format("{}", fmt::join(values, ", "));
+    return joined(task_.shape_parameters, ", ",
+                  [&](const std::string& name) { return expr::to_string(shape.parameters.at(name)); });
   }
 
   /// Without arguments the first timed shape is taken; of several kernels each at every shape it is for.
   std::string default_shapes() const {
     if (measured_.empty()) return fmt::format("{{{}}}", values_of(request_.provenance.target.timed.front()));
-    std::vector<std::string> shapes;
-    for (const Measured& measured : measured_) shapes.push_back(fmt::format("{{{}}}", values_of(*measured.shape)));
-    return fmt::format("{}", fmt::join(shapes, ", "));
+    return joined(measured_, ", ",
+                  [&](const Measured& measured) { return fmt::format("{{{}}}", values_of(*measured.shape)); });
   }
 
   std::string supported_text() const {
@@ -287,10 +284,8 @@ class MainWriter {
   }
 
   std::string tables() const {
-    std::vector<std::string> names;
-    for (const std::string& name : task_.shape_parameters) names.push_back(c_literal(name));
-    std::string code =
-        fmt::format("\nconst std::string parameter_names[] = {{{}}};\n", fmt::join(names, ", ")) + claims();
+    const std::string names = joined(task_.shape_parameters, ", ", c_literal);
+    std::string code = fmt::format("\nconst std::string parameter_names[] = {{{}}};\n", names) + claims();
     code += draw_files();
     code += "\ninline std::vector<Tensor> tensors_of(const long long* p) {\n" + parameters();
     code += "\n  std::vector<Tensor> tensors = {\n";
@@ -302,9 +297,9 @@ class MainWriter {
     code += "  return tensors;\n}\n\ninline double flops(const long long* p) {\n" + parameters();
     code += fmt::format("\n  return static_cast<double>({});\n}}\n", cpp(task_.flops, options_));
     code += "\ninline bool supported(const long long* p) {\n" + parameters() + "\n  return ";
-    std::vector<std::string> conditions;
-    for (const Specialised& specialised : specialisations_) conditions.push_back("(" + condition_of(specialised) + ")");
-    std::string supported = fmt::format("{}", fmt::join(conditions, " || "));
+    std::string supported = joined(specialisations_, " || ", [&](const Specialised& specialised) {
+      return "(" + condition_of(specialised) + ")";
+    });
     if (!task_.legal.evaluate_partially(options_))
       supported = fmt::format("({}) && {}", supported, cpp(as_condition(task_.legal), options_));
     return code + supported + ";\n}\n";

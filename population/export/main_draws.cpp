@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/expression/expression_cpp.h"
-#include "population/code/argument_code.h"
 #include "population/code/text.h"
 #include "population/export/host_code.h"
 

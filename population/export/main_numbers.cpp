@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/joined.h"
+
 namespace evo {
 namespace {
 
@@ -61,9 +63,8 @@ Codec codec_of(DType dtype) {
 /// "case DType::e4m3: return 1;" for each, on lines of their own.
 template <class Text>
 std::string cases(const std::set<DType>& used, Text text) {
-  std::vector<std::string> lines;
-  for (const DType dtype : used) lines.push_back(fmt::format("case DType::{}: {}", main_dtype(dtype), text(dtype)));
-  return fmt::format("{}", fmt::join(lines, "\n    "));
+  return joined(used, "\n    ",
+                [&](const DType dtype) { return fmt::format("case DType::{}: {}", main_dtype(dtype), text(dtype)); });
 }
 
 bool has_largest(DType dtype) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/base/hash.h"
+#include "engine/base/joined.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/json_value.h"
 #include "engine/record/record_json.h"
@@ -84,10 +85,9 @@ std::string use_lines(std::span<const ExportRequest> requests, const std::string
 }
 
 std::string sizes_text(const Task& task, const Shape& shape) {
-  std::vector<std::string> sizes;
-  for (const std::string& name : task.shape_parameters)
-    sizes.push_back(fmt::format("{}={}", name, expr::to_string(shape.parameters.at(name))));
-  return fmt::format("{}", fmt::join(sizes, " "));
+  return joined(task.shape_parameters, " ", [&](const std::string& name) {
+    return fmt::format("{}={}", name, expr::to_string(shape.parameters.at(name)));
+  });
 }
 
 const Program& program_of(const Specialised& specialised) {

@@ -25,12 +25,7 @@ struct ExportedProgram {
   std::string text_hash;    ///< Of the source as it stands in the file.
 };
 
-template <>
-inline constexpr auto kFields<ExportedProgram> = std::tuple(Field{"specialisation", &ExportedProgram::specialisation},
-                                                            Field{"max_registers", &ExportedProgram::max_registers},
-                                                            Field{"source_hash", &ExportedProgram::source_hash},
-                                                            Field{"text_hash", &ExportedProgram::text_hash});
-static_assert(lists_all_fields<ExportedProgram>());
+EVO_RECORD(ExportedProgram, specialisation, max_registers, source_hash, text_hash);
 
 /// What the comment at the end tells of one kernel, but for its salt, which is text there: hexadecimal digits.
 struct ExportedKernel {

@@ -189,11 +189,4 @@ std::vector<Exported> read_exports(std::string_view text, std::string_view name)
   return plain ? read_plain(text, name) : read_plain(with_plain_line_ends(text), name);
 }
 
-Exported read_export(std::string_view text, std::string_view name) {
-  std::vector<Exported> kernels = read_exports(text, name);
-  if (kernels.size() == 1) return std::move(kernels.front());
-  throw usage_error(
-      fmt::format("{} holds {} kernels, and one is wanted: export that one by its ID", name, kernels.size()));
-}
-
 }  // namespace evo

@@ -28,7 +28,4 @@ bool holds_export(std::string_view text);
 /// starting with `name`, when its provenance is missing, damaged, from a newer evo or not the only one.
 std::vector<Exported> read_exports(std::string_view text, std::string_view name);
 
-/// As read_exports, for a file of one kernel; throws usage_error for a file of several.
-Exported read_export(std::string_view text, std::string_view name);
-
 }  // namespace evo

@@ -69,10 +69,8 @@ class FlashInferWriter {
     files[fmt::format("solutions/{}/{}/{}/{}.json", kAuthor, op_type, request_.name, solution_name())] =
         solution().dump(2) + "\n";
     workloads(files);
-    std::string arch = request_.kernels.front().provenance.device.arch;
-    arch = arch.substr(arch.find('_') + 1);
-    arch.insert(arch.find_last_of("0123456789"), ".");
-    files["README.md"] = filled(embedded::flashinfer_bench_read_me, {{"NAME", request_.name}, {"ARCH", arch}});
+    files["README.md"] = filled(embedded::flashinfer_bench_read_me,
+                                {{"NAME", request_.name}, {"ARCH", torch_arch(request_.kernels.front())}});
     return files;
   }
 

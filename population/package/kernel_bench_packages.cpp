@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "engine/base/text.h"
 #include "population/code/text.h"
 #include "population/export/export.h"
@@ -38,8 +39,7 @@ class KernelBenchWriter {
   }
 
   SourceTree kernelbench() const {
-    std::vector<std::string> flags;
-    for (const std::string& flag : nvcc_flags()) flags.push_back("\"" + flag + "\"");
+    const std::string flags = joined(nvcc_flags(), ", ", [](const std::string& flag) { return "\"" + flag + "\""; });
     const std::string source = this->source();
     if (source.find("'''") != std::string::npos)
       throw usage_error("the kernel has ''' in its source, with which a text of Python ends");
@@ -49,8 +49,7 @@ class KernelBenchWriter {
                               {"CASTS", casts()}},
                              embedded::kernel_bench_model);
     files["model_new.py"] =
-        with({{"SOURCE", source}, {"FLAGS", fmt::format("{}", fmt::join(flags, ", "))}, {"CASTS", casts()}},
-             embedded::kernel_bench_model_new);
+        with({{"SOURCE", source}, {"FLAGS", flags}, {"CASTS", casts()}}, embedded::kernel_bench_model_new);
     files["README.md"] = with({{"PRECISION", precision()}}, embedded::kernel_bench_read_me);
     return files;
   }
@@ -69,11 +68,6 @@ class KernelBenchWriter {
     std::vector<std::string> defaults;
     for (const auto& [name, value] : timed().front()->parameters)
       defaults.push_back(fmt::format("{}={}", name, expr::to_string(value)));
-    std::vector<std::string> all;
-    for (const Shape* shape : timed()) all.push_back("{" + json_sizes(*shape) + "}");
-    std::string arch = request_.kernels.front().provenance.device.arch;
-    arch = arch.substr(arch.find('_') + 1);
-    arch.insert(arch.find_last_of("0123456789"), ".");
     SourceTree files;
     files["func_forward.py"] =
         with({{"TYPED_CALL", fmt::format("{}", fmt::join(typed, ", "))},
@@ -82,11 +76,12 @@ class KernelBenchWriter {
               {"SIZE_DEFAULTS", fmt::format("{}", fmt::join(defaults, ", "))},
               {"INPUT_NAMES", fmt::format("{}", fmt::join(names, ", "))}},
              embedded::robust_kbench_forward);
+    const std::string all = joined(timed(), ", ", [](const Shape* shape) { return "{" + json_sizes(*shape) + "}"; });
     files["config_forward.json"] =
-        filled(embedded::robust_kbench_config,
-               {{"FIRST_SIZES", json_sizes(*timed().front())}, {"ALL_SIZES", fmt::format("{}", fmt::join(all, ", "))}});
+        filled(embedded::robust_kbench_config, {{"FIRST_SIZES", json_sizes(*timed().front())}, {"ALL_SIZES", all}});
     files["forward.cu"] = source();
-    files["README.md"] = with({{"ARCH", arch}, {"TOLERANCE", tolerance()}}, embedded::robust_kbench_read_me);
+    files["README.md"] = with({{"ARCH", torch_arch(request_.kernels.front())}, {"TOLERANCE", tolerance()}},
+                              embedded::robust_kbench_read_me);
     return files;
   }
 
@@ -118,10 +113,8 @@ class KernelBenchWriter {
   }
 
   std::string first_sizes() const {
-    std::vector<std::string> sizes;
-    for (const std::string& name : call_.task->shape_parameters)
-      sizes.push_back(expr::to_string(timed().front()->parameters.at(name)));
-    return fmt::format("{}", fmt::join(sizes, ", "));
+    return joined(call_.task->shape_parameters, ", ",
+                  [&](const std::string& name) { return expr::to_string(timed().front()->parameters.at(name)); });
   }
 
   static std::string json_sizes(const Shape& shape) {

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "engine/base/joined.h"
 #include "engine/expression/expression_cpp.h"
 #include "population/code/alignment.h"
 #include "population/code/text.h"
@@ -85,9 +86,7 @@ class BindingWriter {
   std::string cpp(const Expression& expression) const { return to_cpp(expression, call_.options); }
 
   std::string listed(const std::vector<Expression>& expressions) const {
-    std::vector<std::string> values;
-    for (const Expression& expression : expressions) values.push_back(cpp(expression));
-    return fmt::format("{}", fmt::join(values, ", "));
+    return joined(expressions, ", ", [&](const Expression& expression) { return cpp(expression); });
   }
 
   /// "const Sizes sizes = sizes_of(q, k, v);" and the names of the sizes that are not arguments.

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "engine/expression/expression_python.h"
 #include "population/code/text.h"
 
@@ -122,6 +123,12 @@ std::vector<Measured> measured_to_choose(const PackageRequest& request, const st
   return all;
 }
 
+std::string torch_arch(const ExportRequest& kernel) {
+  std::string arch = kernel.provenance.device.arch;  // "sm_90a"
+  arch = arch.substr(arch.find('_') + 1);
+  return arch.insert(arch.find_last_of("0123456789"), ".");
+}
+
 std::string plain_text(const std::string& text) {
   std::string plain = comment_safe(text);
   std::ranges::replace(plain, '"', '\'');
@@ -174,9 +181,7 @@ std::string python_shape(const Tensor& tensor, const Bindings& options) {
 }
 
 std::string names_of(const std::vector<const TorchTensor*>& tensors) {
-  std::vector<std::string> names;
-  for (const TorchTensor* tensor : tensors) names.push_back(tensor->name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(tensors, ", ", &TorchTensor::name);
 }
 
 std::string python_support(const std::vector<Specialised>& kernels) {

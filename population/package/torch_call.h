@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +57,9 @@ std::vector<std::string> launchers_of(const PackageRequest& request);
 /// By which a call's kernel is chosen; empty for one kernel. A specialisation that no timed shape has is the first
 /// kernel's that has it. `kernels`: of the request, numbered.
 std::vector<Measured> measured_to_choose(const PackageRequest& request, const std::vector<Specialised>& kernels);
+
+/// The architecture of a kernel's device as torch and kernel-builder write it: "9.0a".
+std::string torch_arch(const ExportRequest& kernel);
 
 /// Fit for a string of Python, of TOML and for Markdown.
 std::string plain_text(const std::string& text);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_python.h"
@@ -191,11 +192,10 @@ class TorchPackageWriter {
   }
 
   std::string new_outputs() const {
-    std::vector<std::string> made;
-    for (const TorchTensor* tensor : call_.outputs())
-      made.push_back(fmt::format("{}.new_empty({}, dtype={})", call_.read().front()->name,
-                                 python_shape(*tensor->tensor, call_.options), tensor->dtype->python));
-    return fmt::format("{}", fmt::join(made, ", "));
+    return joined(call_.outputs(), ", ", [&](const TorchTensor* tensor) {
+      return fmt::format("{}.new_empty({}, dtype={})", call_.read().front()->name,
+                         python_shape(*tensor->tensor, call_.options), tensor->dtype->python);
+    });
   }
 
   /// The parameters of the operator that writes into given tensors.
@@ -228,15 +228,15 @@ class TorchPackageWriter {
   Replacements common() const {
     std::vector<std::string> dtypes;
     for (const TorchTensor* tensor : call_.outputs()) dtypes.emplace_back(tensor->dtype->python);
-    std::vector<std::string> shown;
-    for (const std::string& size : size_names()) shown.push_back(fmt::format("{0} = {{{0}}}", size));
+    const std::string shown =
+        joined(size_names(), ", ", [](const std::string& size) { return fmt::format("{0} = {{{0}}}", size); });
     return {{"NAME", request_.name},
             {"TASK", task_.name},
             {"SUMMARY", summary()},
             {"CALL", call_arguments(call_)},
             {"SIZES", fmt::format("{}", fmt::join(size_names(), ", "))},
             {"SIZES_ASSIGNED", tuple_items(size_names())},
-            {"SIZES_SHOWN", fmt::format("{}", fmt::join(shown, ", "))},
+            {"SIZES_SHOWN", shown},
             {"FIRST", call_.read().front()->name},
             {"BY_NAME", arguments_by_name(call_)},
             {"DTYPES", tuple_items(dtypes)},
@@ -299,8 +299,7 @@ class TorchPackageWriter {
 
   std::string tests() const {
     const std::vector<Shape> shapes = shapes_to_test(kernels_);
-    std::vector<std::string> sizes;
-    for (const Shape& shape : shapes) sizes.push_back(sizes_tuple(task_, shape));
+    const std::string sizes = joined(shapes, ", ", [&](const Shape& shape) { return sizes_tuple(task_, shape); });
     const std::optional<Shape> outside = shape_outside(kernels_, shapes.back());
     std::vector<std::string> limits;
     std::vector<std::string> scales;
@@ -313,7 +312,7 @@ class TorchPackageWriter {
     }
     const auto plain = std::ranges::count_if(call_.tensors, [](const TorchTensor& tensor) { return !tensor.output; });
     Replacements values = common();
-    values.insert(values.end(), {{"SIZES_OF_TESTS", fmt::format("{}", fmt::join(sizes, ", "))},
+    values.insert(values.end(), {{"SIZES_OF_TESTS", sizes},
                                  {"OUTSIDE_SIZES", outside ? sizes_tuple(task_, *outside) : "None"},
                                  {"DRAWS", filled(embedded::torch_draws, {{"DEVICE", "cuda"}})},
                                  {"INPUTS", drawn_inputs(call_)},
@@ -346,13 +345,10 @@ class TorchPackageWriter {
         "[general]\nname = \"{}\"\nbackends = [\"cuda\"]\n\n[torch]\nsrc = [\"torch-ext/torch_binding.cpp\"]\n",
         request_.name);
     for (std::size_t i = 0; i < launchers_.size(); ++i) {
-      std::string arch = request_.kernels[i].provenance.device.arch;  // "sm_90a"
-      arch = arch.substr(arch.find('_') + 1);
-      arch.insert(arch.find_last_of("0123456789"), ".");
       text += fmt::format(
           "\n[kernel.{0}]\nbackend = \"cuda\"\ndepends = [\"torch\"]\nsrc = [\"kernels/{0}.cu\"]\n"
           "cuda-capabilities = [\"{1}\"]\n",
-          launchers_[i], arch);
+          launchers_[i], torch_arch(request_.kernels[i]));
       for (const std::string& flag : flags_of(i))
         if (flag.starts_with("-maxrregcount")) text += fmt::format("cuda-flags = [\"{}\"]\n", flag);
     }

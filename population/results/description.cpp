@@ -47,13 +47,11 @@ std::string description_of(const Results& results, const std::vector<Parameter>&
     if (results.families.size() > 1) gene["families"] = parameter.families;
     genes.push_back(gene);
   }
-  std::vector<std::string> families;
-  for (const Family& family : results.families) families.push_back(family.name);
   const ordered_json description = {
       {"version", info.evo_version},
       {"task", info.task},
       {"task_hash", info.task_hash},
-      {"families", families},
+      {"families", names_of(results.families)},
       {"objective", info.objective},
       {"options", to_json<ordered_json>(info.target.options)},
       {"shapes", shapes},

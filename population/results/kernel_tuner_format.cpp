@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/base/joined.h"
 #include "engine/expression/json_value.h"
 #include "population/results/description.h"
 #include "population/results/formats.h"
@@ -39,9 +40,7 @@ std::string python_text(const Value& value) {
 ordered_json problem_size(const Results& results) {
   const std::vector<Shape>& timed = results.info.target.timed;
   ordered_json sizes = ordered_json::array();
-  std::vector<std::string> names;
-  for (const Shape& shape : timed) names.push_back(shape.name);
-  if (timed.size() != 1) return fmt::format("{}", fmt::join(names, " "));
+  if (timed.size() != 1) return joined(timed, " ", &Shape::name);
   for (const std::string& name : results.shape_parameters)
     sizes.push_back(to_json<ordered_json>(timed.front().parameters.at(name)));
   return sizes;

@@ -12,7 +12,7 @@ namespace {
 const Terminal kNoTerminal;
 
 Table example_table() {
-  Table table({{"name"}, {"us", Table::Align::right}, {"genes"}});
+  Table table({"name", ">us", "genes"});
   table.add({"first", "4.573", "a=1 b=2"});
   table.add({"x", "12.34", ""}, Style::good);
   return table;
@@ -49,21 +49,21 @@ TEST_CASE("a terminal shows colour") {
 }
 
 TEST_CASE("the last column is wrapped to the terminal with a hanging indent") {
-  Table table({{"id"}, {"genome"}});
+  Table table({"id", "genome"});
   table.add({"17", "alpha=1 beta=2 gamma=3 delta=4 epsilon=5"});
   CHECK(table.text({.interactive = true, .colour = false, .columns = 30}) ==
         "id  genome\n17  alpha=1 beta=2 gamma=3\n    delta=4 epsilon=5\n");
 }
 
 TEST_CASE("the width of a column counts characters, not bytes") {
-  Table table({{"a"}, {"b"}});
+  Table table({"a", "b"});
   table.add({"\xC2\xB5s", "1"});
   table.add({"xyz", "2"});
   CHECK(table.text(kNoTerminal) == "a    b\n\xC2\xB5s   1\nxyz  2\n");
 }
 
 TEST_CASE("control characters of stored text do not reach the terminal") {
-  Table table({{"reason"}});
+  Table table({"reason"});
   table.add({"bad\x1b[2Jthing\nnext"});
   CHECK(table.text(kNoTerminal) == "reason\nbad [2Jthing next\n");
 }

@@ -570,7 +570,7 @@ TEST_CASE("kernels of namespaces and templates are exported by their names, and 
   CHECK_THAT(named, ContainsSubstring("const void* const kernel = evo_vars_N64::evo_kernel_0();"));
   CHECK_THAT(named, ContainsSubstring("const void* const kernel = (const void*)&evo_vars_N64::fast::done_N64;"));
   CHECK_THAT(named, ContainsSubstring("(const void*)&plain::rows<float, 128>;"));
-  const Exported exported = read_export(text, "best.cu");
+  const Exported exported = read_exports(text, "best.cu").at(0);
   CHECK_FALSE(exported.edited);
   const Task task = load_task(exported.tree, "vars");
   const Plan plan = resolve_plan(task, load_families(exported.tree, task).at(0), exported.provenance.genome, {},

@@ -47,7 +47,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }
 
 std::string read_error(const std::string& text) {
-  return error_of([&] { read_export(text, "best.cu"); });
+  return error_of([&] { read_exports(text, "best.cu").at(0); });
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ TEST_CASE("the same request gives the same text") {
 
 TEST_CASE("what is exported can be read back") {
   const ExportRequest request = toy_request();
-  const Exported exported = read_export(export_cuda(request), "best.cu");
+  const Exported exported = read_exports(export_cuda(request), "best.cu").at(0);
   const Provenance& want = request.provenance;
   const Provenance& got = exported.provenance;
   CHECK_FALSE(exported.edited);
@@ -100,7 +100,7 @@ TEST_CASE("what is exported can be read back") {
 
 TEST_CASE("task, family, plans and reference come from the exported file alone") {
   const ExportRequest request = toy_request();
-  const Exported exported = read_export(export_cuda(request), "best.cu");
+  const Exported exported = read_exports(export_cuda(request), "best.cu").at(0);
   const Task task = load_task(exported.tree, "toy");
   const std::vector<Family> families = load_families(exported.tree, task);
   REQUIRE(families.size() == 1);
@@ -197,7 +197,7 @@ TEST_CASE("arguments of every form and files of draws can be read back") {
   tree["forms/task.json"] = replaced(tree["forms/task.json"], R"("draw": "permutation")", R"("draw": "@rows.bin")");
   const ExportRequest request = export_request(tree, "forms", {"small"}, {}, 90);
   const std::string text = export_cuda(request);
-  const Exported exported = read_export(text, "best.cu");
+  const Exported exported = read_exports(text, "best.cu").at(0);
   CHECK(exported.tree.at("forms/rows.bin") == tree["forms/rows.bin"]);
   const Task task = load_task(exported.tree, "forms");
   const std::vector<Family> families = load_families(exported.tree, task);
@@ -214,7 +214,7 @@ TEST_CASE("arguments of every form and files of draws can be read back") {
 TEST_CASE("an edited kernel is distinguished from the exported one") {
   const ExportRequest request = toy_request();
   const std::string text = replaced(export_cuda(request), "code * scale + sum", "code * scale + sum + 0.0f");
-  const Exported exported = read_export(text, "best.cu");
+  const Exported exported = read_exports(text, "best.cu").at(0);
   CHECK(exported.edited);
   CHECK(exported.programs[0].source_hash != request.programs[0].source_hash);
   CHECK(exported.programs[1].source_hash == request.programs[1].source_hash);
@@ -253,7 +253,7 @@ TEST_CASE("an exported file whose lines end in CR LF is read") {
   std::string text;
   for (const char c : export_cuda(request)) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
   CHECK(holds_export(text));
-  const Exported exported = read_export(text, "best.cu");
+  const Exported exported = read_exports(text, "best.cu").at(0);
   CHECK_FALSE(exported.edited);
   REQUIRE(exported.programs.size() == 2);
   CHECK(exported.programs[1].source == request.programs[1].source);
@@ -311,7 +311,7 @@ TEST_CASE("names with special characters stay within their comments and strings"
     const std::size_t line = text.rfind('\n', at) + 1;
     CHECK(text.substr(line, 2) != "//");
   }
-  const Exported exported = read_export(text, "best.cu");
+  const Exported exported = read_exports(text, "best.cu").at(0);
   CHECK(exported.provenance.device.name == request.provenance.device.name);
   CHECK(exported.tree.at("toy/task.json") == request.files["toy/task.json"]);
 }
@@ -334,8 +334,8 @@ TEST_CASE("the launcher has the name that is asked for, and it can be read back"
   const std::string text = export_cuda(toy_request(), "my_toy");
   CHECK_THAT(text, ContainsSubstring("// A launcher, my_toy below:") && ContainsSubstring("\ncudaError_t my_toy(") &&
                        ContainsSubstring("\nsize_t my_toy_workspace_bytes(") && !ContainsSubstring("evo_toy"));
-  CHECK(read_export(text, "best.cu").launcher == "my_toy");
-  CHECK(read_export(export_cuda(toy_request()), "best.cu").launcher == "evo_toy");
+  CHECK(read_exports(text, "best.cu").at(0).launcher == "my_toy");
+  CHECK(read_exports(export_cuda(toy_request()), "best.cu").at(0).launcher == "evo_toy");
   for (const std::string name : {"1st", "a-b", "for", "_mine", "main", "f(", "a b"}) {
     CHECK(error_of([&] { export_cuda(toy_request(), name); }) ==
           "'" + name + "' cannot be the launcher's name: name it like a function in C, as my_toy");
@@ -348,7 +348,7 @@ TEST_CASE("a file of an older evo, which names no launcher, has fewer fields and
   std::string text =
       replaced(export_cuda(toy_request()), "\n \"format\": 5,\n \"launcher\": \"evo_toy\",", "\n \"format\": 1,");
   text = replaced(replaced(text, "\"power_limited\": true,", ""), "\"sm_mhz_low\": 1965", "\"sm_mhz_low\": 0");
-  const Exported exported = read_export(text, "best.cu");
+  const Exported exported = read_exports(text, "best.cu").at(0);
   CHECK(exported.launcher == "evo_toy");
   CHECK(exported.programs.size() == 2);
   const Conditions& conditions = exported.provenance.timings.at(0).conditions;

@@ -51,10 +51,6 @@ Form::Form(KernelBuilder& builder, const ptx::Statement& statement) : builder_(b
   left_ = ((1u << statement.parts.size()) - 1) & ~1u;
 }
 
-Simd Form::simd() const {
-  return builder_.options().simd;
-}
-
 void Form::unsupported(const std::string& why) const {
   std::string text = "unsupported instruction " + statement_.opcode();
   text += statement_.line != 0 ? " at line " + std::to_string(statement_.line) : "";
@@ -105,10 +101,6 @@ std::string_view Form::take_next() {
     return statement_.parts[i];
   }
   return {};
-}
-
-bool Form::nothing_left() const {
-  return left_ == 0;
 }
 
 // ---- Operands
@@ -209,19 +201,6 @@ void Form::place_destination(const ptx::Operand& operand, ptx::Type type, bool i
   widenings_.push_back({narrow, reg, type, declared_bits});
 }
 
-void Form::source(const ptx::Operand& operand, ptx::Type type) {
-  place_source(operand, type, false);
-}
-void Form::destination(const ptx::Operand& operand, ptx::Type type) {
-  place_destination(operand, type, false);
-}
-void Form::list_source(const ptx::Operand& operand, ptx::Type type) {
-  place_source(operand, type, true);
-}
-void Form::list_destination(const ptx::Operand& operand, ptx::Type type) {
-  place_destination(operand, type, true);
-}
-
 void Form::half(const ptx::Operand& operand, bool upper, bool write, bool in_list) {
   const bool is_sink = write && operand.kind == ptx::Operand::Kind::sink;
   if (is_sink) return fill(builder_.new_register(2), true, in_list);
@@ -231,10 +210,6 @@ void Form::half(const ptx::Operand& operand, bool upper, bool write, bool in_lis
 
 void Form::constant(std::uint64_t bits, ptx::Type type) {
   fill_constant(builder_.constant(bits, is_wide(type)), false);
-}
-
-void Form::raw(std::uint32_t value) {
-  fill_constant(value, false);
 }
 
 ptx::Type Form::register_type(const ptx::Operand& operand) const {
@@ -290,22 +265,7 @@ void Form::predicate_source(const ptx::Operand& operand) {
   raw(predicate_operand(predicate, operand.negated));
 }
 
-void Form::carry_destination() {
-  fill(builder_.carry(), true, false);
-}
-void Form::carry_source() {
-  fill(builder_.carry(), false, false);
-}
-
 // ---- Emission
-
-void Form::mma(const MmaForm& form) {
-  mma_ = form;
-}
-
-std::uint32_t Form::new_cache() {
-  return builder_.new_cache();
-}
 
 void Form::emit(Execute execute, OpClass op_class, int count) {
   if (!nothing_left()) unsupported("modifier ." + std::string(take_next()));

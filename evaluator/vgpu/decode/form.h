@@ -19,7 +19,7 @@ class Form {
 
   const ptx::Statement& statement() const { return statement_; }
   std::string_view name() const { return statement_.parts[0]; }
-  Simd simd() const;
+  Simd simd() const { return builder_.options().simd; }
   KernelBuilder& builder() { return builder_; }
 
   // Modifiers stand behind the name. Each must be taken once.
@@ -31,7 +31,7 @@ class Form {
   std::optional<ptx::Type> optional_type();
   /// Takes the first modifier left; empty when none is left.
   std::string_view take_next();
-  bool nothing_left() const;
+  bool nothing_left() const { return left_ == 0; }
 
   // Operands of the statement.
   std::size_t operand_count() const { return statement_.operands.size(); }
@@ -40,9 +40,9 @@ class Form {
   std::span<const ptx::Operand> elements(std::size_t index) const;
 
   // Filling op[0], op[1], ... in the order of the calls.
-  void destination(const ptx::Operand& operand, ptx::Type type);
+  void destination(const ptx::Operand& operand, ptx::Type type) { place_destination(operand, type, false); }
   void destination(std::size_t index, ptx::Type type) { destination(operand(index), type); }
-  void source(const ptx::Operand& operand, ptx::Type type);
+  void source(const ptx::Operand& operand, ptx::Type type) { place_source(operand, type, false); }
   void source(std::size_t index, ptx::Type type) { source(operand(index), type); }
   /// One of the two 64-bit registers that a 128-bit one is made of.
   void source_half(const ptx::Operand& operand, bool upper) { half(operand, upper, false, false); }
@@ -54,7 +54,7 @@ class Form {
   void predicate_destination_of_pair(const ptx::Operand& operand);
   /// A predicate, perhaps negated, as predicate_operand() encodes it.
   void predicate_source(const ptx::Operand& operand);
-  void raw(std::uint32_t value);
+  void raw(std::uint32_t value) { fill_constant(value, false); }
   /// A destination that nothing reads.
   void scratch(ptx::Type type);
   /// The declared type of a register operand.
@@ -66,20 +66,20 @@ class Form {
   /// Starts another instruction of the same statement, under the same guard. Drops the operands filled so far.
   void begin_another();
   /// The carry register of add.cc and its like.
-  void carry_destination();
-  void carry_source();
+  void carry_destination() { fill(builder_.carry(), true, false); }
+  void carry_source() { fill(builder_.carry(), false, false); }
 
   // The list at Instruction::more, for instructions with many operands.
   void begin_list();
-  void list_destination(const ptx::Operand& operand, ptx::Type type);
-  void list_source(const ptx::Operand& operand, ptx::Type type);
+  void list_destination(const ptx::Operand& operand, ptx::Type type) { place_destination(operand, type, true); }
+  void list_source(const ptx::Operand& operand, ptx::Type type) { place_source(operand, type, true); }
 
   Instruction& instruction() { return instruction_; }
   /// For the cost model.
-  void mma(const MmaForm& form);
+  void mma(const MmaForm& form) { mma_ = form; }
   void pending_groups(std::uint32_t count) { pending_groups_ = count; }
   void flow(Flow flow) { flow_ = std::move(flow); }
-  std::uint32_t new_cache();
+  std::uint32_t new_cache() { return builder_.new_cache(); }
 
   /// Adds the instruction. Throws when a modifier is left over.
   void emit(Execute execute, OpClass op_class, int count = 1);

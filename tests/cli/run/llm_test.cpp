@@ -15,6 +15,7 @@
 #include "cli/llm/answer.h"
 #include "cli/llm/budget.h"
 #include "cli/llm/prompt.h"
+#include "cli/text/terminal.h"
 #include "tests/cli/bench.h"
 
 extern char** environ;
