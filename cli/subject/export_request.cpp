@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "cli/subject/best_rival.h"
 #include "cli/text/result_text.h"
 #include "engine/base/error.h"
@@ -31,6 +33,14 @@ std::vector<std::string> common_flags(const Evaluation& evaluation, const std::s
   return flags;
 }
 
+std::set<std::string> cooperative_kernels(const std::vector<Build>& builds) {
+  std::set<std::string> found;
+  for (const Build& build : builds)
+    for (const auto& [name, ptx_name] : build.kernel_names)
+      if (build.kernel(name).cooperative) found.insert(name);
+  return found;
+}
+
 }  // namespace
 
 ExportRequest export_request(const Restored& restored) {
@@ -43,6 +53,7 @@ ExportRequest export_request(const Restored& restored) {
   request.family = restored.family;
   request.programs = stored_programs(restored.row);
   request.references = references_of(restored.files, restored.task, info.target, request.programs);
+  request.cooperative = cooperative_kernels(evaluation.builds);
   request.provenance = {.task = info.task,
                         .task_hash = info.task_hash,
                         .genome = restored.row.genome,

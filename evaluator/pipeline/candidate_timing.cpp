@@ -30,7 +30,11 @@ std::optional<Failure> CandidateTiming::measure() {
   for (const TimedShape& timed : setup_.plan.timed) {
     if (auto failure = measure(timed, false)) return failure;
   }
-  if (!kind_.cold_timing || (to_beat_ && objective() > kContender * to_beat_->us)) return std::nullopt;
+  if (to_beat_ && objective() > kContender * to_beat_->us) return std::nullopt;
+  for (std::size_t i = 0; i < setup_.plan.timed.size(); ++i) {
+    if (auto failure = look_for_skips(setup_.plan.timed[i], evaluation_.timings[i].median_us)) return failure;
+  }
+  if (!kind_.cold_timing) return std::nullopt;
   for (const TimedShape& timed : setup_.plan.timed) {
     if (auto failure = measure(timed, true)) return failure;
   }
@@ -60,6 +64,32 @@ std::optional<Failure> CandidateTiming::measure(const TimedShape& timed, bool co
   if (auto failure = check_timing(timing, floor_us)) return failure;
   evaluation_.timings.push_back(std::move(timing));
   return recheck(timed, rotation, answer.reply, set_bytes);
+}
+
+/// A call must take as long, and give the same, whatever an earlier one left (evaluator/device/skip_probe.h).
+std::optional<Failure> CandidateTiming::look_for_skips(const TimedShape& timed, double call_us) {
+  const auto program = program_for(candidate_, timed.shape.name);
+  const Plan& plan = candidate_.programs[*program].plans.at(timed.shape.name);
+  const std::span<const std::size_t> rotation = rotation_of(timed, plan);
+  if (rotation.empty()) return std::nullopt;
+  protocol::Time request{0, timed.shape.name, {}, {}};
+  for (const std::size_t number : rotation) request.rotation.push_back(setup_.plan.cases[number].recipe);
+  const PipelineOptions& options = setup_.options;
+  const std::vector<Case> others =
+      more_cases(options.task, options.target, setup_.plan.cases[rotation.front()], options.salt, 1);
+  request.probe = {others.front().recipe, call_us, options.task.deterministic};
+  const std::uint64_t set_bytes = protocol::output_bytes(plan);
+  worker_.send_timing(*program, std::move(request), set_bytes * rotation.size());
+  auto answer = worker_.expect<protocol::Timed>(options.timing_seconds);
+  if (answer.failure) return failure_at_timing(candidate_, timed.shape, std::move(*answer.failure));
+  TimedShape probed = timed;
+  probed.afterwards.reset();
+  auto failure = recheck(probed, rotation, answer.reply, set_bytes);
+  if (failure && failure->mismatch) {
+    failure->verdict = Verdict::skips_work;
+    failure->reason = "its second call on the same inputs leaves poisoned outputs as they are or writes others";
+  }
+  return failure;
 }
 
 /// The outputs of the timed launches are compared like any other, unless they are bit for bit an earlier answer.

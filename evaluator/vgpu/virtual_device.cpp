@@ -76,6 +76,10 @@ class VirtualDevice : public VirtualGpu {
   std::optional<Failure> fill_constants(const Module& module, const Plan& plan, const Buffers& buffers) override;
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
               std::optional<Failure>& failure) override;
+  std::vector<std::vector<SequenceCost>> time_sequences(const Module& module, const Plan& plan,
+                                                        std::span<const Buffers> sets,
+                                                        std::span<const CallSequence> sequences, int rounds,
+                                                        std::optional<Failure>& failure) override;
   std::vector<std::string> kernels(const Module& module) const override {
     return dynamic_cast<const LoadedModule&>(module).kernel_names();
   }
@@ -392,6 +396,7 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
     if (failure) return {};
     if (blocks == Blocks::traced) launch.numerics = estimated(launch.numerics);
     costs.push_back(run_traced(module, planned, cold, blocks, footprint_of(plan, planned), launch));
+    costs.back().executed = launch.executed;
     failure = launch.failure;
     if (failure) return {};
   }
@@ -467,6 +472,31 @@ Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<con
   timing.median_us = timing.low_us = timing.high_us = cost.latency_us;
   timing.samples_us = {cost.latency_us};
   return timing;
+}
+
+std::vector<std::vector<SequenceCost>> VirtualDevice::time_sequences(const Module& module, const Plan& plan,
+                                                                     std::span<const Buffers> sets,
+                                                                     std::span<const CallSequence> sequences,
+                                                                     int rounds, std::optional<Failure>& failure) {
+  failure.reset();
+  std::vector<std::vector<SequenceCost>> costs;
+  for (int round = 0; round < rounds; ++round) {
+    costs.emplace_back(sequences.size());
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      const std::size_t number = (i + static_cast<std::size_t>(rounds - 1 - round)) % sequences.size();
+      for (const CallStep& step : sequences[number]) {
+        for (const std::vector<DeviceWrite>& batch : step.writes) write(batch);
+        if (!step.calls) continue;
+        zero_workspaces(plan, sets[step.set]);
+        const PlanCost cost =
+            cost_of(dynamic_cast<const LoadedModule&>(module), plan, sets[step.set], false, Blocks::all, failure);
+        if (failure) return {};
+        costs.back()[number].us += cost.latency_us;
+        for (const LaunchCost& launch : cost.launches) costs.back()[number].instructions += launch.executed;
+      }
+    }
+  }
+  return costs;
 }
 
 }  // namespace

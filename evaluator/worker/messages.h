@@ -65,6 +65,13 @@ struct Run {
   std::string case_name = {};
 };
 
+/// Asks whether a plan does less where a call brings what an earlier one brought (evaluator/device/skip_probe.h).
+struct SkipProbe {
+  CaseRecipe other;           ///< A case like the first of the rotation, with other values.
+  double call_us = 0;         ///< What a call takes.
+  bool deterministic = true;  ///< Runs on the same inputs agree bitwise.
+};
+
 /// Times a plan; each recipe of `rotation` fills one set of buffers.
 struct Time {
   std::uint64_t module = 0;
@@ -75,6 +82,9 @@ struct Time {
   /// Outputs and workspaces stay as they were: a kernel that reuses an earlier launch's work gives a wrong answer.
   std::optional<CaseRecipe> afterwards = std::nullopt;
   bool answered = true;  ///< Whether the reply has the outputs; otherwise only the time.
+  /// Looks for skipped work instead. The reply has no timing. Its outputs are those of a call whose inputs are the
+  /// earlier call's, while its outputs were poisoned and its workspaces left as they were.
+  std::optional<SkipProbe> probe = std::nullopt;
 };
 
 /// Reads the counters of a plan's launches (Device::profile). Nothing is checked. Answered by Profiled.
@@ -179,12 +189,19 @@ inline constexpr auto kFields<protocol::Run> = std::tuple(Field{"module", &proto
                                                           Field{"case_name", &protocol::Run::case_name});
 static_assert(lists_all_fields<protocol::Run>());
 template <>
+inline constexpr auto kFields<protocol::SkipProbe> = std::tuple(Field{"other", &protocol::SkipProbe::other},
+                                                                Field{"call_us", &protocol::SkipProbe::call_us},
+                                                                Field{"deterministic",
+                                                                      &protocol::SkipProbe::deterministic});
+static_assert(lists_all_fields<protocol::SkipProbe>());
+template <>
 inline constexpr auto kFields<protocol::Time> = std::tuple(Field{"module", &protocol::Time::module},
                                                            Field{"shape", &protocol::Time::shape},
                                                            Field{"rotation", &protocol::Time::rotation},
                                                            Field{"timing", &protocol::Time::timing},
                                                            Field{"afterwards", &protocol::Time::afterwards},
-                                                           Field{"answered", &protocol::Time::answered});
+                                                           Field{"answered", &protocol::Time::answered},
+                                                           Field{"probe", &protocol::Time::probe});
 static_assert(lists_all_fields<protocol::Time>());
 template <>
 inline constexpr auto kFields<protocol::ReadCounters> = std::tuple(Field{"module", &protocol::ReadCounters::module},

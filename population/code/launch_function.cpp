@@ -373,8 +373,9 @@ class LaunchWriter {
     code += fmt::format("                           {{{}}},  // block\n", listed(launch.block));
     code += fmt::format("                           {{{}}},  // cluster\n", listed(launch.cluster));
     code += fmt::format("                           {},  // dynamic shared memory\n", cpp(launch.dynamic_smem_bytes));
-    code +=
-        fmt::format("                           {}}};  // programmatic dependent launch\n", cpp(launch.programmatic));
+    code += fmt::format("                           {},  // programmatic dependent launch\n", cpp(launch.programmatic));
+    code += fmt::format("                           {}}};  // cooperative launch\n",
+                        request_.cooperative.contains(kernel_of(launch, specialised_)));
     code += arguments(launch);
     code += fmt::format("    const void* const kernel = {};\n", address_of(kernel_of(launch, specialised_), block_));
     code += allowance(launch);
