@@ -6,6 +6,7 @@
 
 #include "cli/subject/best_rival.h"
 #include "cli/text/result_text.h"
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/compile/compiler.h"
@@ -36,8 +37,8 @@ std::vector<std::string> common_flags(const Evaluation& evaluation, const std::s
 std::set<std::string> cooperative_kernels(const std::vector<Build>& builds) {
   std::set<std::string> found;
   for (const Build& build : builds)
-    for (const auto& [name, ptx_name] : build.kernel_names)
-      if (build.kernel(name).cooperative) found.insert(name);
+    for (const auto& [ptx_name, kernel] : build.kernels)
+      if (kernel.cooperative) found.insert(bare_kernel_name(readable_kernel_name(ptx_name)));
   return found;
 }
 

@@ -173,6 +173,17 @@ SkipProbe make_skip_probe(std::span<const ProbedSet> sets, double call_us, bool 
   return modelled ? modelled_probe(sets) : measured_probe(sets, call_us, Rng(seed));
 }
 
+std::string to_text(const SkipProbe& probe, std::span<const std::vector<SequenceCost>> rounds) {
+  constexpr std::array<const char*, SkipProbe::kSequences> kNames = {"as timed", "changed", "unchanged", "few changed",
+                                                                     "few writes"};
+  std::string text = fmt::format("probe of {} calls:", probe.calls);
+  for (std::size_t i = 0; i < std::min(probe.sequences.size(), kNames.size()); ++i)
+    text += fmt::format(" {} {:.4g} us,", kNames[i],
+                        median_interval(us_of(rounds, i)).median / static_cast<double>(probe.calls));
+  const PairedRatio ratio = paired_ratio(us_of(rounds, SkipProbe::changed), us_of(rounds, SkipProbe::unchanged), false);
+  return text + fmt::format(" changed over unchanged {:.4f} ({:.4f} to {:.4f})", ratio.ratio, ratio.low, ratio.high);
+}
+
 std::optional<std::string> skipped_work(const SkipProbe& probe, std::span<const std::vector<SequenceCost>> rounds,
                                         bool modelled) {
   if (rounds.empty()) return std::nullopt;

@@ -56,6 +56,9 @@ SkipProbe make_skip_probe(std::span<const ProbedSet> sets, double call_us, bool 
 /// In how many rounds a device that measures takes the sequences.
 inline constexpr int kProbeRounds = 9;
 
+/// What the calls of measured sequences took, for the log.
+std::string to_text(const SkipProbe& probe, std::span<const std::vector<SequenceCost>> rounds);
+
 /// How work was skipped; nothing where none was. By round and sequence, as Device::time_sequences gives them. A
 /// measured time must differ beyond 2 % and 0.1 us of a call in Student's 95 % interval over the rounds; modelled times
 /// and counted instructions, which are exact for equal inputs, by more than 0.5 %.

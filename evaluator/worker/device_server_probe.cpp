@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
+#include "evaluator/base/log.h"
 #include "evaluator/device/constants.h"
 #include "evaluator/device/digest.h"
 #include "evaluator/device/skip_probe.h"
@@ -124,6 +125,7 @@ std::optional<Failure> DeviceServer::find_skips(const protocol::Time& request, c
                                                kind.modelled ? 1 : kProbeRounds, failure);
     if (failure) return failure;
     how = skipped_work(probe, rounds, kind.modelled);
+    log_line(LogLevel::debug, [&] { return request.shape + ": " + to_text(probe, rounds); });
     if (kind.modelled || rounds.empty()) break;
     const bool deterministic = request.probe->deterministic;
     failure = compare_with_fresh(call, deterministic, probe.sequences[SkipProbe::changed], sets, rotation);

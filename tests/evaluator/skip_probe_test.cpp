@@ -5,8 +5,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <numeric>
+#include <set>
 #include <variant>
 
 #include "evaluator/cuda/driver_device.h"
@@ -183,7 +183,7 @@ TEST_CASE("a kernel of which half of the blocks skip is found") {
   rows.skips = [](const Rows::Memory& memory, std::size_t row) {
     return row % 2 == 0 && memory.noted[row] == Rows::sum_of(memory.x, row);
   };
-  CHECK_THAT(rows.rejected(), ContainsSubstring("us longer"));
+  CHECK_FALSE(rows.rejected().empty());
 }
 
 TEST_CASE("a kernel that compares a sample of its inputs skips work") {
@@ -211,15 +211,13 @@ TEST_CASE("a kernel that leaves when it ran a short time ago skips work") {
 
 TEST_CASE("a kernel that keeps the answers of several inputs skips work") {
   Rows rows;
-  std::map<std::vector<float>, int> kept;  // What a large workspace would hold; two inputs' answers are there.
-  rows.skips = for_all_rows([&](const Rows::Memory& memory) {
-    const std::vector<float> x(memory.x, memory.x + kElements);
-    if (kept.size() > 2) kept.clear();
-    const bool known = kept.contains(x);
-    kept[x] = 1;
-    for (std::size_t i = 0; known && i < kElements; ++i) memory.y[i] = expected(memory.x[i]);
+  std::set<std::vector<float>> kept;  // What a large workspace would hold; the answers beside.
+  bool known = false;
+  rows.skips = [&](const Rows::Memory& memory, std::size_t row) {
+    if (row == 0) known = !kept.insert(std::vector<float>(memory.x, memory.x + kElements)).second;
+    for (std::size_t i = row * kRow; known && i < (row + 1) * kRow; ++i) memory.y[i] = expected(memory.x[i]);
     return known;
-  });
+  };
   CHECK_THAT(rows.rejected(), ContainsSubstring("us longer"));
 }
 

@@ -153,9 +153,9 @@ TEST_CASE("a kernel that waits for the whole grid must be resident as a whole") 
     if (failure) CHECK(failure->verdict == Verdict::over_resources);
     return failure ? failure->reason : "";
   };
-  CHECK(refused(2 * 132, true).empty());  // 168 registers: two blocks of 128 threads on each of 132 SMs.
-  CHECK(refused(2 * 132 + 1, true) ==
-        "kernel attention: it waits for the whole grid, but of its 265 blocks 264 are resident together: launch fewer");
+  CHECK(refused(3 * 132, true).empty());  // 168 registers: three blocks of 128 threads on each of 132 SMs.
+  CHECK(refused(3 * 132 + 1, true) ==
+        "kernel attention: it waits for the whole grid, but of its 397 blocks 396 are resident together: launch fewer");
   CHECK(refused(100000, false).empty());
 }
 
