@@ -1,12 +1,13 @@
 #include "evaluator/device/skip_probe.h"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <numeric>
-#include <set>
 #include <variant>
 
 #include "evaluator/cuda/driver_device.h"
@@ -211,10 +212,14 @@ TEST_CASE("a kernel that leaves when it ran a short time ago skips work") {
 
 TEST_CASE("a kernel that keeps the answers of several inputs skips work") {
   Rows rows;
-  std::set<std::vector<float>> kept;  // What a large workspace would hold; the answers beside.
+  std::deque<std::vector<float>> kept;  // What a large workspace would hold; the answers beside.
   bool known = false;
   rows.skips = [&](const Rows::Memory& memory, std::size_t row) {
-    if (row == 0) known = !kept.insert(std::vector<float>(memory.x, memory.x + kElements)).second;
+    if (row == 0) {
+      kept.emplace_front(memory.x, memory.x + kElements);
+      known = std::ranges::count(kept, kept.front()) > 1;
+      if (kept.size() > 16) kept.pop_back();
+    }
     for (std::size_t i = row * kRow; known && i < (row + 1) * kRow; ++i) memory.y[i] = expected(memory.x[i]);
     return known;
   };
