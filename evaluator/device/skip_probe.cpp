@@ -112,13 +112,13 @@ SkipProbe measured_probe(std::span<const ProbedSet> sets, double call_us, Rng rn
   return probe;
 }
 
-/// Both calls meet the same inputs: one that works in place gets them again.
+/// Both calls meet inputs that no call has met before, and so the same work.
 SkipProbe modelled_probe(std::span<const ProbedSet> sets) {
   SkipProbe probe;
   probe.calls = 1;
   probe.sequences.resize(SkipProbe::unchanged + 1);
-  probe.sequences[SkipProbe::changed].push_back({0});
-  probe.sequences[SkipProbe::unchanged].push_back({0, {sets.front().inputs[0]}});
+  for (const std::size_t sequence : {SkipProbe::changed, SkipProbe::unchanged})
+    probe.sequences[sequence].push_back({0, {sets.front().inputs[1]}});
   return probe;
 }
 

@@ -50,7 +50,7 @@ bool changes_by_element(const InputRecipe& input);
 Elements elements_of(const PlanTensor& tensor, DeviceAddress at);
 
 /// `call_us`: what a call takes; sequences of a device that measures are made long enough to resolve it. On a modelled
-/// one there are single calls: the first in fresh buffers, the second in what it left.
+/// one there are single calls on the other case: the first in fresh buffers, the second in what it left.
 SkipProbe make_skip_probe(std::span<const ProbedSet> sets, double call_us, bool modelled, std::uint64_t seed);
 
 /// In how many rounds a device that measures takes the sequences.
