@@ -13,7 +13,7 @@ namespace evo {
 namespace {
 
 /// A sequence takes about so long. Events resolve half a microsecond, and a round is over before clocks swing.
-constexpr double kSequenceUs = 1000;
+constexpr double kSequenceUs = 250;
 constexpr double kFewestCalls = 8, kMostCalls = 128;
 /// Elements that change between two calls, of inputs and of outputs each.
 constexpr std::size_t kFewElements = 32;
