@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "cli/subject/best_rival.h"
 #include "cli/text/result_text.h"
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/compile/compiler.h"
@@ -31,6 +34,14 @@ std::vector<std::string> common_flags(const Evaluation& evaluation, const std::s
   return flags;
 }
 
+std::set<std::string> cooperative_kernels(const std::vector<Build>& builds) {
+  std::set<std::string> found;
+  for (const Build& build : builds)
+    for (const auto& [ptx_name, kernel] : build.kernels)
+      if (kernel.cooperative) found.insert(bare_kernel_name(readable_kernel_name(ptx_name)));
+  return found;
+}
+
 }  // namespace
 
 ExportRequest export_request(const Restored& restored) {
@@ -43,6 +54,7 @@ ExportRequest export_request(const Restored& restored) {
   request.family = restored.family;
   request.programs = stored_programs(restored.row);
   request.references = references_of(restored.files, restored.task, info.target, request.programs);
+  request.cooperative = cooperative_kernels(evaluation.builds);
   request.provenance = {.task = info.task,
                         .task_hash = info.task_hash,
                         .genome = restored.row.genome,

@@ -38,4 +38,10 @@ std::string readable_kernel_name(std::string_view ptx_name) {
   return name;
 }
 
+std::string bare_kernel_name(std::string_view kernel) {
+  kernel = kernel.substr(0, kernel.find('<'));
+  const std::size_t colons = kernel.rfind("::");
+  return std::string(colons == std::string_view::npos ? kernel : kernel.substr(colons + 2));
+}
+
 }  // namespace evo

@@ -11,4 +11,7 @@ std::string demangled(std::string_view name);
 /// How people call a kernel, from its name in PTX: "saxpy", "ns::saxpy", "reduce<float, 256>".
 std::string readable_kernel_name(std::string_view ptx_name);
 
+/// "reduce" of "ns::reduce<float, 256>".
+std::string bare_kernel_name(std::string_view kernel);
+
 }  // namespace evo

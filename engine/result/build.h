@@ -16,6 +16,7 @@ struct KernelBuild {
   int stack_bytes = 0;        ///< Of a thread, with the functions that it calls, each once.
   int static_smem_bytes = 0;  ///< Of a block.
   bool launched = false;      ///< Whether the candidate's plans launch it.
+  bool cooperative = false;   ///< It may wait for the whole grid: all its blocks must be resident.
   std::string warning = {};   ///< Of ptxas, that the kernel loses performance; mostly empty.
 };
 
@@ -25,6 +26,7 @@ inline constexpr auto kFields<KernelBuild> = std::tuple(Field{"registers", &Kern
                                                         Field{"stack_bytes", &KernelBuild::stack_bytes},
                                                         Field{"static_smem_bytes", &KernelBuild::static_smem_bytes},
                                                         Field{"launched", &KernelBuild::launched},
+                                                        Field{"cooperative", &KernelBuild::cooperative},
                                                         Field{"warning", &KernelBuild::warning});
 static_assert(lists_all_fields<KernelBuild>());
 

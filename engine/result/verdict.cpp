@@ -24,6 +24,7 @@ constexpr auto kVerdicts = std::to_array<VerdictInfo>({
     {Verdict::timed_out, true, OutcomeClass::timeout, VerdictStage::ran, "It ran for longer than it may."},
     {Verdict::wrong_answer, true, OutcomeClass::correctness, VerdictStage::wrong, "An output differs from the reference by more than the limits allow."},
     {Verdict::unrepeatable, true, OutcomeClass::correctness, VerdictStage::wrong, "Two runs on the same input differ bitwise."},
+    {Verdict::skips_work, true, OutcomeClass::correctness, VerdictStage::timed, "It does less where a launch brings what an earlier one brought: the same inputs, a finished output, a workspace in use."},
     {Verdict::impossible_time, true, OutcomeClass::runtime, VerdictStage::timed, "It was timed faster than the physical floor: a measurement error."},
     {Verdict::harness_failed, true, OutcomeClass::runtime, VerdictStage::timed, "A failure of the harness, which is never held against the genome."},
 });

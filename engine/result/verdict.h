@@ -19,6 +19,7 @@ enum class Verdict {
   timed_out,
   wrong_answer,
   unrepeatable,
+  skips_work,
   impossible_time,
   harness_failed,
 };

@@ -308,6 +308,7 @@ std::variant<Binary, Failure> NvrtcCompiler::build(const NvrtcProgram& program, 
   Build& build = binary.build;
   build.kernels = kernel_builds(log);
   if (build.kernels.empty()) return compile_failure(kNoKernel, std::move(log));
+  for (const std::string& kernel : ptx_text::cooperative_kernels(binary.ptx)) build.kernels[kernel].cooperative = true;
   build.arch = arch;
   build.cubin_hash = cubin_hash(binary.cubin);
   build.log = std::move(log);

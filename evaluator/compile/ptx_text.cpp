@@ -52,7 +52,8 @@ constexpr std::string_view kEntry = ".entry", kFunction = ".func";
 /// A kernel or function as its statements show it.
 struct Routine {
   bool is_kernel = false;
-  bool waits = false;  ///< By griddepcontrol.wait.
+  bool waits = false;          ///< By griddepcontrol.wait.
+  bool asks_for_grid = false;  ///< For the address of the grid's barrier.
   std::set<std::string> calls;
   bool calls_pointer = false;
 };
@@ -74,6 +75,10 @@ std::map<std::string, Routine> routines(std::string_view ptx) {
     };
     if (current == nullptr) continue;
     if (!instruction("griddepcontrol.wait").empty()) current->waits = true;
+    for (const std::string_view half : {"%envreg1", "%envreg2"}) {
+      const std::size_t at = statement.find(half);
+      if (at != std::string_view::npos && leading_name(statement.substr(at)) == half) current->asks_for_grid = true;
+    }
     if (std::string_view call = instruction("call"); !call.empty()) {
       // "call.uni (result), function, (arguments)"
       call = behind_list(call.substr(std::min(call.find_first_of(" \t\r\n("), call.size())));
@@ -104,6 +109,20 @@ std::set<std::string> reached_from(const std::map<std::string, Routine>& all, co
       if (!routine.is_kernel) reach(name);
   }
   return reached;
+}
+
+/// Kernels of which this is true, or of a function that they call.
+std::set<std::string> kernels_that(bool Routine::*trait, std::string_view ptx) {
+  const std::map<std::string, Routine> all = routines(ptx);
+  const auto has_trait = [&](const std::string& name) {
+    const auto found = all.find(name);
+    return found != all.end() && found->second.*trait;
+  };
+  std::set<std::string> found;
+  for (const auto& [name, routine] : all)
+    if (routine.is_kernel && (routine.*trait || std::ranges::any_of(reached_from(all, name), has_trait)))
+      found.insert(name);
+  return found;
 }
 
 }  // namespace
@@ -184,16 +203,11 @@ std::vector<std::string> kernels(std::string_view ptx) {
 }
 
 std::set<std::string> waiting_kernels(std::string_view ptx) {
-  const std::map<std::string, Routine> all = routines(ptx);
-  const auto waits = [&](const std::string& name) {
-    const auto found = all.find(name);
-    return found != all.end() && found->second.waits;
-  };
-  std::set<std::string> waiting;
-  for (const auto& [name, routine] : all)
-    if (routine.is_kernel && (routine.waits || std::ranges::any_of(reached_from(all, name), waits)))
-      waiting.insert(name);
-  return waiting;
+  return kernels_that(&Routine::waits, ptx);
+}
+
+std::set<std::string> cooperative_kernels(std::string_view ptx) {
+  return kernels_that(&Routine::asks_for_grid, ptx);
 }
 
 }  // namespace evo::ptx_text

@@ -29,4 +29,8 @@ std::vector<std::string> kernels(std::string_view ptx);
 /// The kernels with a griddepcontrol.wait (PTX ISA 9.7.13), in themselves or in a function that they call.
 std::set<std::string> waiting_kernels(std::string_view ptx);
 
+/// The kernels that ask for the grid's barrier, in themselves or in a function that they call: they must be launched
+/// cooperatively. Its address is in %envreg1 and %envreg2 (cooperative_groups/details/driver_abi.h).
+std::set<std::string> cooperative_kernels(std::string_view ptx);
+
 }  // namespace evo::ptx_text

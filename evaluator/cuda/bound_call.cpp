@@ -95,6 +95,7 @@ std::optional<Failure> BoundCall::bind_launch(CUmodule module, const Build& buil
   if (std::optional<Failure> failure = bind_arguments(plan, buffers, bound)) return failure;
   if (std::optional<Failure> failure = check_signature(bound)) return failure;
   if (std::optional<Failure> failure = opt_in(bound, plan)) return failure;
+  bound.cooperative = build.kernel(launch.kernel).cooperative;
   launches_.push_back(std::move(bound));
   return std::nullopt;
 }
@@ -191,7 +192,7 @@ std::optional<Failure> BoundCall::enqueue(CUstream stream) const {
 
 std::optional<Failure> BoundCall::enqueue(const BoundLaunch& bound, CUstream stream) const {
   const Launch& launch = bound.launch;
-  std::array<CUlaunchAttribute, 2> attributes{};
+  std::array<CUlaunchAttribute, 3> attributes{};
   unsigned count = 0;
   if (volume(launch.cluster) > 1) {
     CUlaunchAttribute& attribute = attributes[count++];
@@ -202,6 +203,11 @@ std::optional<Failure> BoundCall::enqueue(const BoundLaunch& bound, CUstream str
     CUlaunchAttribute& attribute = attributes[count++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (bound.cooperative) {
+    CUlaunchAttribute& attribute = attributes[count++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
   }
   CUlaunchConfig config{};
   config.gridDimX = launch.grid[0];

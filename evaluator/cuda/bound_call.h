@@ -34,6 +34,7 @@ class BoundCall {
     CUfunction function = nullptr;
     Launch launch;
     std::vector<Value> values;
+    bool cooperative = false;  ///< Launched so: all blocks are resident together.
   };
   struct Zeroed {
     std::string name;

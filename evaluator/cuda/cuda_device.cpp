@@ -132,21 +132,25 @@ class CudaDevice final : public Device {
 
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
               std::optional<Failure>& failure) override {
-    failure.reset();
-    const auto& loaded = dynamic_cast<const LoadedModule&>(module);
-    std::vector<BoundCall> calls;
-    calls.reserve(rotation.size());
-    for (const Buffers& buffers : rotation) {
-      calls.emplace_back(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
-      if (failure) return {};
-    }
-    if (!calls.empty()) failure = calls.front().fill_constants(stream_.get());
+    const std::vector<BoundCall> calls = bound(module, plan, rotation, failure);
     if (failure) return {};
-    const TimingContext context{*driver_, stream_.get(), monitor_.get(), 1e3 * info_.clock_ghz, seconds_};
+    const TimingContext context = timing_context();
     Timing timing = request.cold ? time_cold(context, calls, flush_buffer(), request, failure)
                                  : time_warm(context, calls, request, failure);
     if (failure) settle(failure);
     return timing;
+  }
+
+  std::vector<std::vector<SequenceCost>> time_sequences(const Module& module, const Plan& plan,
+                                                        std::span<const Buffers> sets,
+                                                        std::span<const CallSequence> sequences, int rounds,
+                                                        std::optional<Failure>& failure) override {
+    const std::vector<BoundCall> calls = bound(module, plan, sets, failure);
+    if (failure) return {};
+    write({});  // The kernel that writes is loaded before a graph is captured.
+    auto costs = cuda::time_sequences(timing_context(), calls, *write_kernel_, sequences, rounds, failure);
+    if (failure) settle(failure);
+    return costs;
   }
 
   std::vector<LaunchProfile> profile(const Module& module, const Plan& plan, const Buffers& buffers,
@@ -174,6 +178,25 @@ class CudaDevice final : public Device {
     std::shared_ptr<const Cupti> cupti = load_cupti_(&why_not);
     if (!cupti) throw machine_error(why_not);
     return range_profiler_.emplace(std::move(cupti), context_.get(), ordinal_);
+  }
+
+  /// The plan's call in each set of buffers. Variables are filled from the first.
+  std::vector<BoundCall> bound(const Module& module, const Plan& plan, std::span<const Buffers> sets,
+                               std::optional<Failure>& failure) {
+    failure.reset();
+    const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+    std::vector<BoundCall> calls;
+    calls.reserve(sets.size());
+    for (const Buffers& buffers : sets) {
+      calls.emplace_back(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
+      if (failure) return {};
+    }
+    if (!calls.empty()) failure = calls.front().fill_constants(stream_.get());
+    return calls;
+  }
+
+  TimingContext timing_context() const {
+    return {*driver_, stream_.get(), monitor_.get(), 1e3 * info_.clock_ghz, seconds_};
   }
 
   OwnedMemory allocate_memory(std::size_t bytes, const std::string& name) {

@@ -57,12 +57,11 @@ class Stopwatch {
   OwnedEvent end_;
 };
 
-/// Calls over the sets of buffers in turn, as one graph.
-OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> calls, std::size_t count,
-                       std::optional<Failure>& failure) {
+/// What `work` puts into the stream, as one graph.
+OwnedGraphExec capture(const TimingContext& context, const Work& work, std::optional<Failure>& failure) {
   const Driver& driver = context.driver;
   require(driver, driver.capture_begin(context.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture");
-  for (std::size_t i = 0; i < count && !failure; ++i) failure = calls[i % calls.size()].enqueue(context.stream);
+  failure = work();
   // A capture must be ended even when a launch in it was refused.
   CUgraph captured = nullptr;
   const CUresult ended = driver.capture_end(context.stream, &captured);
@@ -73,6 +72,39 @@ OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> 
   if (result == CUDA_SUCCESS) result = driver.graph_instantiate(&executable, graph.get(), 0);
   if (result != CUDA_SUCCESS) failure = candidate_failure(driver, result, "launches in a CUDA graph");
   return {driver, executable};
+}
+
+/// Calls over the sets of buffers in turn, as one graph.
+OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> calls, std::size_t count,
+                       std::optional<Failure>& failure) {
+  const Work enqueue = [&]() -> std::optional<Failure> {
+    for (std::size_t i = 0; i < count; ++i)
+      if (auto refused = calls[i % calls.size()].enqueue(context.stream)) return refused;
+    return std::nullopt;
+  };
+  return capture(context, enqueue, failure);
+}
+
+OwnedGraphExec capture(const TimingContext& context, std::span<const BoundCall> calls, const WriteKernel& write,
+                       const CallSequence& sequence, std::optional<Failure>& failure) {
+  const Work enqueue = [&]() -> std::optional<Failure> {
+    for (const CallStep& step : sequence) {
+      for (const std::vector<DeviceWrite>& batch : step.writes) write(batch, context.stream);
+      if (!step.calls) continue;
+      if (auto refused = calls[step.set].enqueue(context.stream)) return refused;
+    }
+    return std::nullopt;
+  };
+  return capture(context, enqueue, failure);
+}
+
+/// Launches a graph.
+Work launching(const TimingContext& context, const OwnedGraphExec& graph) {
+  return [&context, &graph]() -> std::optional<Failure> {
+    const CUresult result = context.driver.graph_launch(graph.get(), context.stream);
+    if (result == CUDA_SUCCESS) return std::nullopt;
+    return candidate_failure(context.driver, result, "launching a CUDA graph");
+  };
 }
 
 void note(Conditions& conditions, const GpuClocks& clocks) {
@@ -202,11 +234,7 @@ Timing time_warm(const TimingContext& context, std::span<const BoundCall> calls,
   OwnedGraphExec graph;
   if (!failure) graph = capture(context, calls, count, failure);
   if (failure) return {};
-  const Work launch_graph = [&]() -> std::optional<Failure> {
-    const CUresult result = context.driver.graph_launch(graph.get(), context.stream);
-    if (result == CUDA_SUCCESS) return std::nullopt;
-    return candidate_failure(context.driver, result, "launching a CUDA graph");
-  };
+  const Work launch_graph = launching(context, graph);
   const Sampler sample = [&](std::optional<Failure>& failed) {
     return stopwatch.measure_us(launch_graph, failed) / static_cast<double>(count);
   };
@@ -235,6 +263,29 @@ Timing time_cold(const TimingContext& context, std::span<const BoundCall> calls,
   };
   run_each(stopwatch, context, calls, failure);
   return failure ? Timing{} : collect(context, request, sample, failure);
+}
+
+std::vector<std::vector<SequenceCost>> time_sequences(const TimingContext& context, std::span<const BoundCall> calls,
+                                                      const WriteKernel& write, std::span<const CallSequence> sequences,
+                                                      int rounds, std::optional<Failure>& failure) {
+  const Stopwatch stopwatch(context);
+  std::vector<OwnedGraphExec> graphs;
+  for (const CallSequence& sequence : sequences) {
+    graphs.push_back(capture(context, calls, write, sequence, failure));
+    // Its first launch loads the graph.
+    if (!failure && rounds > 1) stopwatch.measure_us(launching(context, graphs.back()), failure);
+    if (failure) return {};
+  }
+  std::vector<std::vector<SequenceCost>> costs;
+  for (int round = 0; round < rounds; ++round) {
+    costs.emplace_back(sequences.size());
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      const std::size_t number = (i + static_cast<std::size_t>(rounds - 1 - round)) % sequences.size();
+      costs.back()[number].us = stopwatch.measure_us(launching(context, graphs[number]), failure);
+      if (failure) return {};
+    }
+  }
+  return costs;
 }
 
 }  // namespace evo::cuda

@@ -6,10 +6,12 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "evaluator/cuda/bound_call.h"
 #include "evaluator/cuda/driver.h"
 #include "evaluator/cuda/gpu_monitor.h"
+#include "evaluator/cuda/write_kernel.h"
 #include "evaluator/device/device.h"
 
 namespace evo::cuda {
@@ -42,5 +44,10 @@ Timing time_warm(const TimingContext& context, std::span<const BoundCall> calls,
 /// between two events.
 Timing time_cold(const TimingContext& context, std::span<const BoundCall> calls, const FlushBuffer& flush,
                  const TimingRequest& request, std::optional<Failure>& failure);
+
+/// As Device::time_sequences, which says what is returned. `calls`: one for each set of buffers.
+std::vector<std::vector<SequenceCost>> time_sequences(const TimingContext& context, std::span<const BoundCall> calls,
+                                                      const WriteKernel& write, std::span<const CallSequence> sequences,
+                                                      int rounds, std::optional<Failure>& failure);
 
 }  // namespace evo::cuda

@@ -77,7 +77,21 @@ struct DeviceWrite {
   DeviceAddress to = 0;
   std::size_t bytes = 0;
   DeviceAddress from = 0;  ///< 0: they get the value.
-  std::byte value{0};
+  std::byte value{0};      ///< 0xff of a copy: it reads as any copy does, and writes 0xff.
+};
+
+/// A call of a plan in one of several sets of buffers, after writes: batch after batch, each as Device::write does it.
+struct CallStep {
+  std::size_t set = 0;
+  std::vector<std::vector<DeviceWrite>> writes = {};
+  bool calls = true;  ///< False: only the writes.
+};
+using CallSequence = std::vector<CallStep>;
+
+/// What one sequence of calls took.
+struct SequenceCost {
+  double us = 0;
+  std::uint64_t instructions = 0;  ///< Of all warps, where the device counts them.
 };
 
 /// A request to a device's memory, and its answer.
@@ -138,7 +152,7 @@ class Device {
   /// Several of the two above at once, which do not overlap.
   virtual void write(std::span<const DeviceWrite> writes) {
     for (const DeviceWrite& one : writes) {
-      if (one.from != 0) {
+      if (one.from != 0 && one.value == std::byte{0}) {
         copy(one.to, one.from, one.bytes);
       } else {
         fill(one.to, one.value, one.bytes);
@@ -184,6 +198,17 @@ class Device {
   /// uses the next one. Variables are filled once, from the first set, and that is not timed.
   virtual Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation,
                       const TimingRequest& request, std::optional<Failure>& failure) = 0;
+
+  /// What sequences of calls take, by round and sequence: each runs once in a round, on a GPU as one graph, and each
+  /// round begins with another. Variables are filled as `time` does it. The last one to run is the last sequence. On a
+  /// device that knows no times nothing runs, and the answer is empty.
+  virtual std::vector<std::vector<SequenceCost>> time_sequences(const Module& /*module*/, const Plan& /*plan*/,
+                                                                std::span<const Buffers> /*sets*/,
+                                                                std::span<const CallSequence> /*sequences*/,
+                                                                int /*rounds*/, std::optional<Failure>& failure) {
+    failure.reset();
+    return {};
+  }
 
   /// The counters of every launch of one warm call: a GPU's own, or those that the cost model knows. Throws
   /// machine_error, with the remedy, on a device that has none or may not read them.

@@ -46,6 +46,9 @@ class BufferSet {
   /// Poisons or zeroes the workspaces.
   void prepare_workspaces(unsigned poison_variant);
 
+  /// What places a case's inputs.
+  std::vector<DeviceWrite> placing(const PristineInputs& inputs) const { return copies_of(inputs); }
+
   /// Places other inputs and leaves everything else as it is.
   void replace_inputs(const PristineInputs& inputs);
 

@@ -21,6 +21,8 @@ class PristineInputs {
   PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes);
 
   const std::vector<std::byte>& content(std::size_t number) const { return contents_.at(number); }
+  /// Of an input's first byte on the device.
+  DeviceAddress address(std::size_t number) const { return images_.at(number).memory.address() + guard_; }
   /// Of an input with its guards (Device::digest).
   std::uint64_t digest(std::size_t number) const { return images_.at(number).digest; }
   /// The copies of each input and its guards to its address in `to`; 0 leaves one out. Throws machine_error when the

@@ -30,6 +30,9 @@ std::optional<Failure> CandidateTiming::measure() {
   for (const TimedShape& timed : setup_.plan.timed) {
     if (auto failure = measure(timed, false)) return failure;
   }
+  for (std::size_t i = 0; i < setup_.plan.timed.size() && (!to_beat_ || objective() <= to_beat_->us); ++i) {
+    if (auto failure = look_for_skips(setup_.plan.timed[i], evaluation_.timings[i].median_us)) return failure;
+  }
   if (!kind_.cold_timing || (to_beat_ && objective() > kContender * to_beat_->us)) return std::nullopt;
   for (const TimedShape& timed : setup_.plan.timed) {
     if (auto failure = measure(timed, true)) return failure;
@@ -60,6 +63,44 @@ std::optional<Failure> CandidateTiming::measure(const TimedShape& timed, bool co
   if (auto failure = check_timing(timing, floor_us)) return failure;
   evaluation_.timings.push_back(std::move(timing));
   return recheck(timed, rotation, answer.reply, set_bytes);
+}
+
+/// A call must take as long, and give the same, whatever an earlier one left (evaluator/device/skip_probe.h).
+std::optional<Failure> CandidateTiming::look_for_skips(const TimedShape& timed, double call_us) {
+  const PipelineOptions& options = setup_.options;
+  const auto program = program_for(candidate_, timed.shape.name);
+  const Plan& plan = candidate_.programs[*program].plans.at(timed.shape.name);
+  const std::span<const std::size_t> rotation = rotation_of(timed, plan);
+  if (rotation.empty()) return std::nullopt;
+  const std::vector<Case> others =
+      more_cases(options.task, options.target, setup_.plan.cases[rotation.front()], options.salt, 3);
+  protocol::Time request{0, timed.shape.name, {}, {}};
+  for (const std::size_t number : rotation) request.rotation.push_back(setup_.plan.cases[number].recipe);
+  request.probe = {others[0].recipe, call_us, options.task.deterministic};
+  const std::uint64_t set_bytes = protocol::output_bytes(plan);
+  worker_.send_timing(*program, request, set_bytes * rotation.size());
+  const auto drawn = worker_.expect<protocol::Timed>(options.timing_seconds);
+  if (drawn.failure) return failure_at_timing(candidate_, timed.shape, *drawn.failure);
+  if (auto failure = recheck({timed.shape, timed.rotation}, rotation, drawn.reply, set_bytes)) {
+    if (!failure->mismatch) return failure;
+    failure->verdict = Verdict::skips_work;
+    failure->reason = "its second call on the same inputs leaves poisoned outputs as they are or writes others";
+    return failure;
+  }
+  if (kind_.sanitises) return std::nullopt;
+
+  // A kernel that recomputes a part of its output, sums say, finds exactly that where sums do not round.
+  const Regime signs{.name = "signs", .distribution = Distribution::max_magnitude};
+  const auto with_signs = [&](const Case& one) {
+    return make_recipe(options.task, options.target.options, one.shape, signs, one.seed, options.salt);
+  };
+  request.rotation = {with_signs(others[1])};
+  request.probe->other = with_signs(others[2]);
+  request.answered = false;  // No reference has computed it; the worker compares.
+  worker_.send_timing(*program, std::move(request), 0);
+  const auto signed_draw = worker_.expect<protocol::Timed>(options.timing_seconds);
+  if (signed_draw.failure) return failure_at_timing(candidate_, timed.shape, *signed_draw.failure);
+  return std::nullopt;
 }
 
 /// The outputs of the timed launches are compared like any other, unless they are bit for bit an earlier answer.

@@ -27,13 +27,14 @@ class CandidateTiming {
         to_beat_(to_beat),
         evaluation_(evaluation) {}
 
-  /// First all warm, then all cold.
+  /// First all warm; then, of one that may become an elite, the search for skipped work, and all cold.
   std::optional<Failure> measure();
   /// Geometric mean of the warm medians so far.
   double objective() const;
 
  private:
   std::optional<Failure> measure(const TimedShape& timed, bool cold);
+  std::optional<Failure> look_for_skips(const TimedShape& timed, double call_us);
   TimingRequest timing_request(bool cold) const;
   std::optional<Failure> recheck(const TimedShape& timed, std::span<const std::size_t> rotation,
                                  const protocol::Timed& reply, std::uint64_t set_bytes);

@@ -124,6 +124,17 @@ std::optional<std::string> too_large(const KernelBuild& kernel, const Launch& la
   return std::nullopt;
 }
 
+/// A block that waits for one that has no room yet waits for ever.
+std::optional<std::string> not_resident_together(const KernelBuild& kernel, const Launch& launch,
+                                                 const DeviceLimits& limits) {
+  if (!kernel.cooperative || limits.sm_count <= 0) return std::nullopt;
+  const auto resident =
+      static_cast<std::uint64_t>(resident_blocks(kernel, launch, limits)) * static_cast<std::uint64_t>(limits.sm_count);
+  if (product(launch.grid) <= resident) return std::nullopt;
+  return fmt::format("it waits for the whole grid, but of its {} blocks {} are resident together: launch fewer",
+                     product(launch.grid), resident);
+}
+
 }  // namespace
 
 std::optional<Failure> check_legality(const Candidate& candidate, const DeviceInfo& device) {
@@ -151,6 +162,7 @@ std::optional<Failure> check_resources(const Program& program, const Build& buil
       const KernelBuild& kernel = build.kernel(launch.kernel);
       auto reason = takes_too_much(kernel);
       if (!reason) reason = too_large(kernel, launch, device.limits);
+      if (!reason) reason = not_resident_together(kernel, launch, device.limits);
       if (reason) return Failure{Verdict::over_resources, fmt::format("kernel {}: {}", launch.kernel, *reason)};
     }
   }

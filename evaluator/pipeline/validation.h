@@ -13,7 +13,7 @@ namespace evo {
 
 /// The gates that run a candidate on the device, in this order: smoke case, all cases with repeatability, further seeds
 /// where an error came close to its limit, the sanitiser where the device has one, timing, the outputs of the timed
-/// launches. Used by one thread.
+/// launches, the probe for skipped work. Used by one thread.
 class Validation {
  public:
   explicit Validation(const ValidationSetup& setup) : setup_(setup) {}

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "engine/base/demangled.h"
@@ -20,6 +19,7 @@
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"
 #include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/plan_parts.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
@@ -28,10 +28,6 @@ namespace {
 
 /// More of them only compete for memory bandwidth.
 constexpr int kMostThreads = 8;
-
-std::uint64_t volume(const Dim3& dims) {
-  return std::uint64_t{dims[0]} * dims[1] * dims[2];
-}
 
 class VirtualDevice : public VirtualGpu {
  public:
@@ -76,6 +72,10 @@ class VirtualDevice : public VirtualGpu {
   std::optional<Failure> fill_constants(const Module& module, const Plan& plan, const Buffers& buffers) override;
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
               std::optional<Failure>& failure) override;
+  std::vector<std::vector<SequenceCost>> time_sequences(const Module& module, const Plan& plan,
+                                                        std::span<const Buffers> sets,
+                                                        std::span<const CallSequence> sequences, int rounds,
+                                                        std::optional<Failure>& failure) override;
   std::vector<std::string> kernels(const Module& module) const override {
     return dynamic_cast<const LoadedModule&>(module).kernel_names();
   }
@@ -163,8 +163,7 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
   const std::int64_t smem = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes;
   if (auto reason = illegal_launch(info_.limits, {planned.grid, planned.block, cluster_of(kernel, planned), smem}))
     return refuse(*reason);
-  const std::uint64_t limit =
-      std::uint64_t{kernel.maximum_block[0]} * kernel.maximum_block[1] * kernel.maximum_block[2];
+  const std::uint64_t limit = volume(kernel.maximum_block);
   if (limit != 0 && threads > limit) return refuse(fmt::format("{} threads, built for at most {}", threads, limit));
   if (kernel.required_block[0] != 0 &&
       !std::equal(planned.block.begin(), planned.block.end(), kernel.required_block.begin())) {
@@ -177,11 +176,6 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
                               build.kernel(planned.kernel).registers, threads));
   }
   return std::nullopt;
-}
-
-DeviceAddress address_of(const Argument& argument, const Buffers& buffers) {
-  return argument.kind == Argument::Kind::tensor ? buffers.tensors.at(argument.index)
-                                                 : buffers.workspaces.at(argument.index);
 }
 
 std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
@@ -344,21 +338,6 @@ std::optional<Failure> VirtualDevice::run_sanitised(const Module& module, const 
   return failure_of(Verdict::crashed, std::move(reason));
 }
 
-/// Distinct bytes that a launch can touch: the buffers that it is given, by pointer or tensor map.
-std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
-  std::set<std::size_t> tensors, workspaces;
-  for (const Argument& argument : planned.arguments) {
-    const bool mapped = argument.kind == Argument::Kind::tensor_map;
-    const Argument& source = mapped ? plan.tensor_maps.at(argument.index).source : argument;
-    if (source.kind == Argument::Kind::tensor) tensors.insert(source.index);
-    if (source.kind == Argument::Kind::workspace) workspaces.insert(source.index);
-  }
-  std::uint64_t bytes = 0;
-  for (const std::size_t index : tensors) bytes += plan.tensors.at(index).bytes;
-  for (const std::size_t index : workspaces) bytes += plan.workspaces.at(index).bytes;
-  return static_cast<std::int64_t>(bytes);
-}
-
 /// Runs a launch like any other, a few of its blocks traced, and models what it would cost. The cost means nothing when
 /// `launch.failure` is set.
 LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold, Blocks which,
@@ -392,6 +371,7 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
     if (failure) return {};
     if (blocks == Blocks::traced) launch.numerics = estimated(launch.numerics);
     costs.push_back(run_traced(module, planned, cold, blocks, footprint_of(plan, planned), launch));
+    costs.back().executed = launch.executed;
     failure = launch.failure;
     if (failure) return {};
   }
@@ -467,6 +447,30 @@ Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<con
   timing.median_us = timing.low_us = timing.high_us = cost.latency_us;
   timing.samples_us = {cost.latency_us};
   return timing;
+}
+
+std::vector<std::vector<SequenceCost>> VirtualDevice::time_sequences(const Module& module, const Plan& plan,
+                                                                     std::span<const Buffers> sets,
+                                                                     std::span<const CallSequence> sequences,
+                                                                     int rounds, std::optional<Failure>& failure) {
+  const auto& loaded = dynamic_cast<const LoadedModule&>(module);
+  failure.reset();
+  std::vector<std::vector<SequenceCost>> costs(static_cast<std::size_t>(rounds));
+  for (std::vector<SequenceCost>& round : costs) {
+    for (const CallSequence& sequence : sequences) {
+      SequenceCost& total = round.emplace_back();
+      for (const CallStep& step : sequence) {
+        for (const std::vector<DeviceWrite>& batch : step.writes) write(batch);
+        if (!step.calls) continue;
+        zero_workspaces(plan, sets[step.set]);
+        const PlanCost cost = cost_of(loaded, plan, sets[step.set], false, Blocks::all, failure);
+        if (failure) return {};
+        total.us += cost.latency_us;
+        for (const LaunchCost& launch : cost.launches) total.instructions += launch.executed;
+      }
+    }
+  }
+  return costs;
 }
 
 }  // namespace

@@ -231,14 +231,21 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
     throw machine_error("a plan whose variables hold inputs is timed on one set of them");
   std::optional<Failure> failure;
   protocol::Timed timed;
-  timed.timing = device_.time(code, plan, rotation, request.timing, failure);
+  if (request.probe) {
+    failure = find_skips(request, {code, plan}, sets, inputs, rotation);
+  } else {
+    timed.timing = device_.time(code, plan, rotation, request.timing, failure);
+  }
   if (failure) return failed(std::move(*failure));
   for (std::size_t i = 0; i < sets.size(); ++i) {
     // What is computed in place has been computed from its own results: one more call, from the drawn values.
-    if (sets[i]->works_in_place()) {
+    if (request.probe) {
+      failure = call_again({code, plan}, *inputs[i], *sets[i]);
+    } else if (sets[i]->works_in_place()) {
       sets[i]->replace_inputs(*inputs[i]);
-      if (auto later = device_.run(code, plan, rotation[i])) return failed(std::move(*later));
+      failure = device_.run(code, plan, rotation[i]);
     }
+    if (failure) return failed(std::move(*failure));
     if (auto damage = look_at(request, request.rotation[i], *inputs[i], *sets[i], timed))
       return failed(std::move(*damage));
   }

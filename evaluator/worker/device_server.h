@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "evaluator/base/spare_buffers.h"
 #include "evaluator/device/device.h"
 #include "evaluator/device/device_buffers.h"
+#include "evaluator/device/skip_probe.h"
 #include "evaluator/worker/protocol.h"
 
 namespace evo {
@@ -59,6 +62,18 @@ class DeviceServer {
   std::vector<std::byte> read_outputs(const BufferSet& set);
   std::optional<Failure> look_at(const protocol::Time& request, const CaseRecipe& recipe, const PristineInputs& inputs,
                                  BufferSet& set, protocol::Timed& timed);
+  std::shared_ptr<const PristineInputs> inputs_if_they_fit(const CaseRecipe& recipe,
+                                                           const std::shared_ptr<const PristineInputs>& otherwise);
+  static ProbedSet probed(const Call& call, const CaseRecipe& recipe, const BufferSet& set,
+                          const std::array<const PristineInputs*, 2>& cases);
+  std::optional<Failure> compare_with_fresh(const Call& call, bool deterministic, const CallSequence& sequence,
+                                            std::vector<std::unique_ptr<BufferSet>>& sets,
+                                            std::span<const Buffers> rotation);
+  std::optional<Failure> find_skips(const protocol::Time& request, const Call& call,
+                                    std::vector<std::unique_ptr<BufferSet>>& sets,
+                                    std::span<const std::shared_ptr<const PristineInputs>> inputs,
+                                    std::span<const Buffers> rotation);
+  std::optional<Failure> call_again(const Call& call, const PristineInputs& inputs, BufferSet& set);
   std::unique_ptr<BufferSet> acquire(const Plan& plan);
   void release(std::unique_ptr<BufferSet> set);
   std::vector<LaunchProfile> model(const Call& call, CaseRecipe recipe, std::optional<Failure>& failure);

@@ -138,6 +138,7 @@ void check(const Run& request) {
 void check(const Time& request) {
   for (const CaseRecipe& recipe : request.rotation) check(recipe);
   if (request.afterwards) check(*request.afterwards);
+  if (request.probe) check(request.probe->other);
 }
 
 void check(const ReadCounters& request) {

@@ -65,6 +65,13 @@ struct Run {
   std::string case_name = {};
 };
 
+/// Asks whether a plan does less where a call brings what an earlier one brought (evaluator/device/skip_probe.h).
+struct SkipProbe {
+  CaseRecipe other;           ///< A case like the first of the rotation, with other values.
+  double call_us = 0;         ///< What a call takes.
+  bool deterministic = true;  ///< Runs on the same inputs agree bitwise.
+};
+
 /// Times a plan; each recipe of `rotation` fills one set of buffers.
 struct Time {
   std::uint64_t module = 0;
@@ -75,6 +82,9 @@ struct Time {
   /// Outputs and workspaces stay as they were: a kernel that reuses an earlier launch's work gives a wrong answer.
   std::optional<CaseRecipe> afterwards = std::nullopt;
   bool answered = true;  ///< Whether the reply has the outputs; otherwise only the time.
+  /// Looks for skipped work instead. The reply has no timing. Its outputs are those of a call whose inputs are the
+  /// earlier call's, while its outputs were poisoned and its workspaces left as they were.
+  std::optional<SkipProbe> probe = std::nullopt;
 };
 
 /// Reads the counters of a plan's launches (Device::profile). Nothing is checked. Answered by Profiled.
@@ -159,7 +169,8 @@ EVO_RECORD(protocol::Compile, source, arch, max_registers, kernels, variables);
 EVO_RECORD(protocol::Load, module, binary, plans);
 EVO_RECORD(protocol::Unload, module);
 EVO_RECORD(protocol::Run, module, shape, recipe, repeats, sanitised, case_name);
-EVO_RECORD(protocol::Time, module, shape, rotation, timing, afterwards, answered);
+EVO_RECORD(protocol::SkipProbe, other, call_us, deterministic);
+EVO_RECORD(protocol::Time, module, shape, rotation, timing, afterwards, answered, probe);
 EVO_RECORD(protocol::ReadCounters, module, shape, recipe);
 EVO_RECORD(protocol::Model, compile, plan, recipe);
 EVO_RECORD(protocol::Ready, what, at_once);

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/joined.h"
 #include "engine/device/launch_rules.h"
@@ -372,8 +373,9 @@ class LaunchWriter {
     code += fmt::format("                           {{{}}},  // block\n", listed(launch.block));
     code += fmt::format("                           {{{}}},  // cluster\n", listed(launch.cluster));
     code += fmt::format("                           {},  // dynamic shared memory\n", cpp(launch.dynamic_smem_bytes));
-    code +=
-        fmt::format("                           {}}};  // programmatic dependent launch\n", cpp(launch.programmatic));
+    code += fmt::format("                           {},  // programmatic dependent launch\n", cpp(launch.programmatic));
+    code += fmt::format("                           {}}};  // cooperative launch\n",
+                        request_.cooperative.contains(bare_kernel_name(kernel_of(launch, specialised_))));
     code += arguments(launch);
     code += fmt::format("    const void* const kernel = {};\n", address_of(kernel_of(launch, specialised_), block_));
     code += allowance(launch);

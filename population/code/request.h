@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -46,6 +47,7 @@ struct ExportRequest {
   Family family;
   std::vector<Program> programs;    ///< One for each specialisation: specialisation, source, max_registers are read.
   std::vector<Program> references;  ///< reference_program for the same specialisations, in the same order.
+  std::set<std::string> cooperative = {};  ///< Kernels that may wait for the whole grid, by their bare names.
   Provenance provenance;
 };
 

@@ -8,6 +8,7 @@ struct Launch {
   long long cluster[3];
   long long dynamic_smem_bytes;
   bool programmatic;  // May start before the launch ahead of it in the stream has ended.
+  bool cooperative;   // Blocks wait for the whole grid: CUDA refuses one whose blocks are not all resident together.
 };
 
 // A whole number whose arithmetic is watched: *exact becomes false where a result is undefined or needs more than 64 bits.
@@ -77,7 +78,7 @@ inline bool aligned(std::initializer_list<const void*> addresses, std::uintptr_t
 
 // The launch is of a size that was accepted.
 inline cudaError_t start(const void* kernel, const Launch& launch, void** arguments, cudaStream_t stream) {
-  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchAttribute attributes[3] = {};
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(launch.grid[0]), static_cast<unsigned>(launch.grid[1]),
                         static_cast<unsigned>(launch.grid[2]));
@@ -102,6 +103,11 @@ inline cudaError_t start(const void* kernel, const Launch& launch, void** argume
     cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (launch.cooperative) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
   }
   return cudaLaunchKernelExC(&config, kernel, arguments);
 }

@@ -242,6 +242,21 @@ TEST_CASE("grid, block, cluster and programmatic launch reach the driver") {
   CHECK(programmatic->value.programmaticStreamSerializationAllowed == 1);
 }
 
+TEST_CASE("a kernel that waits for the whole grid is launched cooperatively, and no other") {
+  Opened opened;
+  Binary binary;
+  std::optional<Failure> failure;
+  const auto launched_cooperatively = [&](bool cooperative) {
+    binary.build.kernels["k"].cooperative = cooperative;
+    opened.module = opened.device->load(binary, failure);
+    CHECK_FALSE(opened.run(one_launch()));
+    const CUlaunchAttribute* found = attribute(opened.gpu.launches.back(), CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+    return found != nullptr && found->value.cooperative == 1;
+  };
+  CHECK(launched_cooperatively(true));
+  CHECK_FALSE(launched_cooperatively(false));
+}
+
 TEST_CASE("dynamic shared memory and large clusters are opted into, for the largest launch of a kernel") {
   Opened opened;
   Plan plan = one_launch();

@@ -371,3 +371,21 @@ TEST_CASE("a timing releases its events and graphs") {
   bench.time();
   CHECK(bench.gpu.live_handles == before);
 }
+
+TEST_CASE("sequences of calls and writes are timed as one graph each, in every round, the last one last") {
+  Bench bench(7);
+  const DeviceAddress to = bench.device->allocate(64, "x");
+  const CallSequence calls = {{0, {}}, {0, {}}};
+  CallSequence with_writes = {{0, {{{to, 64, 0, std::byte{1}}}}}, {0, {{{to, 64, 0, std::byte{2}}}, {}}, false}};
+  const auto costs = bench.device->time_sequences(*bench.module, bench.plan, bench.rotation,
+                                                  std::vector<CallSequence>{calls, with_writes}, 3, bench.failure);
+  REQUIRE_FALSE(bench.failure);
+  REQUIRE(costs.size() == 3);
+  for (const std::vector<SequenceCost>& round : costs) {
+    CHECK(round.at(0).us == Approx(2 * 7));
+    CHECK(round.at(1).us == Approx(7 + 2 * bench.gpu.kernels["evo_write"].us));
+  }
+  std::vector<std::byte> found(64);
+  bench.device->download(found, to);
+  CHECK(found == std::vector<std::byte>(64, std::byte{2}));
+}

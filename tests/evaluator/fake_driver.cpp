@@ -131,7 +131,8 @@ void do_writes(void** parameters) {
   for (const cuda::WriteTable::Entry& one : table.entries) {
     auto* to = reinterpret_cast<std::byte*>(one.to);
     if (one.from != 0) {
-      std::memcpy(to, reinterpret_cast<const void*>(one.from), one.bytes);
+      std::memmove(to, reinterpret_cast<const void*>(one.from), one.bytes);
+      for (std::uint64_t i = 0; i < one.bytes; ++i) to[i] |= static_cast<std::byte>(one.value & 0xff);
     } else if (one.bytes > 0) {
       std::memset(to, static_cast<int>(one.value & 0xff), one.bytes);
     }

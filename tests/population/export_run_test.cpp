@@ -72,6 +72,14 @@ TEST_CASE("the exported program accepts a right kernel and launches what the pla
   }
 }
 
+TEST_CASE("an exported launcher launches a kernel that waits for the grid cooperatively, and no other") {
+  ExportRequest request = export_request(toy_tree(), "toy", {"narrow"}, toy_genes("right"), 90);
+  request.cooperative = {"toy_apply"};
+  const std::string launches = lines_with(ToyProgram(export_cuda(request)).run_successfully("1,64 check"), "launch");
+  CHECK(std::regex_search(launches, std::regex("launch toy_apply\\w* .* cooperative\n")));
+  CHECK_FALSE(std::regex_search(launches, std::regex("launch toy_sum\\w* .* cooperative\n")));
+}
+
 TEST_CASE("the exported program checks without timing when asked to") {
   ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
   const ToyProgram program(export_cuda(request));

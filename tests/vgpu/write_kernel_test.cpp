@@ -10,7 +10,7 @@
 
 using namespace evo;
 
-TEST_CASE("the write kernel copies and fills any bytes, and nothing beside them") {
+TEST_CASE("the write kernel copies and fills any bytes, also with bits set, and nothing beside them") {
   constexpr std::size_t kRoom = 4096;
   vgpu::TestGpu gpu;
   gpu.load_ptx(cuda::write_ptx());
@@ -24,13 +24,16 @@ TEST_CASE("the write kernel copies and fills any bytes, and nothing beside them"
   std::size_t count = 0, place = 0;
   for (const std::size_t bytes : {0, 1, 15, 16, 17, 333, 640}) {
     for (const std::size_t shift : {0, 5}) {
-      const bool fills = shift == 0 && bytes % 2 == 1;
-      table.entries[count++] = {to + place + shift, fills ? 0 : from + 32 * shift, bytes, 0x4242424242424242};
+      const bool fills = shift == 0 && bytes % 2 == 1, sets = bytes > 16;
+      table.entries[count++] = {to + place + shift, fills ? 0 : from + 32 * shift, bytes,
+                                fills || sets ? std::uint64_t{0x4242424242424242} : 0};
       const auto target = expected.begin() + static_cast<std::ptrdiff_t>(place + shift);
       if (fills) {
         std::fill_n(target, bytes, std::uint8_t{0x42});
       } else {
-        std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(32 * shift), bytes, target);
+        std::transform(content.begin() + static_cast<std::ptrdiff_t>(32 * shift),
+                       content.begin() + static_cast<std::ptrdiff_t>(32 * shift + bytes), target,
+                       [&](std::uint8_t one) { return static_cast<std::uint8_t>(sets ? one | 0x42 : one); });
       }
       place += (bytes + shift + 31) / 16 * 16;
     }

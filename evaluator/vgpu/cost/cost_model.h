@@ -48,6 +48,7 @@ struct LaunchCost {
   std::array<double, kStalls> stall_share{};   ///< Fraction of the warps' lifetime.
   double instructions_per_clock = 0;           ///< Warp instructions of one SM.
   std::uint64_t instructions_per_block = 0;    ///< Warp instructions.
+  std::uint64_t executed = 0;                  ///< Warp instructions of all blocks that ran.
   std::uint64_t global_bytes_per_block = 0;    ///< In sectors of 32 bytes.
   double rewritten = 0;                        ///< The part of the bytes touched that is read and then written.
   std::uint64_t bank_conflicts_per_block = 0;  ///< Wavefronts beyond those that the bytes need.

@@ -4,8 +4,10 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <functional>
+#include <set>
 #include <string>
 
+#include "evaluator/compile/ptx_text.h"
 #include "evaluator/compile/ptxas_log.h"
 #include "tests/evaluator/toy_task.h"
 #include "tests/evaluator/worker/fake_tools.h"
@@ -136,6 +138,34 @@ TEST_CASE("a kernel that is launched programmatically must wait for the launches
       ".func settle()\n{\n\tgriddepcontrol.wait;\n\tret;\n}\n.visible .entry attention()\n{\n\t";
   CHECK_FALSE(check(launch, kLog, function + "{ call.uni settle, (); }\n\tret;\n}\n"));
   CHECK(check(launch, kLog, function + "ret;\n}\n"));
+}
+
+TEST_CASE("a kernel that waits for the whole grid must be resident as a whole") {
+  const DeviceInfo device = fake_device_info();
+  const auto refused = [&](std::uint32_t blocks, bool cooperative) {
+    Program program;
+    program.plans["s"].launches = {launch_of("attention", 128, 0)};
+    program.plans["s"].launches[0].grid = {blocks, 1, 1};
+    Binary binary;
+    binary.build.kernels = kernel_builds(kLog);
+    binary.build.kernels["attention"].cooperative = cooperative;
+    const auto failure = check_build(program, binary, device);
+    if (failure) CHECK(failure->verdict == Verdict::over_resources);
+    return failure ? failure->reason : "";
+  };
+  CHECK(refused(3 * 132, true).empty());  // 168 registers: three blocks of 128 threads on each of 132 SMs.
+  CHECK(refused(3 * 132 + 1, true) ==
+        "kernel attention: it waits for the whole grid, but of its 397 blocks 396 are resident together: launch fewer");
+  CHECK(refused(100000, false).empty());
+}
+
+TEST_CASE("PTX shows which kernels ask for the grid's barrier, in themselves or in functions") {
+  const std::string ptx =
+      ".func settle()\n{\n\tmov.u32 %r1, %envreg2;\n\tret;\n}\n"
+      ".visible .entry calls()\n{\n\t{ call.uni settle, (); }\n\tret;\n}\n"
+      ".visible .entry itself()\n{\n\tmov.u32 %r1, %envreg1;\n\tret;\n}\n"
+      ".visible .entry other()\n{\n\tmov.u32 %r1, %envreg10; // %envreg1\n\tret;\n}\n";
+  CHECK(ptx_text::cooperative_kernels(ptx) == std::set<std::string>{"calls", "itself"});
 }
 
 TEST_CASE("occupancy follows from registers, shared memory and threads") {

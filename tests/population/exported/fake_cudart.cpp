@@ -238,7 +238,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {
   if (config->dynamicSmemBytes > allowed_bytes(kernel)) return cudaErrorInvalidValue;
   unsigned cluster[3] = {1, 1, 1};
-  int programmatic = 0;
+  int programmatic = 0, cooperative = 0;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const cudaLaunchAttribute& attribute = config->attrs[i];
     if (attribute.id == cudaLaunchAttributeClusterDimension)
@@ -246,12 +246,13 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
     if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization) {
       programmatic = attribute.val.programmaticStreamSerializationAllowed;
     }
+    if (attribute.id == cudaLaunchAttributeCooperative) cooperative = attribute.val.cooperative;
   }
   if (!recording.active) {
-    std::fprintf(stderr, "launch %s grid %u %u %u block %u %u %u cluster %u %u %u smem %zu programmatic %d\n",
+    std::fprintf(stderr, "launch %s grid %u %u %u block %u %u %u cluster %u %u %u smem %zu programmatic %d%s\n",
                  known(kernel).name.c_str(), config->gridDim.x, config->gridDim.y, config->gridDim.z,
                  config->blockDim.x, config->blockDim.y, config->blockDim.z, cluster[0], cluster[1], cluster[2],
-                 config->dynamicSmemBytes, programmatic);
+                 config->dynamicSmemBytes, programmatic, cooperative ? " cooperative" : "");
   }
   return launch(kernel, config->gridDim, config->blockDim, arguments);
 }
