@@ -83,6 +83,17 @@ std::string alleles_text(const Genome& genome) {
   return text;
 }
 
+/// A line for each elite that is not checked.
+std::string reservations_text(const std::vector<EliteRow>& rows, const Terminal& terminal) {
+  std::string text;
+  for (const EliteRow& row : rows) {
+    const std::string reservation = reservation_about(row.checks);
+    if (!reservation.empty())
+      text += styled(terminal, Style::warning, fmt::format("  candidate {}: {}", row.candidate, one_line(reservation))) + "\n";
+  }
+  return text;
+}
+
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal) {
   using Align = Table::Align;
   const std::string unit = rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
@@ -106,7 +117,7 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
   Table rest({{""}, {""}});
   for (const auto& [family, genes] : shared)
     if (!genes.empty()) rest.add({"all " + family, alleles_text({family, genes})});
-  return table.text(terminal, 2) + rest.text(terminal, 2);
+  return table.text(terminal, 2) + rest.text(terminal, 2) + reservations_text(rows, terminal);
 }
 
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows) {
