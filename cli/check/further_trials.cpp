@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -29,6 +30,9 @@ constexpr std::size_t kMostSpecialisations = 4;
 /// Shapes that are left out after each other because the device or the reference refuses them.
 constexpr int kMostRefusals = 16;
 constexpr std::size_t kListed = 3;
+/// On a device that computes on the CPU a case of a size that nobody listed costs this part of a held-out shape's, and
+/// one that is watched another: many are tried, and a plain reference takes longer than its arithmetic says.
+constexpr double kTriedPart = 0.05, kWatchedPart = 0.2;
 
 /// The shape that a message is about: "..., shape N=33, regime normal: ...".
 const TriedShape* named_in(const std::string& message, const std::vector<TriedShape>& shapes) {
@@ -65,6 +69,18 @@ std::int64_t largest_smem(const Plan& plan) {
   std::int64_t most = 0;
   for (const Launch& launch : plan.launches) most = std::max(most, std::int64_t{launch.dynamic_smem_bytes});
   return most;
+}
+
+/// The most that one case may cost (work_of).
+double work_of_tried(const DeviceInfo& device) {
+  const DeviceKind& kind = kind_named(device.kind);
+  return kind.on_host ? kTriedPart * kind.held_out_work : kind.held_out_work;
+}
+
+/// Kernels of the device itself are watched at every shape that they were validated at.
+double work_of_watched(const Claim& claim, const DeviceInfo& device) {
+  if (claim.device.kind == device.kind) return std::numeric_limits<double>::infinity();
+  return kWatchedPart * kind_named(device.kind).held_out_work;
 }
 
 std::vector<TriedShape> as_tried(std::vector<Shape> shapes) {
@@ -235,9 +251,7 @@ std::optional<DeviceInfo> watching_device(const DeviceRecord& device) {
   return virtual_device_for(device);
 }
 
-FurtherTrials::FurtherTrials(Options options) : options_(std::move(options)) {
-  if (options_.most_work == 0) options_.most_work = kind_named(options_.device.kind).held_out_work;
-}
+FurtherTrials::FurtherTrials(Options options) : options_(std::move(options)) {}
 
 FurtherTrials::~FurtherTrials() = default;
 
@@ -281,7 +295,8 @@ FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& cl
         target.validated.push_back(shape);
     std::vector<std::string> too_large;
     std::vector<TriedShape> shapes =
-        as_tried(small_shapes(claim.task, target, options_.device.kind, options_.most_work, too_large));
+        as_tried(
+        small_shapes(claim.task, target, options_.device.kind, work_of_tried(options_.device), too_large));
     if (shapes.empty()) continue;
     for (TriedShape& one : shapes) one.exclude = fmt::format("not ({})", spelled(claim.task, one.shape));
     Judged judged;
@@ -305,7 +320,8 @@ FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& cl
 EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>& finding) {
   std::vector<std::string> too_large;
   std::vector<TriedShape> shapes =
-      as_tried(small_shapes(claim.task, claim.target, options_.device.kind, options_.most_work, too_large));
+      as_tried(small_shapes(
+      claim.task, claim.target, options_.device.kind, work_of_watched(claim, options_.device), too_large));
   Judged judged = judge_at("validated", claim, claim.programs, std::move(shapes));
   finding = std::move(judged.finding);
   for (const std::string& shape : too_large) judged.left_out.push_back(fmt::format("{} is too large", shape));
@@ -319,7 +335,7 @@ EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>&
 
 EliteCheck FurtherTrials::try_sizes(const Claim& claim, std::optional<EliteFinding>& finding) {
   std::vector<TriedShape> shapes =
-      tried_shapes(claim.task, claim.target, claim.family, options_.device.kind, options_.most_work);
+      tried_shapes(claim.task, claim.target, claim.family, options_.device.kind, work_of_tried(options_.device));
   std::vector<std::string> names;
   for (const TriedShape& one : shapes) names.push_back(one.shape.name);
   Judged judged = judge_at("sizes", claim, claim.programs, std::move(shapes));

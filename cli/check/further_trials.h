@@ -33,7 +33,6 @@ class FurtherTrials {
  public:
   struct Options {
     DeviceInfo device;
-    double most_work = 0;    ///< Of one case (work_of); 0: a held-out shape's.
     int device_threads = 0;  ///< As in PipelineOptions.
     std::shared_ptr<BinaryCache> binaries = nullptr;
     const std::atomic<bool>* stop = nullptr;  ///< As in PipelineOptions.
