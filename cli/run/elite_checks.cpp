@@ -72,7 +72,8 @@ std::future<CheckedElite> EliteCheckRunner::start(const Store& store, CandidateI
 }
 
 void EliteCheckRunner::work() {
-  yield_cores();  // The pipeline's threads and processes inherit it.
+  // The threads and processes of the pipeline inherit it. Where the search waits for checks, nothing else wants cores.
+  if (!modelled_) yield_cores();
   const std::vector<Check> checks = make_checks();
   while (std::optional<Job> job = jobs_.next()) {
     try {
