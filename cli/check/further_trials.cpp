@@ -30,9 +30,11 @@ constexpr std::size_t kMostSpecialisations = 4;
 /// Shapes that are left out after each other because the device or the reference refuses them.
 constexpr int kMostRefusals = 16;
 constexpr std::size_t kListed = 3;
+/// Kinds of inputs at each shape, of one seed: what sizes and orders of accesses break seldom depends on them.
+constexpr std::size_t kRegimes = 2;
 /// On a device that computes on the CPU a case of a size that nobody listed costs this part of a held-out shape's, and
 /// one that is watched another: many are tried, and a plain reference takes longer than its arithmetic says.
-constexpr double kTriedPart = 0.05, kWatchedPart = 0.2;
+constexpr double kTriedPart = 0.1, kWatchedPart = 0.2;
 
 /// The shape that a message is about: "..., shape N=33, regime normal: ...".
 const TriedShape* named_in(const std::string& message, const std::vector<TriedShape>& shapes) {
@@ -97,6 +99,8 @@ class FurtherTrials::Group {
   Group(const Options& options, const Claim& claim, std::vector<TriedShape> shapes)
       : task_(claim.task), shapes_(std::move(shapes)) {
     options_.task = claim.task;
+    options_.task.seeds = 1;
+    if (options_.task.regimes.size() > kRegimes) options_.task.regimes.resize(kRegimes);
     options_.tree = claim.tree;
     options_.target = claim.target;
     options_.device = options.device;

@@ -22,6 +22,8 @@ using Sizes = std::set<std::int64_t>;
 constexpr std::int64_t kSmallestTile = 8, kLargestTile = 1024;
 constexpr std::size_t kMostTiles = 6;
 constexpr std::int64_t kPowers[] = {8, 32, 128, 1024};
+/// What all shapes cost at most, in units of what one may.
+constexpr double kAllWork = 1.5;
 /// 16-bit counts and grids end there.
 constexpr std::int64_t kHuge[] = {(1 << 15) + 1, (1 << 16) + 1};
 
@@ -79,6 +81,7 @@ class Trials {
     }
     for (const Shape& base : listed_)
       if (make_odd(base)) break;
+    keep_affordable();
     return std::move(tried_);
   }
 
@@ -93,13 +96,27 @@ class Trials {
     }
   }
 
-  /// The parameter has this size in the largest listed shape that can afford it.
+  /// The parameter has this size in the largest listed shape that can afford it, or else all others are 1.
   void vary(const std::string& parameter, std::int64_t size) {
-    for (const Shape& base : listed_) {
-      Shape shape = base;
+    std::vector<Shape> bases = listed_;
+    bases.push_back(least_of(listed_.front()));
+    for (Shape& shape : bases) {
       shape.parameters.insert_or_assign(parameter, size);
       if (is_affordable(shape)) return add(std::move(shape), excluding(parameter, size));
     }
+  }
+
+  Shape least_of(Shape shape) const {
+    for (auto& [parameter, size] : shape.parameters)
+      if (!is_specialised(task_, parameter)) size = std::int64_t{1};
+    return shape;
+  }
+
+  /// The cheapest, which together cost little more than one may.
+  void keep_affordable() {
+    std::ranges::stable_sort(tried_, {}, [&](const TriedShape& one) { return work(one.shape); });
+    double sum = 0;
+    std::erase_if(tried_, [&](const TriedShape& one) { return (sum += work(one.shape)) > kAllWork * most_work_; });
   }
 
   bool make_odd(const Shape& base) {

@@ -19,8 +19,9 @@ struct TriedShape {
 
 /// Sizes at which kernels break that were right at all others. Each parameter that is not specialised takes, one after
 /// the other, 1, the neighbours of the family's tile sizes and of powers of two, and sizes beyond 2^15 and 2^16.
-/// The other parameters are those of a listed shape, so small that a case costs at most `most_work`. Once, all
-/// parameters are odd. `requires` excludes shapes. Those that are listed or would cost too much are left out.
+/// The other parameters are those of a listed shape, so small that a case costs at most `most_work`, or else 1. Once,
+/// all parameters are odd. `requires` excludes shapes. Those that are listed are left out, and the most
+/// expensive ones where all together would cost more than 1.5 times `most_work`.
 std::vector<TriedShape> tried_shapes(const Task& task, const Target& target, const Family& family,
                                      std::string_view device_kind, double most_work);
 

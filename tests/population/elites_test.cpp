@@ -580,11 +580,14 @@ TEST_CASE("a machine that cannot make checks leaves elites provisional") {
 
 TEST_CASE("a merge brings a retraction of a known candidate") {
   const TempFolder folder;
-  Store here = Store::open(folder / "here.db", Store::Mode::write);
-  record_valid(*here.archive(here.begin_run(run_info())), 0, 4);
+  {
+    Store first = Store::open(folder / "here.db", Store::Mode::write);
+    record_valid(*first.archive(first.begin_run(run_info())), 0, 4);
+  }
   std::filesystem::copy(folder / "here.db", folder / "there.db");
   Store::open(folder / "there.db", Store::Mode::write)
       .record_checks(4, {{}, EliteFinding{Verdict::crashed, "race: two blocks write y"}});
+  Store here = Store::open(folder / "here.db", Store::Mode::write);
   const MergeCounts counts = here.merge(folder / "there.db");
   CHECK(counts.contradicting_runs.empty());
   CHECK(ranked(here) == std::vector<CandidateId>{3, 2, 1});
