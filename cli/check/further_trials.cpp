@@ -61,8 +61,8 @@ bool has_values(const Shape& shape, const Bindings& specialisation) {
 
 std::string more_text(const std::vector<std::string>& all) {
   if (all.empty()) return {};
-  std::string text = fmt::format("{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                                       kListed, all.size())), "; "));
+  std::string text = fmt::format(
+      "{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(kListed, all.size())), "; "));
   if (all.size() > kListed) text += fmt::format("; and {} more", all.size() - kListed);
   return text;
 }
@@ -299,8 +299,7 @@ FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& cl
         target.validated.push_back(shape);
     std::vector<std::string> too_large;
     std::vector<TriedShape> shapes =
-        as_tried(
-        small_shapes(claim.task, target, options_.device.kind, work_of_tried(options_.device), too_large));
+        as_tried(small_shapes(claim.task, target, options_.device.kind, work_of_tried(options_.device), too_large));
     if (shapes.empty()) continue;
     for (TriedShape& one : shapes) one.exclude = fmt::format("not ({})", spelled(claim.task, one.shape));
     Judged judged;
@@ -323,9 +322,8 @@ FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& cl
 
 EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>& finding) {
   std::vector<std::string> too_large;
-  std::vector<TriedShape> shapes =
-      as_tried(small_shapes(
-      claim.task, claim.target, options_.device.kind, work_of_watched(claim, options_.device), too_large));
+  std::vector<TriedShape> shapes = as_tried(
+      small_shapes(claim.task, claim.target, options_.device.kind, work_of_watched(claim, options_.device), too_large));
   Judged judged = judge_at("validated", claim, claim.programs, std::move(shapes));
   finding = std::move(judged.finding);
   for (const std::string& shape : too_large) judged.left_out.push_back(fmt::format("{} is too large", shape));

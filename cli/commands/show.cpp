@@ -101,7 +101,8 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
   }
   for (const EliteCheck& check : row.checks)
     facts.add({check.name, fmt::format("{}: {}", enumerator_name(check.outcome), one_line(check.note))});
-  if (row.elite_rank && is_provisional(row.checks)) facts.add({"checks", reservation_about(row.checks)}, Style::warning);
+  if (row.elite_rank && is_provisional(row.checks))
+    facts.add({"checks", reservation_about(row.checks)}, Style::warning);
   if (const std::string best = best_rival_text(row.sittings, run.info.device); !best.empty())
     facts.add({"rivals", best});
   facts.add({"task hash", run.info.task_hash});

@@ -196,8 +196,8 @@ std::string verification_text(const Verification& verification, const Terminal& 
   text += table.text(terminal, 2);
   if (!verification.held_out.empty()) text += fmt::format("  held out: {}\n", fmt::join(verification.held_out, " "));
   for (const EliteCheck& one : verification.checked.checks)
-    text += fmt::format("  {}: {}{}\n", one.name, one.outcome == EliteCheck::Outcome::passed ? "" : "impossible: ",
-                        one_line(one.note));
+    text += fmt::format("  {}: {}{}\n", one.name,
+                        one.outcome == EliteCheck::Outcome::passed ? "" : "impossible: ", one_line(one.note));
   return text + fmt::format("{}: {}\n",
                             verification.reproduced ? styled(terminal, Style::good, "reproduced")
                                                     : styled(terminal, Style::bad, "not reproduced"),

@@ -19,7 +19,7 @@ struct Verification {
   bool modelled = false;
   double tolerance = 0;  ///< Relative; 0: exact.
   bool reproduced = false;
-  std::string why;  ///< In words, for either result.
+  std::string why;                    ///< In words, for either result.
   std::vector<std::string> held_out;  ///< Random sizes that no search has used: "N=513,S=7".
   CheckedElite checked;               ///< As elites are: what a search has no time for.
 };

@@ -89,7 +89,9 @@ std::string reservations_text(const std::vector<EliteRow>& rows, const Terminal&
   for (const EliteRow& row : rows) {
     const std::string reservation = reservation_about(row.checks);
     if (!reservation.empty())
-      text += styled(terminal, Style::warning, fmt::format("  candidate {}: {}", row.candidate, one_line(reservation))) + "\n";
+      text +=
+          styled(terminal, Style::warning, fmt::format("  candidate {}: {}", row.candidate, one_line(reservation))) +
+          "\n";
   }
   return text;
 }

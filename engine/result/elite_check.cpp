@@ -6,7 +6,8 @@ namespace evo {
 namespace {
 
 std::string undone(const EliteCheck& check) {
-  const std::string what = check.name == "sanitiser" ? "not watched by the sanitiser" : "no other " + check.name + " tried";
+  const std::string what =
+      check.name == "sanitiser" ? "not watched by the sanitiser" : "no other " + check.name + " tried";
   return what + ": " + check.note;
 }
 

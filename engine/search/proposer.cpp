@@ -135,10 +135,10 @@ class ProposedStrategy : public Strategy {
   ProposedTemplates& templates_;
   RecordedProposals recorded_;
   std::uint64_t asked_ = 0;
-  double earned_ = 0;                           // evaluations that are the proposer's now
-  std::vector<double> best_;                    // latencies, the least first
-  std::unordered_set<std::uint64_t> proposed_;  // of those in flight, the proposer's
-  std::unordered_map<std::uint64_t, double> valid_;  // latencies
+  double earned_ = 0;                                       // evaluations that are the proposer's now
+  std::vector<double> best_;                                // latencies, the least first
+  std::unordered_set<std::uint64_t> proposed_;              // of those in flight, the proposer's
+  std::unordered_map<std::uint64_t, double> valid_;         // latencies
   std::unordered_map<std::uint64_t, std::uint64_t> outer_;  // by the strategy's ticket
   std::unordered_map<std::uint64_t, std::uint64_t> inner_;  // by ours
   std::unordered_set<std::string> foreign_;                 // genomes that are not of its space

@@ -182,7 +182,7 @@ class Search {
   const std::function<Candidate(const Genome&)>& build_;
   const SearchLimits& limits_;
   const std::function<void(const SearchProgress&)>& progress_;
-  Window window_;  // in ask order
+  Window window_;                         // in ask order
   std::map<std::uint64_t, Timed> timed_;  // by ticket
   std::set<std::uint64_t> wrong_;         // tickets that were retracted
   std::uint64_t asked_ = 0;

@@ -1,3 +1,4 @@
+// Long because: what is proposed, predicted, screened and measured has one state, of which every step changes a part.
 #include "engine/search/surrogate_screening.h"
 
 #include <algorithm>

@@ -339,10 +339,10 @@ class RunArchive final : public Archive {
   std::int64_t board_;
   EliteComparer compare_;
   EliteChecks checks_;
-  const std::uint64_t recorded_;                                ///< Answers of the run when the archive was made.
+  const std::uint64_t recorded_;                                  ///< Answers of the run when the archive was made.
   std::map<std::uint64_t, std::vector<std::uint64_t>> recalled_;  ///< Retractions until then.
   std::deque<Waiting> waiting_;
-  CandidateId checked_ = 0;            ///< Whose checks are under way.
+  CandidateId checked_ = 0;             ///< Whose checks are under way.
   std::future<CheckedElite> checking_;  ///< Valid, if some are.
   bool told_what_is_left_ = false;
   std::size_t found_at_end_ = 0;

@@ -74,9 +74,9 @@ std::vector<EliteCheck> read_checks(Database& database, CandidateId candidate) {
 }
 
 std::vector<CandidateId> provisional_elites(Database& database, std::int64_t board) {
-  std::vector<CandidateId> elites = read_rows(
-      database, "SELECT candidate FROM elite WHERE board = ? ORDER BY latency_us, candidate", board,
-      [](const Statement& row) { return row.integer(0); });
+  std::vector<CandidateId> elites =
+      read_rows(database, "SELECT candidate FROM elite WHERE board = ? ORDER BY latency_us, candidate", board,
+                [](const Statement& row) { return row.integer(0); });
   std::erase_if(elites, [&](CandidateId elite) { return !is_provisional(read_checks(database, elite)); });
   return elites;
 }

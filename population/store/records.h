@@ -140,9 +140,9 @@ struct EliteRow {
   int spill_bytes = 0;  ///< The largest among its programs.
   std::vector<Timing> timings;
   std::string source_hash;
-  std::string since;             ///< When it became an elite.
+  std::string since;               ///< When it became an elite.
   std::vector<EliteCheck> checks;  ///< That found nothing. It is provisional until all are made.
-  bool self_consistent = false;  ///< Its task has no reference but a genome. The store leaves it false.
+  bool self_consistent = false;    ///< Its task has no reference but a genome. The store leaves it false.
 };
 
 struct StoredProgram {
@@ -218,7 +218,7 @@ struct CandidateRow {
   Evaluation evaluation;
   std::optional<int> elite_rank;
   std::vector<EliteCheck> checks;  ///< That it went through as an elite.
-  std::vector<Sitting> sittings;  ///< Newest first.
+  std::vector<Sitting> sittings;   ///< Newest first.
 };
 
 /// A question to a language model, and its answer.

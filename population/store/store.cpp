@@ -8,8 +8,8 @@
 
 #include "engine/base/error.h"
 #include "population/store/archive.h"
-#include "population/store/elite_checks.h"
 #include "population/store/database.h"
+#include "population/store/elite_checks.h"
 #include "population/store/late_predictions.h"
 #include "population/store/record_rows.h"
 #include "population/store/rows.h"

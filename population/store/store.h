@@ -28,8 +28,8 @@ struct StoreOptions {
 /// once record() has returned, because the log is then in the kernel's page cache; after a power cut the last few
 /// results may be missing, but never a part of one.
 /// Elites: at most three for each key (task hash, device key, objective), all valid, with distinct sources and
-/// binaries; the n-th best gets slower only when a check finds one wrong. Triggers and unique indices in the database hold this against every
-/// writer.
+/// binaries; the n-th best gets slower only when a check finds one wrong. Triggers and unique indices in the database
+/// hold this against every writer.
 ///
 /// Used by one thread. Several processes may use one file at once: readers never wait, writers wait for each other.
 /// Every method throws machine_error in one line, naming the file and what to do, when the database is

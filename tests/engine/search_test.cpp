@@ -261,8 +261,8 @@ TEST_CASE("a candidate that is retracted is a failure for the strategy and no lo
   const auto searched = [&](FakeArchive& archive, std::vector<std::string>& log, std::optional<double>& best_us) {
     Listening strategy(make_strategy("random", space, 1));
     FakeEvaluator evaluator(1, Order::first_in_first_out);
-    const SearchResult result =
-        search(strategy, evaluator, archive, build, at_most(12), [&](const SearchProgress& now) { best_us = now.best_us; });
+    const SearchResult result = search(strategy, evaluator, archive, build, at_most(12),
+                                       [&](const SearchProgress& now) { best_us = now.best_us; });
     log = strategy.log;
     return result.valid;
   };

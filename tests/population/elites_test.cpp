@@ -456,7 +456,8 @@ struct FakeChecks {
     checks.start = [this](CandidateId elite) {
       checked.push_back(elite);
       CheckedElite result;
-      if (wrong.contains(elite)) result.finding = EliteFinding{Verdict::crashed, "race: two blocks write y"};
+      if (wrong.contains(elite))
+        result.finding = EliteFinding{Verdict::crashed, "race: two blocks write y"};
       else
         for (const std::string_view name : kEliteChecks)
           result.checks.push_back({std::string(name), EliteCheck::Outcome::passed, "3 shapes"});

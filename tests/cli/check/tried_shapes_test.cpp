@@ -46,7 +46,8 @@ struct Rows {
 
 TEST_CASE("sizes that nobody listed are 1, the neighbours of tiles and powers of two, and beyond 2^15 and 2^16") {
   const std::set<std::string> names = Rows("").tried();
-  for (const char* expected : {"N=1", "N=127", "N=129", "N=1025", "N=32769", "N=65537"}) CHECK(names.contains(expected));
+  for (const char* expected : {"N=1", "N=127", "N=129", "N=1025", "N=32769", "N=65537"})
+    CHECK(names.contains(expected));
   for (const Gene& gene : Rows("").family.genes)
     for (const Value& allele : gene.alleles)
       if (const auto* size = std::get_if<std::int64_t>(&allele); size != nullptr && *size >= 64 && *size <= 1024) {
