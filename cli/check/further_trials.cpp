@@ -123,7 +123,8 @@ class FurtherTrials::Group {
       const std::optional<Evaluation> evaluation = evaluate(candidate, judged);
       if (!evaluation) continue;
       if (evaluation->verdict == Verdict::valid) {
-        for (const Program& program : candidate.programs) judged.shapes += program.plans.size();
+        for (const Program& program : candidate.programs)
+          for (const auto& [shape, plan] : program.plans) judged.shapes.push_back(shape);
         return judged;
       }
       const std::string fault = fault_text(evaluation->reason, evaluation->mismatch, evaluation->original);
@@ -312,7 +313,7 @@ FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& cl
       if (error.fault() != Fault::usage) throw;
       judged.left_out.push_back(error.what());
     }
-    all.shapes += judged.shapes;
+    std::ranges::move(judged.shapes, std::back_inserter(all.shapes));
     std::ranges::move(judged.left_out, std::back_inserter(all.left_out));
     all.finding = std::move(judged.finding);
     if (all.finding) break;
@@ -328,9 +329,10 @@ EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>&
   finding = std::move(judged.finding);
   for (const std::string& shape : too_large) judged.left_out.push_back(fmt::format("{} is too large", shape));
   EliteCheck check{"sanitiser", EliteCheck::Outcome::passed, {}};
-  if (judged.shapes == 0) check.outcome = EliteCheck::Outcome::impossible;
+  if (judged.shapes.empty()) check.outcome = EliteCheck::Outcome::impossible;
   const std::string left_out = more_text(judged.left_out);
-  if (judged.shapes > 0) check.note = fmt::format("{} shapes{}", judged.shapes, left_out.empty() ? "" : "; not: ");
+  if (!judged.shapes.empty())
+    check.note = fmt::format("{} shapes{}", judged.shapes.size(), left_out.empty() ? "" : "; not: ");
   check.note += left_out;
   return check;
 }
@@ -338,20 +340,18 @@ EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>&
 EliteCheck FurtherTrials::try_sizes(const Claim& claim, std::optional<EliteFinding>& finding) {
   std::vector<TriedShape> shapes =
       tried_shapes(claim.task, claim.target, claim.family, options_.device.kind, work_of_tried(options_.device));
-  std::vector<std::string> names;
-  for (const TriedShape& one : shapes) names.push_back(one.shape.name);
   Judged judged = judge_at("sizes", claim, claim.programs, std::move(shapes));
   if (!judged.finding && !claim.edited) {
     Judged others = judge_other_specialisations(claim);
-    judged.shapes += others.shapes;
+    std::ranges::move(others.shapes, std::back_inserter(judged.shapes));
     std::ranges::move(others.left_out, std::back_inserter(judged.left_out));
     judged.finding = std::move(others.finding);
   }
   finding = std::move(judged.finding);
   const std::string left_out = more_text(judged.left_out);
-  if (judged.shapes == 0 && !left_out.empty()) return {"sizes", EliteCheck::Outcome::impossible, left_out};
-  EliteCheck check{"sizes", EliteCheck::Outcome::passed, fmt::format("{} shapes", judged.shapes)};
-  if (judged.shapes > 0) check.note += fmt::format(": {}", fmt::join(names, " "));
+  if (judged.shapes.empty() && !left_out.empty()) return {"sizes", EliteCheck::Outcome::impossible, left_out};
+  EliteCheck check{"sizes", EliteCheck::Outcome::passed, fmt::format("{} shapes", judged.shapes.size())};
+  if (!judged.shapes.empty()) check.note += fmt::format(": {}", fmt::join(judged.shapes, " "));
   if (!left_out.empty()) check.note += "; not: " + left_out;
   return check;
 }

@@ -50,7 +50,7 @@ class FurtherTrials {
  private:
   class Group;
   struct Judged {
-    std::size_t shapes = 0;  ///< That the kernel was right at.
+    std::vector<std::string> shapes;  ///< That the kernel was right at.
     std::vector<std::string> left_out;
     std::optional<EliteFinding> finding;
   };

@@ -23,7 +23,9 @@ constexpr std::int64_t kSmallestTile = 8, kLargestTile = 1024;
 constexpr std::size_t kMostTiles = 6;
 constexpr std::int64_t kPowers[] = {8, 32, 128, 1024};
 /// What all shapes cost at most, in units of what one may.
-constexpr double kAllWork = 1.5;
+constexpr double kAllWork = 2;
+/// A part of what one may cost: most shapes cost no more.
+constexpr double kCheap = 0.02;
 /// 16-bit counts and grids end there.
 constexpr std::int64_t kHuge[] = {(1 << 15) + 1, (1 << 16) + 1};
 
@@ -88,21 +90,22 @@ class Trials {
  private:
   double work(const Shape& shape) const { return work_of(task_, target_.options, shape, kind_); }
 
-  bool is_affordable(const Shape& shape) const {
+  bool is_affordable(const Shape& shape, double most_work) const {
     try {
-      return is_legal(task_, target_.options, shape) && work(shape) <= most_work_;
+      return is_legal(task_, target_.options, shape) && work(shape) <= most_work;
     } catch (const Error&) {
       return false;  // Its tensors do not fit each other.
     }
   }
 
-  /// The parameter has this size in the largest listed shape that can afford it, or else all others are 1.
+  /// The parameter has this size in the largest listed shape that stays cheap, or else all others are 1.
   void vary(const std::string& parameter, std::int64_t size) {
     std::vector<Shape> bases = listed_;
     bases.push_back(least_of(listed_.front()));
-    for (Shape& shape : bases) {
-      shape.parameters.insert_or_assign(parameter, size);
-      if (is_affordable(shape)) return add(std::move(shape), excluding(parameter, size));
+    for (Shape& shape : bases) shape.parameters.insert_or_assign(parameter, size);
+    for (const double most_work : {kCheap * most_work_, most_work_}) {
+      const auto found = std::ranges::find_if(bases, [&](const Shape& one) { return is_affordable(one, most_work); });
+      if (found != bases.end()) return add(std::move(*found), excluding(parameter, size));
     }
   }
 
@@ -124,7 +127,7 @@ class Trials {
     std::int64_t more = 0;
     for (auto& [parameter, size] : shape.parameters)
       if (!is_specialised(task_, parameter)) size = (std::get<std::int64_t>(size) | 1) + (more += 2);
-    if (!is_affordable(shape)) return false;
+    if (!is_affordable(shape, kCheap * most_work_)) return false;
     add(std::move(shape), "");
     return true;
   }
