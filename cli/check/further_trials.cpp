@@ -219,7 +219,8 @@ class FurtherTrials::Group {
   EliteFinding finding_of(const Evaluation& evaluation, const TriedShape* where) const {
     std::string reason = evaluation.reason;
     if (where != nullptr && !where->exclude.empty())
-      reason = fmt::format("{}{}at a size that was not listed{}", reason, reason.empty() ? "" : ", ", advice(*where));
+      reason = fmt::format("{}{}at a size that it was not validated at{}", reason, reason.empty() ? "" : ", ",
+                           advice(*where));
     return {evaluation.verdict, std::move(reason), evaluation.mismatch};
   }
 
@@ -302,7 +303,10 @@ FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& cl
     std::vector<TriedShape> shapes =
         as_tried(small_shapes(claim.task, target, options_.device.kind, work_of_tried(options_.device), too_large));
     if (shapes.empty()) continue;
-    for (TriedShape& one : shapes) one.exclude = fmt::format("not ({})", spelled(claim.task, one.shape));
+    std::vector<std::string> others;
+    for (const auto& [parameter, size] : specialisation)
+      others.push_back(fmt::format("{} != {}", parameter, expr::to_string(size)));
+    for (TriedShape& one : shapes) one.exclude = fmt::format("{}", fmt::join(others, " || "));
     Judged judged;
     try {
       target.timed = target.validated;

@@ -49,7 +49,8 @@ TEST_CASE("a kernel that is right for the validated shapes alone is no elite") {
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.err, "is no elite any more: wrong_answer"));
-  CHECK(holds(outcome.err, "at a size that was not listed (if there are no kernels for it, the task says so: "));
+  CHECK(
+      holds(outcome.err, "at a size that it was not validated at (if there are no kernels for it, the task says so: "));
   CHECK(holds(outcome.out, "no candidate was valid"));
 }
 
