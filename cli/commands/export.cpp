@@ -80,6 +80,14 @@ bool written(const ExportCommandRequest& request, const std::string& text) {
   return to_file;
 }
 
+/// What was not checked of an elite.
+void warn_of_reservations(const Restored& kernel) {
+  const std::string reservation = kernel.row.elite_rank ? reservation_about(kernel.row.checks) : "";
+  if (!reservation.empty())
+    write_to_stderr(fmt::format("candidate {}: {} (evo verify {} checks it)\n", kernel.row.id, one_line(reservation),
+                                kernel.row.id));
+}
+
 int export_kernel(const ExportCommandRequest& request) {
   if (request.ids.size() > 1) {
     throw usage_error(
@@ -92,6 +100,7 @@ int export_kernel(const ExportCommandRequest& request) {
   const ExportRequest kernel = export_request(restored);
   if (!written(request, export_cuda(kernel, request.launcher))) return kDone;
   const RunInfo& info = restored.run.info;
+  warn_of_reservations(restored);
   fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output, restored.row.id,
              info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
              timing_word(kind_named(info.device.kind).modelled), compile_hint(request.output, {&kernel, 1}));

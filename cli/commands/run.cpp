@@ -16,6 +16,7 @@
 #include "cli/report/floor_share.h"
 #include "cli/report/lessons.h"
 #include "cli/run/device_shares.h"
+#include "cli/run/elite_checks.h"
 #include "cli/run/elite_comparison.h"
 #include "cli/run/elite_profiles.h"
 #include "cli/run/joining_hosts.h"
@@ -222,7 +223,11 @@ ProgressReport::Settings progress_settings(const SearchParts& with,
 /// Runs the search. However it ends, the run's row in the database says how, and every recorded evaluation is kept.
 SearchResult search_recorded(const SearchParts& with, const EliteComparer& compare, ProgressReport& progress,
                              RunClock& clock) {
-  const std::unique_ptr<Archive> archive = with.store.archive(with.id, compare);
+  EliteCheckRunner checks(with.run, with.binaries, *with.evaluators.pipeline);
+  const std::unique_ptr<Archive> archive =
+      with.store.archive(with.id, compare, checks.checks(with.store, *with.limits.stop, [&](const std::string& line) {
+        progress.say(with.request.form ? with.request.form->in_authors_places(line) : line);
+      }));
   const std::unique_ptr<Archive> recording = clock.measured(*archive);
   const std::unique_ptr<Strategy> asking = clock.measured(with.strategy);
   try {

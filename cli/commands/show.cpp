@@ -97,6 +97,10 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
                                       timing_word(kind_named(run.info.device.kind).modelled),
                                       row.elite_rank ? fmt::format(", elite {}", *row.elite_rank) : "")});
   }
+  for (const EliteCheck& check : row.checks)
+    facts.add({check.name, fmt::format("{}: {}", enumerator_name(check.outcome), one_line(check.note))});
+  if (row.elite_rank && is_provisional(row.checks))
+    facts.add({"checks", reservation_about(row.checks)}, Style::warning);
   if (const std::string best = best_rival_text(row.sittings, run.info.device); !best.empty())
     facts.add({"rivals", best});
   facts.add({"task hash", run.info.task_hash});
@@ -234,6 +238,8 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, cons
   json["genome"] = genome_json(candidate.genome);
   json["self_consistent"] = self_consistent;
   json["elite_rank"] = or_null(candidate.elite_rank);
+  json["provisional"] = candidate.elite_rank && is_provisional(candidate.checks);
+  json["checks"] = checks_json(candidate.checks);
   json["source_hash"] = candidate.source_hash;
   json["evaluation"] = evaluation_json(candidate.evaluation);
   json["profiles"] = profiles_json(candidate.evaluation.profiles);

@@ -1,6 +1,7 @@
 #include "cli/commands/verify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/check/further_trials.h"
 #include "cli/check/launcher_check.h"
 #include "cli/commands/commands.h"
 #include "cli/rivals/foreign_kernel.h"
@@ -21,10 +23,12 @@
 #include "cli/subject/json.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
+#include "cli/subject/tried_shapes.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -82,15 +86,17 @@ DeviceInfo verifying_device(const Claim& claim) {
                   claim.origin, record.name));
 }
 
-Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
+Evaluation evaluate(const Claim& claim, const DeviceInfo& device, std::vector<std::string>& held_out) {
   PipelineOptions options;
   options.task = claim.task;
   options.tree = claim.tree;
   options.device = device;
   options.salt = fresh_salt();
   Target target = claim.target;
-  std::ranges::move(held_out_shapes(claim.task, claim.target, device.kind, options.salt),
-                    std::back_inserter(target.validated));
+  for (Shape& shape : held_out_shapes(claim.task, claim.target, device.kind, options.salt)) {
+    held_out.push_back(spelled(claim.task, shape));
+    target.validated.push_back(std::move(shape));
+  }
   options.target = target;
   options.compile_workers = 1;
   options.dedup = false;
@@ -99,6 +105,29 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device) {
   pipeline->submit(
       0, with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
   return pipeline->wait().evaluation;
+}
+
+/// What elites go through: under the sanitiser of a virtual GPU, and at sizes that nobody listed, there and on the
+/// device itself.
+CheckedElite check_further(const Claim& claim, const DeviceInfo& device) {
+  CheckedElite checked;
+  if (!kind_named(device.kind).sanitises) {
+    FurtherTrials here({.device = device});
+    EliteCheck sizes = here.try_sizes(claim, checked.finding);
+    if (checked.finding) return checked;
+    sizes.note = fmt::format("on {}: {}", device.id, sizes.note);
+    checked.checks.push_back(std::move(sizes));
+  }
+  const std::optional<DeviceInfo> watching = watching_device(record_of(device));
+  if (!watching) {
+    checked.checks.push_back({"sanitiser", EliteCheck::Outcome::impossible, "no virtual GPU is like " + device.name});
+    return checked;
+  }
+  FurtherTrials watched({.device = *watching});
+  CheckedElite there = watched.judge(claim);
+  std::ranges::move(there.checks, std::back_inserter(checked.checks));
+  checked.finding = std::move(there.finding);
+  return checked;
 }
 
 double tolerance_of(const Claim& claim, bool modelled) {
@@ -117,7 +146,9 @@ Verification check(Claim claim, const std::string& device_name, const SourceTree
   verification.modelled = kind_named(verification.device.kind).modelled;
   verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);
   verification.tolerance = tolerance_of(claim, verification.modelled);
-  verification.evaluation = evaluate(claim, verification.device);
+  verification.evaluation = evaluate(claim, verification.device, verification.held_out);
+  if (verification.evaluation.verdict == Verdict::valid)
+    verification.checked = check_further(claim, verification.device);
   verification.claim = std::move(claim);
   decide(verification);
   return verification;
@@ -162,6 +193,10 @@ std::string verification_text(const Verification& verification, const Terminal& 
     text += fmt::format("checked against the task {} in the file: this machine's templates have none of that name\n",
                         claim.task.name);
   text += table.text(terminal, 2);
+  if (!verification.held_out.empty()) text += fmt::format("  held out: {}\n", fmt::join(verification.held_out, " "));
+  for (const EliteCheck& one : verification.checked.checks)
+    text += fmt::format("  {}: {}{}\n", one.name,
+                        one.outcome == EliteCheck::Outcome::passed ? "" : "impossible: ", one_line(one.note));
   return text + fmt::format("{}: {}\n",
                             verification.reproduced ? styled(terminal, Style::good, "reproduced")
                                                     : styled(terminal, Style::bad, "not reproduced"),
@@ -186,6 +221,8 @@ Json verification_json(const Verification& verification) {
                    {"relative_l2", claim.worst_relative_l2},
                    {"timings", timings_json(claim.timings, false)}};
   json["found"] = evaluation_json(verification.evaluation);
+  json["held_out"] = verification.held_out;
+  json["checks"] = checks_json(verification.checked.checks);
   return json;
 }
 
@@ -327,6 +364,25 @@ int verify_solution(const VerifyRequest& request) {
   return found.wrong.empty() ? kDone : kNothingValid;
 }
 
+/// An elite that was not checked is now; one that is wrong is no elite any more.
+void record(const VerifyRequest& request, const Verification& verification) {
+  const Evaluation& found = verification.evaluation;
+  CheckedElite checked = verification.checked;
+  if (is_wrong(found.verdict)) checked.finding = EliteFinding{found.verdict, found.reason, found.mismatch};
+  if (found.verdict != Verdict::valid && !checked.finding) return;
+  const CandidateId id = parse_id("candidate", request.subject);
+  const CandidateRow row = find_candidate(Store::open(request.database, Store::Mode::read), id);
+  if (!row.elite_rank || !(checked.finding || is_provisional(row.checks))) return;
+  try {
+    // Sizes were tried on the device and on the virtual GPU.
+    if (checked.checks.size() > kEliteChecks.size()) checked.checks.erase(checked.checks.begin());
+    Store::open(request.database, Store::Mode::change).record_checks(id, checked);
+    if (checked.finding && !request.json) fmt::print("candidate {} is no elite any more\n", id);
+  } catch (const Error& error) {
+    write_to_stderr(fmt::format("not recorded: {}\n", error.what()));
+  }
+}
+
 int verify(const VerifyRequest& request) {
   if (!request.task.empty()) return verify_solution(request);
   if (!request.shapes.empty() || !request.options.empty() || !request.launches.empty())
@@ -345,6 +401,7 @@ int verify(const VerifyRequest& request) {
     verifications.push_back(check(std::move(claim), request.device, templates ? &*templates : nullptr));
     if (!request.json) fmt::print("{}", verification_text(verifications.back(), terminal_of(stdout)));
   }
+  if (!templates) record(request, verifications.front());
   std::optional<LauncherCheck> launcher;
   if (templates) {
     launcher = launcher_found(request, verifications);
@@ -372,6 +429,12 @@ void decide(Verification& verification) {
     verification.reproduced = false;
     verification.why = fmt::format("{}{}", name_of(evaluation.verdict),
                                    reason_text(evaluation).empty() ? "" : fmt::format(": {}", reason_text(evaluation)));
+    return;
+  }
+  if (const auto& finding = verification.checked.finding) {
+    const std::string reason = reason_text(finding->reason, finding->mismatch, {});
+    verification.reproduced = false;
+    verification.why = fmt::format("{}{}", name_of(finding->verdict), reason.empty() ? "" : ": " + reason);
     return;
   }
   if (!verification.comparable) {

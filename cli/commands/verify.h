@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/subject/claim.h"
+#include "engine/result/elite_check.h"
 #include "engine/result/evaluation.h"
 #include "evaluator/device/device.h"
 
@@ -17,7 +19,9 @@ struct Verification {
   bool modelled = false;
   double tolerance = 0;  ///< Relative; 0: exact.
   bool reproduced = false;
-  std::string why;  ///< In words, for either result.
+  std::string why;                    ///< In words, for either result.
+  std::vector<std::string> held_out;  ///< Random sizes that no search has used: "N=513,S=7".
+  CheckedElite checked;               ///< As elites are: what a search has no time for.
 };
 
 /// Whether two latencies differ by at most `tolerance`, relative to the claimed one, in either direction: when a kernel

@@ -84,6 +84,7 @@ Json best_json(const Store& store, const PageSubject& subject) {
                {"shapes", shapes},
                {"regimes", regimes},
                {"elite_rank", or_null(best.elite_rank)},
+               {"reservation", best.elite_rank ? reservation_about(best.checks) : ""},
                {"first_valid", {{"candidate", first->candidate}, {"latency_us", *first->latency_us}}},
                {"median_valid_us", *ranked[ranked.size() / 2].latency_us},
                {"comparison", comparison_note(best)}};

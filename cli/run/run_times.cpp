@@ -56,6 +56,7 @@ class RunClock::MeasuredStrategy final : public Strategy {
     return strategy_.offer(genome, std::move(op), std::move(parents));
   }
   void tell(const Answer& answer) override { strategy_.tell(answer); }
+  void retract(const Answer& failure) override { strategy_.retract(failure); }
 
  private:
   Strategy& strategy_;
@@ -73,6 +74,10 @@ class RunClock::MeasuredArchive final : public Archive {
   void settle() override {
     const IdleDuring idle(clock_.pipeline_, clock_.recording_s_);
     archive_.settle();
+  }
+  std::vector<std::uint64_t> retracted(std::uint64_t answered, Wait wait) override {
+    const IdleDuring idle(clock_.pipeline_, clock_.recording_s_);
+    return archive_.retracted(answered, wait);
   }
 
  private:

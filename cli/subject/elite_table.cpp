@@ -70,6 +70,19 @@ std::string interval_text(const EliteRow& row) {
   return "";
 }
 
+/// A line for each elite that is not checked.
+std::string reservations_text(const std::vector<EliteRow>& rows, const Terminal& terminal) {
+  std::string text;
+  for (const EliteRow& row : rows) {
+    const std::string reservation = reservation_about(row.checks);
+    if (!reservation.empty())
+      text +=
+          styled(terminal, Style::warning, fmt::format("  candidate {}: {}", row.candidate, one_line(reservation))) +
+          "\n";
+  }
+  return text;
+}
+
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal) {
   const std::string unit = rows.empty() ? "latency us" : fmt::format("{} us", timing_word(rows.front().modelled));
   std::vector<std::string> columns = {">rank", ">id", ">" + unit};
@@ -92,7 +105,7 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
   Table rest({"", ""});
   for (const auto& [family, genes] : shared)
     if (!genes.empty()) rest.add({"all " + family, bindings_text(genes)});
-  return table.text(terminal, 2) + rest.text(terminal, 2);
+  return table.text(terminal, 2) + rest.text(terminal, 2) + reservations_text(rows, terminal);
 }
 
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows) {

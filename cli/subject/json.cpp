@@ -44,10 +44,18 @@ Json elite_json(const EliteRow& row) {
           {"spill_bytes", row.spill_bytes},
           {"genome", genome_json(row.genome)},
           {"source_hash", row.source_hash},
-          {"since", row.since}};
+          {"since", row.since},
+          {"provisional", is_provisional(row.checks)},
+          {"checks", checks_json(row.checks)}};
 }
 
 }  // namespace
+
+Json checks_json(const std::vector<EliteCheck>& checks) {
+  Json json = Json::array();
+  for (const EliteCheck& check : checks) json.push_back(to_json<Json>(check));
+  return json;
+}
 
 Json value_json(const Value& value) {
   return to_json<Json>(value);

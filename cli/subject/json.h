@@ -28,6 +28,7 @@ nlohmann::ordered_json run_json(const RunRow& row);
 nlohmann::ordered_json outcome_json(const OutcomeRow& row);
 nlohmann::ordered_json elites_json(const std::vector<EliteRow>& rows);
 
+nlohmann::ordered_json checks_json(const std::vector<EliteCheck>& checks);
 nlohmann::ordered_json sitting_json(const Sitting& sitting);
 
 /// null for a limit that is not set, which is stored as 0.

@@ -26,6 +26,13 @@ void ChanceValid::observe(const Genome& genome, const Answer& answer) {
   learnt_ = false;
 }
 
+void ChanceValid::retract(const Genome& genome, const Answer& failure) {
+  failed_after_.revise(genome, {}, failure.cases);
+  --valid_;
+  ++failed_;
+  learnt_ = false;
+}
+
 void ChanceValid::learn() {
   std::size_t most = 0;
   for (const auto& cases : failed_after_.outcomes()) most = std::max(most, cases.value_or(0));

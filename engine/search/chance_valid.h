@@ -18,6 +18,8 @@ class ChanceValid {
 
   /// `answer`: to the genome, when it was measured.
   void observe(const Genome& genome, const Answer& answer);
+  /// A genome that was valid has turned out to fail.
+  void retract(const Genome& genome, const Answer& failure);
   /// Whether genomes were measured and all of them failed.
   bool all_failed() const { return failed_ > 0 && valid_ == 0; }
   /// Above 0, and 1 at most. 1 until something has failed and there are enough measurements. A failure counts the more

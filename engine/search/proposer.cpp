@@ -50,9 +50,14 @@ class ProposedStrategy : public Strategy {
   }
   void tell(const Answer& answer) override {
     judge(answer);
-    if (answer.latency_us) valid_.insert(answer.ticket);
-    const auto inner = inner_.extract(answer.ticket);
-    if (inner) strategy_->tell(answer.to(inner.mapped()));
+    if (answer.latency_us) valid_[answer.ticket] = *answer.latency_us;
+    const auto inner = inner_.find(answer.ticket);
+    if (inner != inner_.end()) strategy_->tell(answer.to(inner->second));
+  }
+  void retract(const Answer& failure) override {
+    if (const auto latency_us = valid_.extract(failure.ticket)) std::erase(best_, latency_us.mapped());
+    const auto inner = inner_.find(failure.ticket);
+    if (inner != inner_.end()) strategy_->retract(failure.to(inner->second));
   }
 
  private:
@@ -130,12 +135,12 @@ class ProposedStrategy : public Strategy {
   ProposedTemplates& templates_;
   RecordedProposals recorded_;
   std::uint64_t asked_ = 0;
-  double earned_ = 0;                           // evaluations that are the proposer's now
-  std::vector<double> best_;                    // latencies, the least first
-  std::unordered_set<std::uint64_t> proposed_;  // of those in flight, the proposer's
-  std::unordered_set<std::uint64_t> valid_;
+  double earned_ = 0;                                       // evaluations that are the proposer's now
+  std::vector<double> best_;                                // latencies, the least first
+  std::unordered_set<std::uint64_t> proposed_;              // of those in flight, the proposer's
+  std::unordered_map<std::uint64_t, double> valid_;         // latencies
   std::unordered_map<std::uint64_t, std::uint64_t> outer_;  // by the strategy's ticket
-  std::unordered_map<std::uint64_t, std::uint64_t> inner_;  // of those in flight, by ours
+  std::unordered_map<std::uint64_t, std::uint64_t> inner_;  // by ours
   std::unordered_set<std::string> foreign_;                 // genomes that are not of its space
 };
 

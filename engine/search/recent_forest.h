@@ -35,6 +35,16 @@ class RecentForest {
     ++observed_;
   }
 
+  /// Replaces the outcomes of a genome that are kept.
+  void revise(const Genome& genome, std::span<const float> traits, const Outcome& outcome) {
+    const std::vector<float> row = row_of(genome, traits);
+    auto kept = rows_.begin();
+    for (Outcome& known : outcomes_) {
+      if (std::equal(row.begin(), row.end(), kept)) known = outcome;
+      kept += static_cast<std::ptrdiff_t>(encoding_.columns());
+    }
+  }
+
   /// Of those that are kept, the oldest first.
   const std::deque<Outcome>& outcomes() const { return outcomes_; }
   /// How many were observed in all.

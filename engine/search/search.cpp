@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <set>
 
 namespace evo {
 namespace {
@@ -24,11 +26,11 @@ class Search {
     while (true) {
       while (may_start()) start();
       if (ends_early()) withdraw_waiting();
-      if (window_.empty()) break;
-      finish(next_to_finish());
+      if (!window_.empty())
+        finish(next_to_finish());
+      else if (is_over())
+        return result_;
     }
-    archive_.settle();
-    return result_;
   }
 
  private:
@@ -39,6 +41,12 @@ class Search {
     std::uint64_t recorded = 0;  // of one that was recalled: Recalled::number
   };
   using Window = std::deque<Entry>;
+  /// An answer that had a latency.
+  struct Timed {
+    double latency_us = 0;
+    std::size_t cases = 0;
+    std::uint64_t original = 0;  // its own ticket, or that of the candidate whose duplicate it is
+  };
 
   bool may_start() {
     if (window_.size() >= std::max<std::size_t>(1, evaluator_.width()) || asked_ >= limits_.evaluations) return false;
@@ -82,6 +90,38 @@ class Search {
     window_.push_back(std::move(entry));
   }
 
+  /// Everything is answered. It is not over where the last checks retract what ended it.
+  bool is_over() {
+    archive_.settle();
+    return result_.interrupted || !retract(Archive::Wait::until_checked);
+  }
+
+  /// Whether there was something to retract.
+  bool retract(Archive::Wait wait) {
+    const std::vector<std::uint64_t> wrong = archive_.retracted(result_.answered, wait);
+    for (const std::uint64_t ticket : wrong) {
+      wrong_.insert(ticket);
+      if (timed_.contains(ticket)) --result_.valid;
+      for (auto one = timed_.begin(); one != timed_.end();) {
+        const bool void_now = one->second.original == ticket;
+        if (void_now) strategy_.retract({one->first, std::nullopt, one->second.cases});
+        one = void_now ? timed_.erase(one) : std::next(one);
+      }
+    }
+    if (wrong.empty()) return false;
+    best_us_.reset();
+    for (const auto& [ticket, timed] : timed_)
+      if (!best_us_ || timed.latency_us < *best_us_) best_us_ = timed.latency_us;
+    result_.reached = result_.reached && best_us_ && *best_us_ <= *limits_.until_us;
+    return true;
+  }
+
+  /// A duplicate of a candidate that was retracted has none.
+  std::optional<double> latency_to_tell(const Evaluation& evaluation) const {
+    if (evaluation.original && wrong_.contains(evaluation.original->ticket)) return std::nullopt;
+    return latency_of(evaluation);
+  }
+
   /// The entry whose result is given next; waits until it has one.
   Window::iterator next_to_finish() {
     auto next = window_.begin();
@@ -109,16 +149,22 @@ class Search {
 
   void finish(const Window::iterator& entry) {
     const Evaluation& evaluation = *entry->evaluation;
-    const std::optional<double> latency_us = latency_of(evaluation);
+    const std::optional<double> latency_us = latency_to_tell(evaluation);
     if (entry->candidate) archive_.record(entry->proposal, *entry->candidate, evaluation);
     strategy_.tell(
         {entry->proposal.ticket, latency_us, latency_us ? 0 : evaluation.errors.size(),
          evaluation.profiles.empty() ? std::vector<float>() : traits_of(evaluation.profiles.front().launches)});
     ++result_.answered;
     if (evaluation.verdict == Verdict::valid) ++result_.valid;
-    if (latency_us && (!best_us_ || *latency_us < *best_us_)) best_us_ = latency_us;
+    if (latency_us) {
+      const std::uint64_t ticket = entry->proposal.ticket;
+      timed_[ticket] = {*latency_us, evaluation.errors.size(),
+                        evaluation.original ? evaluation.original->ticket : ticket};
+      if (!best_us_ || *latency_us < *best_us_) best_us_ = latency_us;
+    }
     if (progress_) progress_({result_.answered, result_.valid, best_us_, &entry->proposal, &evaluation});
     window_.erase(entry);
+    retract(Archive::Wait::no);
   }
 
   void accept(Evaluator::Done done) {
@@ -136,7 +182,9 @@ class Search {
   const std::function<Candidate(const Genome&)>& build_;
   const SearchLimits& limits_;
   const std::function<void(const SearchProgress&)>& progress_;
-  Window window_;  // in ask order
+  Window window_;                         // in ask order
+  std::map<std::uint64_t, Timed> timed_;  // by ticket
+  std::set<std::uint64_t> wrong_;         // tickets that were retracted
   std::uint64_t asked_ = 0;
   bool out_of_time_ = false;
   std::optional<double> best_us_;

@@ -29,6 +29,15 @@ class Archive {
   virtual void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) = 0;
   /// Waits until every result that record() was given is committed.
   virtual void settle() {}
+
+  enum class Wait {
+    no,
+    until_checked,  ///< Until something is retracted or nothing is left that may be.
+  };
+  /// The tickets of this run's proposals whose candidates have turned out to be wrong since the last call: elites are
+  /// checked further while the search goes on. To be called once after each answer, `answered` of which were given
+  /// until now. A resumed run gets them at the same answers.
+  virtual std::vector<std::uint64_t> retracted(std::uint64_t /*answered*/, Wait /*wait*/) { return {}; }
 };
 
 /// Stores nothing: for searches whose evaluations nobody needs afterwards.
@@ -69,8 +78,9 @@ struct SearchResult {
 };
 
 /// Runs one search: asks the strategy, evaluates up to evaluator.width() candidates at once, and gives the strategy and
-/// the archive the results in the order that the limits name. `build` renders a genome to a candidate. All results are
-/// committed when it returns.
+/// the archive the results in the order that the limits name. `build` renders a genome to a candidate. What the archive
+/// retracts is a failure from then on. All results are committed when it returns, and all elites are checked unless it
+/// was interrupted.
 SearchResult search(Strategy& strategy, Evaluator& evaluator, Archive& archive,
                     const std::function<Candidate(const Genome&)>& build, const SearchLimits& limits,
                     const std::function<void(const SearchProgress&)>& progress);

@@ -30,6 +30,7 @@ class SeededStrategy : public Strategy {
     return strategy_->offer(genome, std::move(op), std::move(parents));
   }
   void tell(const Answer& answer) override { strategy_->tell(answer); }
+  void retract(const Answer& failure) override { strategy_->retract(failure); }
 
  private:
   std::unique_ptr<Strategy> strategy_;

@@ -1,3 +1,4 @@
+// Long because: what is proposed, predicted, screened and measured has one state, of which every step changes a part.
 #include "engine/search/surrogate_screening.h"
 
 #include <algorithm>
@@ -122,6 +123,23 @@ class ScreenedStrategy : public Strategy {
     if (!settled) strategy_->tell(foreseen.to(ticket));
     if (!predicted.program.empty()) answer_duplicates(programs_.at(predicted.program), foreseen);
     settle_screened();
+    if (answer.latency_us) measured_[answer.ticket] = {std::move(found.mapped()), *answer.latency_us};
+  }
+
+  void retract(const Answer& failure) override {
+    const auto found = measured_.extract(failure.ticket);
+    if (!found) return;
+    const InFlight& one = found.mapped().asked;
+    chance_.retract(one.genome, failure);
+    best_us_ = kNever;
+    for (const auto& [ticket, measured] : measured_) best_us_ = std::min(best_us_, measured.latency_us);
+    noticed_us_ = best_us_;
+    answers_since_better_ = 0;
+    strategy_->retract(failure.to(one.ticket));
+    const auto program = programs_.find(one.predicted.program);
+    if (program == programs_.end() || !program->second.answer) return;
+    program->second.answer->latency_us.reset();
+    for (const std::uint64_t duplicate : program->second.answered) strategy_->retract(failure.to(duplicate));
   }
 
  private:
@@ -144,10 +162,15 @@ class ScreenedStrategy : public Strategy {
     Genome genome;
     PredictedLatency predicted;
   };
+  struct Measured {
+    InFlight asked;
+    double latency_us = 0;
+  };
   /// A program that was measured or is about to be.
   struct Program {
     std::optional<Answer> answer;           // by our ticket
     std::vector<std::uint64_t> duplicates;  // the strategy's tickets that wait for the answer
+    std::vector<std::uint64_t> answered;    // those that have it
   };
 
   /// Takes out a proposal of the strategy that was not measured: chosen, still competing, or screened out. A duplicate
@@ -388,6 +411,7 @@ class ScreenedStrategy : public Strategy {
     for (const std::uint64_t duplicate : std::exchange(program.duplicates, {})) {
       ancestors_[duplicate] = {answer.ticket};
       strategy_->tell(answer.to(duplicate));
+      program.answered.push_back(duplicate);
     }
   }
 
@@ -470,6 +494,7 @@ class ScreenedStrategy : public Strategy {
   std::vector<Entry> screened_;                            // not answered yet
   std::unordered_map<std::string, Entry> screened_out_;    // by genome; answered where there is a prediction
   std::unordered_map<std::uint64_t, InFlight> in_flight_;  // by our ticket
+  std::unordered_map<std::uint64_t, Measured> measured_;   // likewise; those that have a latency
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> ancestors_;  // our tickets, by the strategy's
   std::unordered_map<std::string, Program> programs_;
   std::uint64_t next_ticket_ = 0;

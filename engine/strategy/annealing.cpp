@@ -50,6 +50,13 @@ class AnnealingStrategy : public SpaceStrategy {
     }
   }
 
+  /// The walk goes on from the best that is left.
+  void retract(const Answer& failure) override {
+    const auto is_it = [&](const std::optional<State>& state) { return state && state->ticket == failure.ticket; };
+    if (is_it(best_)) best_ = is_it(current_) ? std::nullopt : current_;
+    if (is_it(current_)) current_ = best_;
+  }
+
  private:
   struct State {
     std::uint64_t ticket = 0;

@@ -32,6 +32,10 @@ class EvolveStrategy : public SpaceStrategy {
     if (answer.ticket >= first_ticket_) climb_->tell(std::move(point), answer);
   }
 
+  void retract(const Answer& failure) override {
+    if (failure.ticket >= first_ticket_) climb_->retract(failure);
+  }
+
  private:
   void start_climb() {
     if (climb_) std::ranges::move(climb_->peaks(), std::back_inserter(peaks_));

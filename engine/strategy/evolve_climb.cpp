@@ -61,6 +61,22 @@ void EvolveClimb::tell(Point point, const Answer& answer) {
   if (ranking_.front() == index) note_progress();
 }
 
+void EvolveClimb::retract(const Answer& failure) {
+  const auto found = std::ranges::find(answered_, failure.ticket, &Answered::ticket);
+  if (found == answered_.end()) return;
+  const auto index = static_cast<std::uint32_t>(found - answered_.begin());
+  if (std::erase(ranking_, index) == 0) return;
+  std::erase(rankings_[found->point.family], index);
+  found->cases = failure.cases;
+  failed_.push_back(index);
+  pool_.clear();
+  answers_since_better_ = 0;
+  if (ranking_.empty())
+    note_failure(index);
+  else
+    noticed_best_ = ranked(0).log_latency;
+}
+
 void EvolveClimb::note_failure(std::uint32_t index) {
   const auto place = std::ranges::upper_bound(nearest_, answered_[index].cases, std::greater(),
                                               [this](std::uint32_t other) { return answered_[other].cases; });

@@ -29,6 +29,8 @@ class EvolveClimb {
   /// The ledger must not be exhausted.
   Proposal ask();
   void tell(Point point, const Answer& answer);
+  /// As Strategy::retract. Offspring of the failure compete no longer.
+  void retract(const Answer& failure);
 
   /// Whether the best has not improved noticeably for long.
   bool stalled() const { return no_progress_for(tuning_.patience); }

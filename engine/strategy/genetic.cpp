@@ -41,6 +41,10 @@ class GeneticStrategy : public SpaceStrategy {
                                        [](const auto& a, const auto& b) { return a.latency_us < b.latency_us; }));
   }
 
+  void retract(const Answer& failure) override {
+    std::erase_if(population_, [&](const Individual& one) { return one.ticket == failure.ticket; });
+  }
+
  private:
   struct Individual {
     std::uint64_t ticket = 0;

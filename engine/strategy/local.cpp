@@ -36,6 +36,11 @@ class LocalStrategy : public SpaceStrategy {
     for (std::size_t i = untried_.size(); i > 1; --i) std::swap(untried_[i - 1], untried_[rng_.below(i)]);
   }
 
+  /// Another climb begins.
+  void retract(const Answer& failure) override {
+    if (climbing_ && failure.ticket == ticket_) untried_.clear();
+  }
+
  private:
   Rng rng_;
   bool climbing_ = false;

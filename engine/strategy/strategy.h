@@ -50,6 +50,9 @@ class Strategy {
   virtual std::optional<Proposal> offer(const Genome& genome, std::string op, std::vector<std::uint64_t> parents) = 0;
   /// Throws logic_error for a ticket that is not in flight.
   virtual void tell(const Answer& answer) = 0;
+  /// A candidate that was told with a latency has turned out to be wrong: its failure takes the place of that answer. A
+  /// strategy that does not look at latencies has nothing to do.
+  virtual void retract(const Answer& /*failure*/) {}
 };
 
 }  // namespace evo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,6 +33,7 @@ struct PipelineOptions {
   std::vector<DeviceInfo> further_devices = {};  ///< Of the same model as `device`; each candidate runs on one of all.
   std::uint64_t salt = 0;                        ///< Mixed into every seed.
   int compile_workers = 0;                       ///< 0: one for each core.
+  int device_threads = 0;                        ///< Of a device that computes on the CPU; 0: as many as are free.
   double compile_deadline_s = 60;
   double run_deadline_s = 0;  ///< For each case and each timing on the device; 0: the device kind's.
   bool dedup = true;          ///< Whether a copy of an earlier candidate gets that one's result instead of its own.
@@ -43,11 +45,16 @@ struct PipelineOptions {
   /// Candidates compete for three places. One that is plainly slower than the third best is timed briefly, and cold
   /// launches are timed only of one that is faster.
   bool competing = false;
+  /// Candidates are only judged, at the shapes that they have plans for. Nothing is timed. A device that sanitises
+  /// watches every shape, and not only the cheapest and the timed ones.
+  bool only_judging = false;
   double turn_s = 0;                ///< Of an interleaved timing, half of it to warm up; 0: as the clocks ask for.
   std::uint64_t profile_every = 0;  ///< N: the counters of every Nth valid candidate are read; 0: of none.
   /// Given one line for people, by a thread of the pipeline: why counters cannot be read, which worker was lost through
   /// no fault of its candidate, which device is set aside. May be empty.
   std::function<void(const std::string&)> notice = {};
+  /// Once it is set, wait() throws Stopped (worker_client.h). May be null.
+  const std::atomic<bool>* stop = nullptr;
   /// Compiled programs, shared with a ModelPool: none is compiled twice. Null: one of the pipeline's own.
   std::shared_ptr<BinaryCache> binaries = nullptr;
   /// The program and first arguments of a worker, before its role. Empty: this executable with the argument "worker".

@@ -71,7 +71,8 @@ void Lane::start() {
 void Lane::serve_while_open() {
   bool open = false;
   try {
-    const std::string threads = std::to_string(threads_of_device(shared_.compile_workers));
+    const int asked = options_.device_threads;
+    const std::string threads = std::to_string(asked > 0 ? asked : threads_of_device(shared_.compile_workers));
     WorkerClient device(worker_options(options_, {"device", options_.device.id, threads}, &shared_.stop));
     device.start();
     announce_open();

@@ -1,6 +1,8 @@
 #include "evaluator/pipeline/pipeline.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <mutex>
@@ -17,6 +19,9 @@
 
 namespace evo {
 namespace {
+
+/// How often a wait checks whether it is to stop.
+constexpr std::chrono::milliseconds kPoll{100};
 
 /// Candidates in flight that keep a GPU busy: some are compiled while one is validated and timed. There are no more,
 /// because a strategy proposes better the more answers it has.
@@ -77,7 +82,9 @@ class Pipeline final : public DevicePipeline {
 
   Done wait() override {
     std::unique_lock lock(shared_.mutex);
-    shared_.changed.wait(lock, [this] { return !shared_.done.empty() || shared_.roll.fatal(); });
+    const std::atomic<bool>* const stop = shared_.options.stop;
+    while (!shared_.changed.wait_for(lock, kPoll, [this] { return !shared_.done.empty() || shared_.roll.fatal(); }))
+      if (stop != nullptr && stop->load()) throw Stopped();
     if (shared_.done.empty()) std::rethrow_exception(shared_.roll.fatal());
     Done done = std::move(shared_.done.front());
     shared_.done.pop_front();
@@ -109,6 +116,11 @@ class Pipeline final : public DevicePipeline {
 
   void compile_on(const OtherHost& host) override { shared_.pool.join(host); }
   std::vector<HostShare> compiled() const override { return shared_.pool.shares(); }
+
+  void disqualify(const std::string& source_hash) override {
+    const std::lock_guard lock(shared_.mutex);
+    shared_.ranked.remove(source_hash);
+  }
 
   void join(const DeviceInfo& device) override {
     const std::lock_guard lock(shared_.mutex);

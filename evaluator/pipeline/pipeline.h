@@ -2,6 +2,7 @@
 
 #include <future>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,8 @@ class DevicePipeline : public Evaluator {
   /// Times one valid candidate on every device, on all at once. By device as devices() has them; a device that is
   /// of no more use has a failure. Otherwise as time_interleaved.
   virtual std::vector<InterleavedTimings> time_on_each(const Candidate& candidate, int rounds) = 0;
+  /// A valid candidate, by its source_hash(), was found wrong: later ones need not beat it. From any thread.
+  virtual void disqualify(const std::string& source_hash) = 0;
   /// Adds a device of the model of the others: it takes candidates once it is open. One that does not open is treated
   /// as one that was lost. This method and the next may be called from any thread.
   virtual void join(const DeviceInfo& device) = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "engine/device/device_kind.h"
@@ -38,7 +40,7 @@ class Trial {
     if (!failure) failure = confirm();
     if (!failure) failure = sanitise();
     evaluation_.phases.validation_s = watch.lap_s();
-    if (!failure) {
+    if (!failure && !setup_.options.only_judging) {
       failure = timing_.measure();
       evaluation_.phases.timing_s = watch.lap_s();
     }
@@ -50,7 +52,7 @@ class Trial {
       evaluation_.mismatch = std::move(failure->mismatch);
     } else {
       evaluation_.verdict = Verdict::valid;
-      evaluation_.latency_us = timing_.objective();
+      if (!setup_.options.only_judging) evaluation_.latency_us = timing_.objective();
     }
     return std::move(evaluation_);
   }
@@ -62,16 +64,23 @@ class Trial {
   std::optional<Failure> validate() {
     const CasePlan& plan = setup_.plan;
     // The smoke case goes alone: most of what is wrong ends there.
-    if (auto failure = runs_.run({{&plan.cases[plan.smoke], plan.smoke}})) return failure;
+    if (is_planned(plan.smoke)) {
+      if (auto failure = runs_.run({{&plan.cases[plan.smoke], plan.smoke}})) return failure;
+    }
     std::vector<CaseStep> steps;
     for (std::size_t i = 0; i < plan.cases.size(); ++i)
-      if (i != plan.smoke) steps.push_back({&plan.cases[i], i});
+      if (i != plan.smoke && is_planned(i)) steps.push_back({&plan.cases[i], i});
     // Where runs may differ, each of them is checked against the oracle instead.
     if (!setup_.options.task.deterministic) {
       for (const std::size_t number : plan.repeated)
-        steps.insert(steps.end(), kRepeats - 1, {&plan.cases[number], number});
+        if (is_planned(number)) steps.insert(steps.end(), kRepeats - 1, {&plan.cases[number], number});
     }
     return runs_.run(steps);
+  }
+
+  /// A candidate that is only judged may lack plans.
+  bool is_planned(std::size_t number) const {
+    return !setup_.options.only_judging || program_for(candidate_, setup_.plan.cases[number].shape.name);
   }
 
   /// Other seeds of the cases whose draws came close to a limit.
@@ -89,21 +98,33 @@ class Trial {
     return judge_.check_pools();
   }
 
-  /// Races and reads of unwritten memory do not depend on the numbers, so one case of the cheapest shape and of each
-  /// timed one is enough.
+  /// Races and reads of unwritten memory seldom depend on the numbers, so one case of a shape is enough.
   std::optional<Failure> sanitise() {
     if (!kind_named(setup_.options.device.kind).sanitises) return std::nullopt;
-    std::vector<std::size_t> watched = {setup_.plan.smoke};
-    for (const TimedShape& timed : setup_.plan.timed)
-      if (!timed.rotation.empty() && timed.rotation.front() != setup_.plan.smoke)
-        watched.push_back(timed.rotation.front());
-    for (const std::size_t number : watched) {
+    for (const std::size_t number : setup_.options.only_judging ? one_of_each_shape() : cheapest_and_timed()) {
       const Case& one = setup_.plan.cases[number];
       if (auto failure = worker_.send_case(one, 1, CandidateWorker::Watch::sanitiser)) return failure;
       auto ran = worker_.expect<protocol::Ran>();
       if (ran.failure) return failure_at(candidate_, one, std::move(*ran.failure));
     }
     return std::nullopt;
+  }
+
+  std::vector<std::size_t> cheapest_and_timed() const {
+    std::vector<std::size_t> cases = {setup_.plan.smoke};
+    for (const TimedShape& timed : setup_.plan.timed)
+      if (!timed.rotation.empty() && timed.rotation.front() != setup_.plan.smoke)
+        cases.push_back(timed.rotation.front());
+    return cases;
+  }
+
+  /// Of those that the candidate has plans for.
+  std::vector<std::size_t> one_of_each_shape() const {
+    std::vector<std::size_t> cases;
+    std::set<std::string> seen;
+    for (std::size_t i = 0; i < setup_.plan.cases.size(); ++i)
+      if (is_planned(i) && seen.insert(setup_.plan.cases[i].shape.name).second) cases.push_back(i);
+    return cases;
   }
 
   const ValidationSetup& setup_;

@@ -23,6 +23,8 @@ class RankedTimings {
 
   /// A valid candidate, by its source.
   void add(const std::string& source_key, const Evaluation& evaluation);
+  /// One that was found wrong.
+  void remove(const std::string& source_key);
 
   /// The slowest that would be an elite; empty while there are fewer.
   std::optional<ToBeat> to_beat() const;
@@ -31,7 +33,11 @@ class RankedTimings {
 
  private:
   double full_mhz_;
-  std::vector<ToBeat> fastest_;  ///< In order; no more than kEliteCount.
+  struct Ranked {
+    ToBeat time;
+    std::string source_key;
+  };
+  std::vector<Ranked> fastest_;  ///< In order; no more than kEliteCount.
   std::set<std::string> at_full_clock_;
 };
 

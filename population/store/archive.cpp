@@ -7,10 +7,13 @@
 #include <cstdint>
 #include <deque>
 #include <future>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "population/store/elite_checks.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
 #include "population/store/rows.h"
@@ -68,16 +71,29 @@ void compete(Database& database, std::int64_t board, const Contender& challenger
   enter(database, board, challenger, displaced == elites.end() ? nullptr : &*displaced);
 }
 
+void enter_free_place(Database& database, std::int64_t board, const Contender& challenger) {
+  const EliteDecision decision = decide(elites_of(database, board), challenger);
+  if (decision.enters && !decision.displaces) enter(database, board, challenger, nullptr);
+}
+
 namespace {
 
 /// Results that wait behind a comparison at most. When the process is killed meanwhile, a resumed run evaluates them
 /// again.
 constexpr std::size_t kMostWaiting = 32;
+/// Elites that are found wrong before the search goes on, where it waits for checks; and once it has ended.
+constexpr std::size_t kMostFoundAtOnce = 4, kMostFoundAtEnd = 24;
 
 class RunArchive final : public Archive {
  public:
-  RunArchive(Database& database, RunId run, EliteComparer compare)
-      : database_(database), run_(run), board_(board_of(database, run)), compare_(std::move(compare)) {}
+  RunArchive(Database& database, RunId run, EliteComparer compare, EliteChecks checks)
+      : database_(database),
+        run_(run),
+        board_(board_of(database, run)),
+        compare_(std::move(compare)),
+        checks_(std::move(checks)),
+        recorded_(answers_of(database, run)),
+        recalled_(retractions_of(database, run)) {}
 
   std::optional<Recalled> recall(const Proposal& proposal) override {
     const ReadTransaction transaction(database_);
@@ -90,7 +106,14 @@ class RunArchive final : public Archive {
                       "device or evo itself have changed; start a new run",
                       run_, database_.path().string(), proposal.ticket));
     }
-    return Recalled{read_evaluation(database_, row.integer(0)), row.natural(0)};
+    Evaluation evaluation = read_evaluation(database_, row.integer(0));
+    if (const auto told_us = told_latency(database_, row.integer(0))) {
+      evaluation.verdict = Verdict::valid;
+      evaluation.latency_us = *told_us;
+      evaluation.reason.clear();
+      evaluation.mismatch.reset();
+    }
+    return Recalled{std::move(evaluation), row.natural(0)};
   }
 
   void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
@@ -99,6 +122,21 @@ class RunArchive final : public Archive {
   }
 
   void settle() override { commit_all_but(0); }
+
+  /// A run that is resumed repeats what it was told, and goes on with checks behind its last recorded answer.
+  std::vector<std::uint64_t> retracted(std::uint64_t answered, Wait wait) override {
+    std::vector<std::uint64_t> tickets;
+    if (const auto again = recalled_.extract(answered)) tickets = again.mapped();
+    if (answered < recorded_) return tickets;
+    if (wait == Wait::until_checked)
+      check_what_is_left();
+    else if (checks_.every == 0)
+      check_beside();
+    else if (answered % checks_.every == 0)
+      check_until_found(kMostFoundAtOnce);
+    std::ranges::copy(take_untold(database_, run_, answered), std::back_inserter(tickets));
+    return tickets;
+  }
 
  private:
   /// A result that is not committed yet: it, or one before it, is being compared with an elite.
@@ -109,6 +147,71 @@ class RunArchive final : public Archive {
     CandidateId incumbent = 0;                ///< The elite that it is compared with.
     std::future<EliteComparison> comparison;  ///< Under way, if valid.
   };
+
+  static std::uint64_t answers_of(Database& database, RunId run) {
+    Statement row = database.prepare("SELECT count(*) FROM candidate WHERE run = ?");
+    row.bind(run).next();
+    return row.natural(0);
+  }
+
+  /// Takes the result of the checks under way, if it is there, and begins those of the best elite that needs them.
+  void check_beside() {
+    if (checking_.valid() && checking_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
+    if (checking_.valid()) take_checked();
+    begin_checks();
+  }
+
+  /// Waits for checks until so many have found something or none is left. Returns how many have.
+  std::size_t check_until_found(std::size_t most) {
+    std::size_t found = 0;
+    while (found < most && (checking_.valid() || begin_checks())) {
+      while (checking_.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout)
+        if (checks_.stop != nullptr && checks_.stop->load()) return found;
+      if (take_checked()) ++found;
+    }
+    return found;
+  }
+
+  /// Where one elite after the other is wrong, so may be all candidates.
+  void check_what_is_left() {
+    const std::size_t left = provisional_elites(database_, board_).size();
+    if (left == 0 || !checks_.start || found_at_end_ >= kMostFoundAtEnd) return;
+    if (!told_what_is_left_)
+      notice(fmt::format("{} elite{} still to be checked (Ctrl-C leaves {} provisional)", left,
+                         left == 1 ? " is" : "s are", left == 1 ? "it" : "them"));
+    told_what_is_left_ = true;
+    found_at_end_ += check_until_found(kMostFoundAtOnce);
+    if (found_at_end_ >= kMostFoundAtEnd)
+      notice(fmt::format("{} elites were wrong, one after the other: the next ones stay provisional", found_at_end_));
+  }
+
+  /// Of the best elite that needs them. False: none does.
+  bool begin_checks() {
+    if (!checks_.start) return false;
+    const std::vector<CandidateId> provisional = provisional_elites(database_, board_);
+    if (provisional.empty()) return false;
+    checked_ = provisional.front();
+    checking_ = checks_.start(checked_);
+    return true;
+  }
+
+  /// Whether they found something. Where the machine fails, elites stay provisional.
+  bool take_checked() {
+    try {
+      const CheckedElite checked = checking_.get();
+      if (!settle_checks(database_, checked_, checked)) return false;
+      if (checks_.found) checks_.found(checked_, *checked.finding);
+      return true;
+    } catch (const Error& error) {
+      checks_.start = {};
+      notice(fmt::format("elites stay provisional: {}", error.what()));
+      return false;
+    }
+  }
+
+  void notice(const std::string& line) const {
+    if (checks_.notice) checks_.notice(line);
+  }
 
   /// Commits results in order until one is still being compared and no more than `most` wait. When one fails, those
   /// behind it are not committed either: a resumed run evaluates them again.
@@ -235,13 +338,20 @@ class RunArchive final : public Archive {
   RunId run_;
   std::int64_t board_;
   EliteComparer compare_;
+  EliteChecks checks_;
+  const std::uint64_t recorded_;                                  ///< Answers of the run when the archive was made.
+  std::map<std::uint64_t, std::vector<std::uint64_t>> recalled_;  ///< Retractions until then.
   std::deque<Waiting> waiting_;
+  CandidateId checked_ = 0;             ///< Whose checks are under way.
+  std::future<CheckedElite> checking_;  ///< Valid, if some are.
+  bool told_what_is_left_ = false;
+  std::size_t found_at_end_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteComparer compare) {
-  return std::make_unique<RunArchive>(database, run, std::move(compare));
+std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteComparer compare, EliteChecks checks) {
+  return std::make_unique<RunArchive>(database, run, std::move(compare), std::move(checks));
 }
 
 }  // namespace evo

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -11,6 +12,7 @@
 
 #include "engine/base/source_tree.h"
 #include "engine/record/record.h"
+#include "engine/result/elite_check.h"
 #include "engine/result/evaluation.h"
 #include "engine/search/search.h"
 #include "engine/search/seeds.h"
@@ -138,8 +140,9 @@ struct EliteRow {
   int spill_bytes = 0;  ///< The largest among its programs.
   std::vector<Timing> timings;
   std::string source_hash;
-  std::string since;             ///< When it became an elite.
-  bool self_consistent = false;  ///< Its task has no reference but a genome. The store leaves it false.
+  std::string since;               ///< When it became an elite.
+  std::vector<EliteCheck> checks;  ///< That found nothing. It is provisional until all are made.
+  bool self_consistent = false;    ///< Its task has no reference but a genome. The store leaves it false.
 };
 
 struct StoredProgram {
@@ -214,7 +217,8 @@ struct CandidateRow {
   SourceTree files;  ///< Templates that it has in addition to its task's.
   Evaluation evaluation;
   std::optional<int> elite_rank;
-  std::vector<Sitting> sittings;  ///< Newest first.
+  std::vector<EliteCheck> checks;  ///< That it went through as an elite.
+  std::vector<Sitting> sittings;   ///< Newest first.
 };
 
 /// A question to a language model, and its answer.
@@ -344,5 +348,19 @@ struct MergeCounts {
 /// Starts to compare a challenger of a lower latency with the elite that it would displace. Called outside of any
 /// transaction. Empty: latencies decide.
 using EliteComparer = std::function<std::future<EliteComparison>(const Candidate& challenger, CandidateId incumbent)>;
+
+/// How the elites of a run's board are checked while it goes on: one at a time, the best first.
+struct EliteChecks {
+  /// Starts the checks of an elite, which is committed. Its result throws where the machine fails. Empty: none.
+  std::function<std::future<CheckedElite>(CandidateId)> start = {};
+  /// Elites are checked after every so many answers, and the search waits for the results: where the same seed must
+  /// give the same run. 0: beside the search, as elites enter.
+  std::uint64_t every = 0;
+  const std::atomic<bool>* stop = nullptr;  ///< Ends a wait for checks. May be null.
+  /// Given an elite that was found wrong, and is none any more. May be empty.
+  std::function<void(CandidateId, const EliteFinding&)> found = {};
+  /// Given one line for people. May be empty.
+  std::function<void(const std::string&)> notice = {};
+};
 
 }  // namespace evo

@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "population/store/archive.h"
 #include "population/store/database.h"
+#include "population/store/elite_checks.h"
 #include "population/store/late_predictions.h"
 #include "population/store/record_rows.h"
 #include "population/store/rows.h"
@@ -157,8 +158,12 @@ void Store::finish_run(RunId run, RunStatus status) {
   transaction.commit();
 }
 
-std::unique_ptr<Archive> Store::archive(RunId run, EliteComparer compare) {
-  return make_archive(*database_, run, std::move(compare));
+std::unique_ptr<Archive> Store::archive(RunId run, EliteComparer compare, EliteChecks checks) {
+  return make_archive(*database_, run, std::move(compare), std::move(checks));
+}
+
+void Store::record_checks(CandidateId candidate, const CheckedElite& checked) {
+  settle_checks(*database_, candidate, checked);
 }
 
 std::unique_ptr<LatePredictions> Store::late_predictions(RunId run) {

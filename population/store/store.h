@@ -28,8 +28,8 @@ struct StoreOptions {
 /// once record() has returned, because the log is then in the kernel's page cache; after a power cut the last few
 /// results may be missing, but never a part of one.
 /// Elites: at most three for each key (task hash, device key, objective), all valid, with distinct sources and
-/// binaries; the n-th best never gets slower. Triggers and unique indices in the database hold this against every
-/// writer.
+/// binaries; the n-th best gets slower only when a check finds one wrong. Triggers and unique indices in the database
+/// hold this against every writer.
 ///
 /// Used by one thread. Several processes may use one file at once: readers never wait, writers wait for each other.
 /// Every method throws machine_error in one line, naming the file and what to do, when the database is
@@ -54,10 +54,13 @@ class Store {
   RunInfo reopen_run(RunId run, std::optional<std::uint64_t> evaluation_limit = {});
   void finish_run(RunId run, RunStatus status);
 
-  /// The archive of one run. Must not outlive the store, and neither must what `compare` refers to.
+  /// The archive of one run. Must not outlive the store, and neither must what `compare` and `checks` refer to.
   /// recall throws usage_error when the stored proposal of that ticket has another genome: the space has
   /// changed.
-  std::unique_ptr<Archive> archive(RunId run, EliteComparer compare = {});
+  std::unique_ptr<Archive> archive(RunId run, EliteComparer compare = {}, EliteChecks checks = {});
+  /// What checks of a candidate outside of its run brought. With a finding it gets that verdict and is no elite any
+  /// more. Throws usage_error when there is no such candidate.
+  void record_checks(CandidateId candidate, const CheckedElite& checked);
 
   /// The predictions that a run did not wait for. Made before the run goes on. Must not outlive the store.
   std::unique_ptr<LatePredictions> late_predictions(RunId run);

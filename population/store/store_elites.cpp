@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "population/store/database.h"
+#include "population/store/elite_checks.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
 #include "population/store/rows.h"
@@ -38,6 +39,7 @@ EliteRow elite_of(Database& database, const Statement& row) {
            elite.objective, elite.genome, elite.latency_us, elite.worst_relative_l2, elite.registers, elite.spill_bytes,
            elite.source_hash, elite.since);
   elite.timings = read_timings(database, elite.candidate);
+  elite.checks = read_checks(database, elite.candidate);
   for (const Timing& timing : elite.timings) elite.modelled = elite.modelled || timing.modelled;
   return elite;
 }
@@ -55,11 +57,11 @@ constexpr Rule kRules[] = {
      "JOIN run ON run.id = candidate.run JOIN evaluation ON evaluation.candidate = candidate.id "
      "WHERE verdict <> 'valid' OR run.board <> elite.board OR evaluation.latency_us IS NOT elite.latency_us"},
     {"elite {} is missing from the history or was displaced",
-     "SELECT candidate FROM elite WHERE candidate NOT IN (SELECT entered FROM elite_history) "
-     "OR candidate IN (SELECT displaced FROM elite_history WHERE displaced IS NOT NULL)"},
+     "SELECT candidate FROM elite WHERE 1 <> (SELECT total(entered = candidate) - total(displaced = candidate) "
+     "FROM elite_history)"},
     {"candidate {} became an elite and was never displaced, but is none",
-     "SELECT entered FROM elite_history WHERE entered NOT IN (SELECT candidate FROM elite) "
-     "AND entered NOT IN (SELECT displaced FROM elite_history WHERE displaced IS NOT NULL)"},
+     "SELECT entered FROM elite_history AS one WHERE entered NOT IN (SELECT candidate FROM elite) GROUP BY entered "
+     "HAVING count(*) > (SELECT count(*) FROM elite_history AS two WHERE two.displaced = one.entered)"},
     {"candidate {} was displaced before it was an elite of that board",
      "SELECT later.displaced FROM elite_history AS later WHERE later.displaced IS NOT NULL AND NOT EXISTS "
      "(SELECT 1 FROM elite_history AS earlier WHERE earlier.entered = later.displaced AND earlier.id < later.id "

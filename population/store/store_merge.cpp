@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "population/store/archive.h"
 #include "population/store/database.h"
+#include "population/store/elite_checks.h"
 #include "population/store/elites.h"
 #include "population/store/record_rows.h"
 #include "population/store/rows.h"
@@ -144,8 +145,10 @@ class Merge {
 
   static Results results_of(Database& database, std::int64_t run) {
     Statement row = database.prepare(
-        "SELECT ticket, id, genome, source_hash, verdict, latency_us FROM candidate "
-        "JOIN evaluation ON evaluation.candidate = candidate.id WHERE run = ?");
+        "SELECT ticket, id, genome, source_hash, iif(retraction.candidate IS NULL, verdict, 'valid'), "
+        "coalesce(retraction.latency_us, evaluation.latency_us) FROM candidate "
+        "JOIN evaluation ON evaluation.candidate = candidate.id "
+        "LEFT JOIN retraction ON retraction.candidate = candidate.id WHERE run = ?");
     row.bind(run);
     Results results;
     while (row.next()) {
@@ -215,6 +218,7 @@ class Merge {
       if (const auto here = known.find(row.integer(1)); here != known.end()) {
         candidates_[row.integer(0)] = here->second.candidate;
         merge_notes(row.integer(0), here->second.candidate);
+        merge_retraction(row.integer(0), here->second.candidate);
         continue;
       }
       const std::int64_t id = insert("candidate", row, 2, {{"run", new_run}});
@@ -224,6 +228,15 @@ class Merge {
       for (const std::string& table : of_candidates_) copy(table, "candidate", row.integer(0), id);
       ++counts_.candidates;
     }
+  }
+
+  /// A known candidate that was found wrong there is wrong here, too.
+  void merge_retraction(std::int64_t candidate, std::int64_t id) {
+    Statement row = from_.prepare(
+        "SELECT verdict, reason FROM retraction JOIN evaluation ON evaluation.candidate = retraction.candidate "
+        "WHERE retraction.candidate = ?");
+    row.bind(candidate);
+    if (row.next()) retract(into_, id, {parse_verdict(row.text(0)), row.text(1)});
   }
 
   /// A note that is here already comes no second time.

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "population/store/archive.h"
 #include "population/store/database.h"
+#include "population/store/elite_checks.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
 #include "population/store/rows.h"
@@ -162,6 +163,7 @@ std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   result.files = files_of(database, candidate);
   result.evaluation = read_evaluation(database, candidate);
   result.elite_rank = rank_of(database, candidate);
+  result.checks = read_checks(database, candidate);
   result.sittings = read_sittings(database, candidate);
   return result;
 }

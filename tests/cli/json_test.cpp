@@ -42,10 +42,10 @@ TEST_CASE("every document has the members that docs/json.md describes") {
         Names{"model", "requests", "failed", "tokens", "cost", "candidates", "valid", "best", "best_us"});
   CHECK(members(run["run"]) == run_members);
   CHECK(members(run["best"]) == outcome_members);
-  CHECK(members(run["elites"][0]) == Names{"rank", "candidate", "run", "task", "task_hash", "current",
-                                           "self_consistent", "device", "objective", "latency_us", "timing",
-                                           "relative_l2", "registers", "spill_bytes", "genome", "source_hash", "since",
-                                           "timings"});
+  CHECK(members(run["elites"][0]) == Names{"rank",        "candidate",       "run",         "task",        "task_hash",
+                                           "current",     "self_consistent", "device",      "objective",   "latency_us",
+                                           "timing",      "relative_l2",     "registers",   "spill_bytes", "genome",
+                                           "source_hash", "since",           "provisional", "checks",      "timings"});
   CHECK(members(run["run"]["device"]) == Names{"id", "kind", "name", "arch", "uuid", "driver"});
   CHECK(members(run["run"]["target"]) == Names{"objective", "options", "timed", "validated"});
   CHECK(run["run"]["salt"].get<std::string>().size() == 16);
@@ -71,9 +71,12 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(report["families"][0]["genes"][0]["alleles"][0]) == Names{"allele", "tried", "valid", "best_us"});
   CHECK(members(report["phases"]) == Names{"run_s", "compile_s", "waiting_s", "validation_s", "timing_s"});
   const nlohmann::json show = bench.json({"show", a});
-  CHECK(members(show) == document({"candidate", "ticket", "recorded_at", "op", "note", "notes", "exchange", "lessons",
-                                   "parents", "genome", "self_consistent", "elite_rank", "source_hash", "evaluation",
-                                   "profiles", "programs", "files", "sittings", "run"}));
+  CHECK(members(show) == document({"candidate",   "ticket",   "recorded_at",     "op",
+                                   "note",        "notes",    "exchange",        "lessons",
+                                   "parents",     "genome",   "self_consistent", "elite_rank",
+                                   "provisional", "checks",   "source_hash",     "evaluation",
+                                   "profiles",    "programs", "files",           "sittings",
+                                   "run"}));
   const Names evaluation_members = {"waiting_s",   "validation_s", "timing_s", "verdict",  "reason",   "latency_us",
                                     "relative_l2", "salt",         "timings",  "original", "mismatch", "comparison",
                                     "builds",      "residency",    "cases",    "notes",    "ran_on"};
@@ -97,7 +100,7 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(diff["genes"][0]) == Names{"gene", "a", "b"});
   const nlohmann::json verify = bench.json({"verify", a});
   CHECK(members(verify) == document({"origin", "edited", "task", "contract", "genome", "device", "reproduced", "why",
-                                     "comparable", "tolerance", "claim", "found", "launcher"}));
+                                     "comparable", "tolerance", "claim", "found", "held_out", "checks", "launcher"}));
   CHECK(members(verify["found"]) == evaluation_members);
   const nlohmann::json doctor = bench.json({"doctor"});
   CHECK(members(doctor) == document({"can_run", "can_measure", "checks"}));

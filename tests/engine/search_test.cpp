@@ -103,6 +103,14 @@ class FakeArchive : public Archive {
     tickets.push_back(proposal.ticket);
   }
 
+  std::vector<std::uint64_t> retracted(std::uint64_t answered, Wait wait) override {
+    if (wait == Wait::until_checked) return std::exchange(found_at_end, {});
+    const auto found = found_after.find(answered);
+    return found == found_after.end() ? std::vector<std::uint64_t>() : found->second;
+  }
+
+  std::map<std::uint64_t, std::vector<std::uint64_t>> found_after;  ///< Tickets, by answers.
+  std::vector<std::uint64_t> found_at_end;
   std::map<std::uint64_t, std::pair<Genome, Evaluation>> stored;
   std::vector<std::string> recorded;
   std::vector<std::uint64_t> tickets;
@@ -125,6 +133,11 @@ class Listening : public Strategy {
     log.push_back("tell " + std::to_string(answer.ticket));
     answers.push_back(answer);
     inner_->tell(answer);
+  }
+  void retract(const Answer& failure) override {
+    log.push_back("retract " + std::to_string(failure.ticket));
+    CHECK_FALSE(failure.latency_us);
+    inner_->retract(failure);
   }
 
   std::vector<std::string> log;
@@ -241,6 +254,53 @@ TEST_CASE("a resumed search of results as they finished is given the recorded on
   }
   CHECK(searched(killed, 40) == expected);
   CHECK(killed.recorded == whole.recorded);
+}
+
+TEST_CASE("a candidate that is retracted is a failure for the strategy and no longer the best") {
+  const Space space({kSearched}, {}, {});
+  const auto searched = [&](FakeArchive& archive, std::vector<std::string>& log, std::optional<double>& best_us) {
+    Listening strategy(make_strategy("random", space, 1));
+    FakeEvaluator evaluator(1, Order::first_in_first_out);
+    const SearchResult result = search(strategy, evaluator, archive, build, at_most(12),
+                                       [&](const SearchProgress& now) { best_us = now.best_us; });
+    log = strategy.log;
+    return result.valid;
+  };
+  FakeArchive whole;
+  std::vector<std::string> log;
+  std::optional<double> best_us;
+  const std::uint64_t valid = searched(whole, log, best_us);
+  std::uint64_t best = 0;
+  for (const auto& [ticket, result] : whole.stored)
+    if (latency_of(result.second) == best_us) best = ticket;
+  REQUIRE(best < 11);
+
+  FakeArchive archive;
+  archive.found_after[best + 1] = {best};
+  std::optional<double> second_us;
+  CHECK(searched(archive, log, second_us) == valid - 1);
+  CHECK(*second_us > *best_us);
+  const auto told = std::ranges::find(log, "tell " + std::to_string(best));
+  REQUIRE(told != log.end());
+  CHECK(*std::next(told) == "retract " + std::to_string(best));
+}
+
+TEST_CASE("a search that was ended by a candidate that is retracted goes on") {
+  const Space space({kSearched}, {}, {});
+  const auto strategy = make_strategy("random", space, 1);
+  FakeEvaluator evaluator(1, Order::first_in_first_out);
+  FakeArchive archive;
+  SearchLimits limits = at_most(30);
+  limits.until_us = 1e9;
+  std::uint64_t first = 0;
+  const auto note = [&](const SearchProgress& now) {
+    if (!now.best_us || first != 0) return;
+    first = now.answered;
+    archive.found_at_end = {now.last->ticket};
+  };
+  const SearchResult result = search(*strategy, evaluator, archive, build, limits, note);
+  CHECK(result.reached);
+  CHECK(result.answered > first);
 }
 
 TEST_CASE("a recalled result reaches the strategy but is neither built, evaluated nor recorded again") {

@@ -553,3 +553,32 @@ TEST_CASE("evolve clearly beats random on landscapes with interactions and failu
     CHECK(at_400 > 1.3);
   }
 }
+
+TEST_CASE("no strategy goes on from a candidate that was retracted") {
+  const Space space({kernel("a")}, {}, {});
+  const Landscape latency(3, 0);
+  for (const char* name : {"evolve", "genetic", "local", "annealing"}) {
+    INFO(name);
+    const auto strategy = make_strategy(name, space, 1);
+    std::optional<std::uint64_t> wrong;
+    double least = std::numeric_limits<double>::max();
+    const auto ask_and_tell = [&] {
+      const Proposal proposal = strategy->ask().value();
+      const double us = latency(proposal.genome).value();
+      strategy->tell({proposal.ticket, us});
+      if (us < least) {
+        least = us;
+        wrong = proposal.ticket;
+      }
+      return proposal;
+    };
+    for (int i = 0; i < 60; ++i) ask_and_tell();
+    // The best one is where all of them search.
+    const std::uint64_t retracted = *wrong;
+    strategy->retract({retracted, std::nullopt, 5});
+    for (int i = 0; i < 40; ++i) {
+      const Proposal proposal = ask_and_tell();
+      CHECK(std::ranges::find(proposal.parents, retracted) == proposal.parents.end());
+    }
+  }
+}

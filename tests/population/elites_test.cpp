@@ -14,6 +14,7 @@
 #include <set>
 #include <tuple>
 
+#include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "tests/population/fixture.h"
 
@@ -440,4 +441,157 @@ TEST_CASE("a comparison is repeated when the elite changes while it is measured"
   CHECK(store.elites().size() == 3);
   CHECK(store.elites().front().latency_us == 10);
   CHECK(store.check().empty());
+}
+
+namespace {
+
+/// Checks of elites that find those of the given candidates wrong.
+struct FakeChecks {
+  std::set<CandidateId> wrong;
+  std::vector<CandidateId> checked;
+
+  EliteChecks checks(std::uint64_t every = 0) {
+    EliteChecks checks;
+    checks.every = every;
+    checks.start = [this](CandidateId elite) {
+      checked.push_back(elite);
+      CheckedElite result;
+      if (wrong.contains(elite))
+        result.finding = EliteFinding{Verdict::crashed, "race: two blocks write y"};
+      else
+        for (const std::string_view name : kEliteChecks)
+          result.checks.push_back({std::string(name), EliteCheck::Outcome::passed, "3 shapes"});
+      std::promise<CheckedElite> promise;
+      promise.set_value(result);
+      return promise.get_future();
+    };
+    return checks;
+  }
+};
+
+/// Records so many valid candidates of one run, the later the faster: candidate n has ticket n - 1.
+void record_valid(Archive& archive, std::uint64_t first, std::uint64_t count) {
+  for (std::uint64_t i = first; i < first + count; ++i)
+    archive.record(proposal(i), candidate(proposal(i), std::to_string(i)),
+                   valid(100.0 - static_cast<double>(i), std::to_string(i)));
+  archive.settle();
+}
+
+std::vector<CandidateId> ranked(const Store& store) {
+  std::vector<CandidateId> candidates;
+  for (const EliteRow& row : store.elites()) candidates.push_back(row.candidate);
+  return candidates;
+}
+
+}  // namespace
+
+TEST_CASE("an elite is provisional until its checks are made, the best one's first") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  FakeChecks fake;
+  const auto archive = store.archive(store.begin_run(run_info()), {}, fake.checks());
+  record_valid(*archive, 0, 4);
+  for (const EliteRow& row : store.elites()) CHECK(reservation_about(row.checks).starts_with("provisional"));
+  CHECK(archive->retracted(4, Archive::Wait::until_checked).empty());
+  CHECK(fake.checked == std::vector<CandidateId>{4, 3, 2});
+  for (const EliteRow& row : store.elites()) CHECK(reservation_about(row.checks).empty());
+  CHECK(store.candidate(1)->checks.empty());
+}
+
+TEST_CASE("an elite that a check finds wrong gets that verdict, and a displaced one takes its place again") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  FakeChecks fake{.wrong = {3, 5}, .checked = {}};
+  const auto archive = store.archive(store.begin_run(run_info()), {}, fake.checks());
+  record_valid(*archive, 0, 5);
+  CHECK(ranked(store) == std::vector<CandidateId>{5, 4, 3});
+  CHECK(archive->retracted(5, Archive::Wait::until_checked) == std::vector<std::uint64_t>{2, 4});
+  CHECK(archive->retracted(5, Archive::Wait::until_checked).empty());
+  CHECK(ranked(store) == std::vector<CandidateId>{4, 2, 1});
+  const Evaluation evaluation = store.candidate(5)->evaluation;
+  CHECK(evaluation.verdict == Verdict::crashed);
+  CHECK(evaluation.reason == "race: two blocks write y");
+  CHECK(store.check().empty());
+}
+
+TEST_CASE("a resumed run is told what was retracted at the same answers, and recalls what it was told before") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  FakeChecks fake{.wrong = {2}, .checked = {}};
+  {
+    const auto archive = store.archive(run, {}, fake.checks(2));
+    record_valid(*archive, 0, 1);
+    CHECK(archive->retracted(1, Archive::Wait::no).empty());
+    record_valid(*archive, 1, 1);
+    CHECK(archive->retracted(2, Archive::Wait::no) == std::vector<std::uint64_t>{1});
+    record_valid(*archive, 2, 1);
+    CHECK(archive->retracted(3, Archive::Wait::no).empty());
+  }
+  const auto resumed = store.archive(run, {}, fake.checks(2));
+  const Evaluation recalled = resumed->recall(proposal(1))->evaluation;
+  CHECK(recalled.verdict == Verdict::valid);
+  CHECK(recalled.latency_us == 99);
+  CHECK(recalled.reason.empty());
+  CHECK(resumed->retracted(1, Archive::Wait::no).empty());
+  CHECK(resumed->retracted(2, Archive::Wait::no) == std::vector<std::uint64_t>{1});
+  CHECK(resumed->retracted(3, Archive::Wait::no).empty());
+}
+
+TEST_CASE("a finding from outside of a run reaches its search when it is resumed") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const RunId run = store.begin_run(run_info());
+  record_valid(*store.archive(run), 0, 3);
+  store.record_checks(3, {{}, EliteFinding{Verdict::wrong_answer, "at a size that was not listed"}});
+  CHECK(ranked(store) == std::vector<CandidateId>{2, 1});
+  const auto resumed = store.archive(run);
+  CHECK(resumed->retracted(2, Archive::Wait::no).empty());
+  CHECK(resumed->retracted(3, Archive::Wait::no) == std::vector<std::uint64_t>{2});
+  // It was told now: at the same answer from here on.
+  CHECK(store.archive(run)->retracted(3, Archive::Wait::no) == std::vector<std::uint64_t>{2});
+  CHECK(store.check().empty());
+}
+
+TEST_CASE("where one elite after the other is wrong, checks end some time behind the search's end") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  FakeChecks fake;
+  for (CandidateId id = 1; id <= 60; ++id) fake.wrong.insert(id);
+  const auto archive = store.archive(store.begin_run(run_info()), {}, fake.checks());
+  record_valid(*archive, 0, 60);
+  while (!archive->retracted(60, Archive::Wait::until_checked).empty()) {
+  }
+  CHECK(fake.checked.size() == 24);
+  REQUIRE(store.elites().size() == 3);
+  CHECK(is_provisional(store.elites().front().checks));
+}
+
+TEST_CASE("a machine that cannot make checks leaves elites provisional") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  std::vector<std::string> lines;
+  EliteChecks checks;
+  checks.start = [](CandidateId) {
+    std::promise<CheckedElite> promise;
+    promise.set_exception(std::make_exception_ptr(machine_error("there is no compiler")));
+    return promise.get_future();
+  };
+  checks.notice = [&](const std::string& line) { lines.push_back(line); };
+  const auto archive = store.archive(store.begin_run(run_info()), {}, checks);
+  record_valid(*archive, 0, 2);
+  CHECK(archive->retracted(2, Archive::Wait::until_checked).empty());
+  CHECK(lines.back() == "elites stay provisional: there is no compiler");
+  CHECK(is_provisional(store.elites().front().checks));
+}
+
+TEST_CASE("a merge brings a retraction of a known candidate") {
+  const TempFolder folder;
+  {
+    Store first = Store::open(folder / "here.db", Store::Mode::write);
+    record_valid(*first.archive(first.begin_run(run_info())), 0, 4);
+  }
+  std::filesystem::copy(folder / "here.db", folder / "there.db");
+  Store::open(folder / "there.db", Store::Mode::write)
+      .record_checks(4, {{}, EliteFinding{Verdict::crashed, "race: two blocks write y"}});
+  Store here = Store::open(folder / "here.db", Store::Mode::write);
+  const MergeCounts counts = here.merge(folder / "there.db");
+  CHECK(counts.contradicting_runs.empty());
+  CHECK(ranked(here) == std::vector<CandidateId>{3, 2, 1});
+  CHECK(here.candidate(4)->evaluation.verdict == Verdict::crashed);
+  CHECK(here.check().empty());
 }

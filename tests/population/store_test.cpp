@@ -540,6 +540,8 @@ TEST_CASE("all that is known of a candidate comes along when databases are merge
     const Proposal child = proposal(1, {0});
     archive->record(child, candidate(child, "all"), all);
     archive->settle();
+    from.record_checks(2, {{{"sanitiser", EliteCheck::Outcome::passed, "3 shapes"}},
+                           EliteFinding{Verdict::wrong_answer, "at a size that was not listed"}});
   }
   Store into = Store::open(folder / "into.db", Store::Mode::write);
   RunInfo other = run_info();
@@ -558,6 +560,8 @@ TEST_CASE("all that is known of a candidate comes along when databases are merge
   CHECK(row.evaluation.builds.at(0).kernel("k").static_smem_bytes == 1024);
   CHECK(row.evaluation.timings.at(0).samples_us.size() == 2);
   CHECK(row.evaluation.profiles.size() == 1);
+  CHECK(row.evaluation.verdict == Verdict::wrong_answer);
+  CHECK(row.checks.at(0).note == "3 shapes");
 
   // A table that is added is merged, too, or this fails: each that tells of a candidate has rows here and there.
   SQLite::Database from((folder / "from.db").string()), merged((folder / "into.db").string());

@@ -75,6 +75,7 @@ function rightAnswer() {
      limit === null || exact ? null : el("span", {class: "meter", "aria-hidden": "true"},
        el("i", {style: `width: ${Math.min(100, (100 * best.relative_l2) / limit)}%`})),
      `${plural(best.cases, "case")}: ${plural(best.shapes.length, "shape")}, ${plural(best.regimes.length, "kind")} of inputs`,
+     best.reservation === "" ? null : best.reservation,
      data.task.self_consistent ? "self-consistent only: the task has no reference"
        : test === null ? "no self-test of this task in the database"
          : test.passed ? `self-test passed: ${test.judged} planted faults and controls` : `self-test failed: ${test.wrong} of ${test.judged} verdicts wrong`]);

@@ -37,18 +37,35 @@ TEST_CASE("held-out shapes are new, bounded, and of the existing specialisations
   }
 }
 
-TEST_CASE("a kernel that is right for the validated shapes alone does not verify") {
+TEST_CASE("a kernel that is right for the validated shapes alone is no elite") {
   const Bench bench;
   write_toy_task(bench);
   std::string kernel = bench.read("templates/toy/plain/kernel.cu");
   // A kernel that is right for the sizes of the task's shapes alone.
   kernel.replace(kernel.find("if (i${item} < N)"), 17, "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
   bench.write("templates/toy/plain/kernel.cu", kernel);
-  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
-  REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
-  const Outcome outcome = bench.evo({"verify", "best.cu"});
+  const Outcome outcome =
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
-  CHECK(holds(outcome.out, "not reproduced"));
-  CHECK(holds(outcome.out, "shape held_out_"));
+  CHECK(holds(outcome.err, "is no elite any more: wrong_answer"));
+  CHECK(
+      holds(outcome.err, "at a size that it was not validated at (if there are no kernels for it, the task says so: "));
+  CHECK(holds(outcome.out, "no candidate was valid"));
+}
+
+TEST_CASE("an elite of a finished run is checked, and verify prints the sizes that it tried") {
+  const Bench bench;
+  write_toy_task(bench);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
+  const nlohmann::json elite = bench.json({"elites"})["elites"][0];
+  CHECK_FALSE(elite["provisional"].get<bool>());
+  CHECK(elite["checks"].size() == 2);
+  CHECK(elite["checks"][0]["outcome"] == "passed");
+  CHECK(holds(elite["checks"][1]["note"].get<std::string>(), "N=65537"));
+  const Outcome outcome = bench.evo({"verify", std::to_string(elite["candidate"].get<int>())});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(holds(outcome.out, "  held out: N="));
+  CHECK(holds(outcome.out, "  sizes: "));
 }

@@ -33,6 +33,7 @@ class Joined : public DevicePipeline {
     changed_.wait(lock, [&] { return devices_.size() >= count; });
   }
 
+  void disqualify(const std::string&) override {}
   void compile_on(const OtherHost&) override {}
   std::vector<HostShare> compiled() const override { return {}; }
   LaneTimes times() override { return {}; }

@@ -1,0 +1,375 @@
+#include "cli/check/further_trials.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "cli/check/sanitised_program.h"
+#include "cli/subject/restore.h"
+#include "cli/text/result_text.h"
+#include "engine/base/error.h"
+#include "engine/device/device_kind.h"
+#include "engine/space/space.h"
+#include "engine/task/floor.h"
+#include "engine/task/plan_resolution.h"
+#include "evaluator/base/random.h"
+#include "evaluator/pipeline/gates.h"
+#include "evaluator/pipeline/pipeline.h"
+
+namespace evo::cli {
+namespace {
+
+/// Programs of other specialisations are compiled, which takes a second each.
+constexpr std::size_t kMostSpecialisations = 4;
+/// Shapes that are left out after each other because the device or the reference refuses them.
+constexpr int kMostRefusals = 16;
+constexpr std::size_t kListed = 3;
+/// Kinds of inputs at each shape, of one seed: what sizes and orders of accesses break seldom depends on them.
+constexpr std::size_t kRegimes = 2;
+/// On a device that computes on the CPU a case of a size that nobody listed costs this part of a held-out shape's, and
+/// one that is watched another: many are tried, and a plain reference takes longer than its arithmetic says.
+constexpr double kTriedPart = 0.1, kWatchedPart = 0.2;
+
+/// The shape that a message is about: "..., shape N=33, regime normal: ...".
+const TriedShape* named_in(const std::string& message, const std::vector<TriedShape>& shapes) {
+  for (const TriedShape& one : shapes) {
+    const std::size_t at = message.find("shape " + one.shape.name);
+    if (at == std::string::npos) continue;
+    const std::size_t end = at + 6 + one.shape.name.size();
+    if (end == message.size() || message[end] == ':' || message.compare(end, 2, ", ") == 0) return &one;
+  }
+  return nullptr;
+}
+
+std::string advice(const TriedShape& tried) {
+  if (tried.exclude.empty()) return {};
+  return fmt::format(" (if there are no kernels for it, the task says so: \"requires\": \"{}\")", tried.exclude);
+}
+
+bool has_values(const Shape& shape, const Bindings& specialisation) {
+  return std::ranges::all_of(specialisation, [&](const auto& constant) {
+    const auto found = shape.parameters.find(constant.first);
+    return found != shape.parameters.end() && found->second == constant.second;
+  });
+}
+
+std::string more_text(const std::vector<std::string>& all) {
+  if (all.empty()) return {};
+  std::string text = fmt::format(
+      "{}", fmt::join(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(kListed, all.size())), "; "));
+  if (all.size() > kListed) text += fmt::format("; and {} more", all.size() - kListed);
+  return text;
+}
+
+std::int64_t largest_smem(const Plan& plan) {
+  std::int64_t most = 0;
+  for (const Launch& launch : plan.launches) most = std::max(most, std::int64_t{launch.dynamic_smem_bytes});
+  return most;
+}
+
+/// The most that one case may cost (work_of).
+double work_of_tried(const DeviceInfo& device) {
+  const DeviceKind& kind = kind_named(device.kind);
+  return kind.on_host ? kTriedPart * kind.held_out_work : kind.held_out_work;
+}
+
+/// Kernels of the device itself are watched at every shape that they were validated at.
+double work_of_watched(const Claim& claim, const DeviceInfo& device) {
+  if (claim.device.kind == device.kind) return std::numeric_limits<double>::infinity();
+  return kWatchedPart * kind_named(device.kind).held_out_work;
+}
+
+std::vector<TriedShape> as_tried(std::vector<Shape> shapes) {
+  std::vector<TriedShape> tried;
+  for (Shape& shape : shapes) tried.push_back({std::move(shape), {}});
+  return tried;
+}
+
+}  // namespace
+
+/// Shapes at which kernels of a task are judged, by one pipeline.
+class FurtherTrials::Group {
+ public:
+  Group(const Options& options, const Claim& claim, std::vector<TriedShape> shapes)
+      : task_(claim.task), shapes_(std::move(shapes)) {
+    options_.task = claim.task;
+    options_.task.seeds = 1;
+    if (options_.task.regimes.size() > kRegimes) options_.task.regimes.resize(kRegimes);
+    options_.tree = claim.tree;
+    options_.target = claim.target;
+    options_.device = options.device;
+    options_.salt = fresh_salt();
+    options_.compile_workers = 1;
+    options_.device_threads = options.device_threads;
+    options_.binaries = options.binaries;
+    options_.dedup = false;
+    options_.stop = options.stop;
+    options_.only_judging = true;
+  }
+
+  Judged judge(const Claim& claim, const std::vector<Program>& programs) {
+    Judged judged;
+    judged.left_out = left_out_;
+    Candidate candidate = planned(claim, programs, judged);
+    for (int refusals = 0; refusals < kMostRefusals; ++refusals) {
+      std::erase_if(candidate.programs, [](const Program& program) { return program.plans.empty(); });
+      if (candidate.programs.empty()) return judged;
+      const std::optional<Evaluation> evaluation = evaluate(candidate, judged);
+      if (!evaluation) continue;
+      if (evaluation->verdict == Verdict::valid) {
+        for (const Program& program : candidate.programs)
+          for (const auto& [shape, plan] : program.plans) judged.shapes.push_back(shape);
+        return judged;
+      }
+      const std::string fault = fault_text(evaluation->reason, evaluation->mismatch, evaluation->original);
+      const TriedShape* where = named_in(fault, shapes_);
+      if (is_wrong(evaluation->verdict)) {
+        judged.finding = finding_of(*evaluation, where);
+        return judged;
+      }
+      if (evaluation->verdict == Verdict::harness_failed) throw machine_error(fault);
+      if (where == nullptr && evaluation->verdict == Verdict::over_resources) where = most_demanding(candidate);
+      judged.left_out.push_back(fmt::format("{}{}", fault, where == nullptr ? "" : advice(*where)));
+      if (where == nullptr) return judged;
+      drop_plan(candidate, where->shape.name);
+    }
+    return judged;
+  }
+
+ private:
+  /// The candidate with plans for the shapes that its device can be asked to launch.
+  Candidate planned(const Claim& claim, const std::vector<Program>& programs, Judged& judged) const {
+    Target nowhere = claim.target;
+    nowhere.timed.clear();
+    nowhere.validated.clear();
+    Candidate candidate =
+        with_plans(claim.tree, claim.task, claim.family, claim.genome, programs, nowhere, claim.device.facts);
+    for (Program& program : candidate.programs) {
+      for (const TriedShape& one : shapes_) {
+        if (!has_values(one.shape, program.specialisation)) continue;
+        if (const std::string refused = add_plan(claim, one.shape, program); !refused.empty())
+          judged.left_out.push_back(fmt::format("{}{}", refused, advice(one)));
+      }
+    }
+    return candidate;
+  }
+
+  /// Why the shape has no plan; empty: it has.
+  std::string add_plan(const Claim& claim, const Shape& shape, Program& program) const {
+    try {
+      Program alone = program;
+      alone.plans = {{shape.name, resolve_plan(claim.task, claim.family, claim.genome, claim.target.options, shape,
+                                               claim.device.facts)}};
+      const auto illegal = check_legality({claim.genome, {alone}}, options_.device);
+      if (illegal) return illegal->reason;
+      program.plans.merge(alone.plans);
+      return {};
+    } catch (const Error& error) {
+      return fmt::format("shape {}: {}", shape.name, error.what());
+    }
+  }
+
+  /// Empty: the reference gives no answer at a shape, and the group goes on without it.
+  std::optional<Evaluation> evaluate(Candidate& candidate, Judged& judged) {
+    try {
+      if (!pipeline_) open();
+      pipeline_->submit(0, candidate);
+      return pipeline_->wait().evaluation;
+    } catch (const Error& error) {
+      pipeline_.reset();
+      if (error.fault() != Fault::usage) throw;
+      const TriedShape* where = named_in(error.what(), shapes_);
+      left_out_.push_back(where == nullptr ? error.what() : fmt::format("{}{}", error.what(), advice(*where)));
+      judged.left_out.push_back(left_out_.back());
+      if (where == nullptr) {
+        candidate.programs.clear();
+      } else {
+        drop_plan(candidate, where->shape.name);
+        std::erase_if(shapes_, [name = where->shape.name](const TriedShape& one) { return one.shape.name == name; });
+      }
+      return std::nullopt;
+    }
+  }
+
+  /// The cheapest shape of each specialisation stands for those that are timed: none is.
+  void open() {
+    Target& target = options_.target;
+    target.timed.clear();
+    target.validated.clear();
+    for (const TriedShape& one : shapes_) target.validated.push_back(one.shape);
+    std::ranges::stable_sort(target.validated, {}, [&](const Shape& shape) {
+      return work_of(task_, target.options, shape, kind_named(options_.device.kind));
+    });
+    for (const Shape& shape : target.validated) {
+      Target so_far = target;
+      Bindings specialisation;
+      for (const std::string& parameter : task_.specialised) specialisation[parameter] = shape.parameters.at(parameter);
+      if (std::ranges::none_of(target.timed, [&](const Shape& timed) { return has_values(timed, specialisation); }))
+        target.timed.push_back(shape);
+    }
+    pipeline_ = make_pipeline(options_);
+  }
+
+  EliteFinding finding_of(const Evaluation& evaluation, const TriedShape* where) const {
+    std::string reason = evaluation.reason;
+    if (where != nullptr && !where->exclude.empty())
+      reason = fmt::format("{}{}at a size that it was not validated at{}", reason, reason.empty() ? "" : ", ",
+                           advice(*where));
+    return {evaluation.verdict, std::move(reason), evaluation.mismatch};
+  }
+
+  const TriedShape* most_demanding(const Candidate& candidate) const {
+    std::string name;
+    std::int64_t most = 0;
+    for (const Program& program : candidate.programs) {
+      for (const auto& [shape, plan] : program.plans) {
+        if (largest_smem(plan) <= most) continue;
+        most = largest_smem(plan);
+        name = shape;
+      }
+    }
+    const auto found = std::ranges::find(shapes_, name, [](const TriedShape& one) { return one.shape.name; });
+    return found == shapes_.end() ? nullptr : &*found;
+  }
+
+  static void drop_plan(Candidate& candidate, const std::string& shape) {
+    for (Program& program : candidate.programs) program.plans.erase(shape);
+  }
+
+  const Task task_;
+  std::vector<TriedShape> shapes_;
+  PipelineOptions options_;
+  std::vector<std::string> left_out_;  ///< Where the reference gives no answer.
+  std::unique_ptr<Evaluator> pipeline_;
+};
+
+bool is_wrong(Verdict verdict) {
+  return verdict == Verdict::crashed || verdict == Verdict::wrong_answer || verdict == Verdict::unrepeatable;
+}
+
+std::optional<DeviceInfo> watching_device(const DeviceRecord& device) {
+  return virtual_device_for(device);
+}
+
+FurtherTrials::FurtherTrials(Options options) : options_(std::move(options)) {}
+
+FurtherTrials::~FurtherTrials() = default;
+
+FurtherTrials::Group& FurtherTrials::group(const std::string& what, const Claim& claim,
+                                           std::vector<TriedShape> shapes) {
+  std::string key = fmt::format("{} {} {} {}", what, claim.task.hash, claim.target.objective, claim.family.name);
+  for (const TriedShape& one : shapes) key += " " + one.shape.name;
+  for (const auto& [option, value] : claim.target.options) key += fmt::format(" {}={}", option, expr::to_string(value));
+  std::unique_ptr<Group>& found = groups_[key];
+  if (!found) found = std::make_unique<Group>(options_, claim, std::move(shapes));
+  return *found;
+}
+
+FurtherTrials::Judged FurtherTrials::judge_at(const std::string& what, const Claim& claim,
+                                              std::vector<Program> programs, std::vector<TriedShape> shapes) {
+  if (shapes.empty()) return {};
+  return group(what, claim, std::move(shapes)).judge(claim, programs);
+}
+
+/// Listed shapes that no program of the kernel is for: its genome is rendered for them where it is legal.
+FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& claim) {
+  Judged all;
+  std::set<std::string> seen;
+  for (const Program& program : claim.programs) seen.insert(to_text({"", program.specialisation}));
+  std::size_t rendered = 0;
+  for (const Shape& listed : claim.task.shapes) {
+    Bindings specialisation;
+    for (const std::string& parameter : claim.task.specialised)
+      specialisation[parameter] = listed.parameters.at(parameter);
+    if (!is_legal(claim.task, claim.target.options, listed) || !seen.insert(to_text({"", specialisation})).second)
+      continue;
+    Bindings facts = claim.device.facts;
+    facts.insert(claim.target.options.begin(), claim.target.options.end());
+    if (why_illegal(claim.family, claim.genome, facts, {specialisation})) continue;
+    if (rendered++ == kMostSpecialisations) break;
+    Target target = claim.target;
+    target.timed.clear();
+    target.validated.clear();
+    for (const Shape& shape : claim.task.shapes)
+      if (has_values(shape, specialisation) && is_legal(claim.task, claim.target.options, shape))
+        target.validated.push_back(shape);
+    std::vector<std::string> too_large;
+    std::vector<TriedShape> shapes =
+        as_tried(small_shapes(claim.task, target, options_.device.kind, work_of_tried(options_.device), too_large));
+    if (shapes.empty()) continue;
+    std::vector<std::string> others;
+    for (const auto& [parameter, size] : specialisation)
+      others.push_back(fmt::format("{} != {}", parameter, expr::to_string(size)));
+    for (TriedShape& one : shapes) one.exclude = fmt::format("{}", fmt::join(others, " || "));
+    Judged judged;
+    try {
+      target.timed = target.validated;
+      std::vector<Program> programs =
+          make_candidate(claim.tree, claim.task, claim.family, claim.genome, target, claim.device.facts).programs;
+      judged = judge_at("specialisation", claim, std::move(programs), std::move(shapes));
+    } catch (const Error& error) {
+      if (error.fault() != Fault::usage) throw;
+      judged.left_out.push_back(error.what());
+    }
+    std::ranges::move(judged.shapes, std::back_inserter(all.shapes));
+    std::ranges::move(judged.left_out, std::back_inserter(all.left_out));
+    all.finding = std::move(judged.finding);
+    if (all.finding) break;
+  }
+  return all;
+}
+
+EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>& finding) {
+  std::vector<std::string> too_large;
+  std::vector<TriedShape> shapes = as_tried(
+      small_shapes(claim.task, claim.target, options_.device.kind, work_of_watched(claim, options_.device), too_large));
+  Judged judged = judge_at("validated", claim, claim.programs, std::move(shapes));
+  finding = std::move(judged.finding);
+  for (const std::string& shape : too_large) judged.left_out.push_back(fmt::format("{} is too large", shape));
+  EliteCheck check{"sanitiser", EliteCheck::Outcome::passed, {}};
+  if (judged.shapes.empty()) check.outcome = EliteCheck::Outcome::impossible;
+  const std::string left_out = more_text(judged.left_out);
+  if (!judged.shapes.empty())
+    check.note = fmt::format("{} shapes{}", judged.shapes.size(), left_out.empty() ? "" : "; not: ");
+  check.note += left_out;
+  return check;
+}
+
+EliteCheck FurtherTrials::try_sizes(const Claim& claim, std::optional<EliteFinding>& finding) {
+  std::vector<TriedShape> shapes =
+      tried_shapes(claim.task, claim.target, claim.family, options_.device.kind, work_of_tried(options_.device));
+  Judged judged = judge_at("sizes", claim, claim.programs, std::move(shapes));
+  if (!judged.finding && !claim.edited) {
+    Judged others = judge_other_specialisations(claim);
+    std::ranges::move(others.shapes, std::back_inserter(judged.shapes));
+    std::ranges::move(others.left_out, std::back_inserter(judged.left_out));
+    judged.finding = std::move(others.finding);
+  }
+  finding = std::move(judged.finding);
+  const std::string left_out = more_text(judged.left_out);
+  if (judged.shapes.empty() && !left_out.empty()) return {"sizes", EliteCheck::Outcome::impossible, left_out};
+  EliteCheck check{"sizes", EliteCheck::Outcome::passed, fmt::format("{} shapes", judged.shapes.size())};
+  if (!judged.shapes.empty()) check.note += fmt::format(": {}", fmt::join(judged.shapes, " "));
+  if (!left_out.empty()) check.note += "; not: " + left_out;
+  return check;
+}
+
+CheckedElite FurtherTrials::judge(const Claim& claim) {
+  CheckedElite checked;
+  if (kind_named(options_.device.kind).sanitises) {
+    checked.checks.push_back(watch(claim, checked.finding));
+    if (checked.finding) checked.checks.pop_back();
+  }
+  if (checked.finding) return checked;
+  checked.checks.push_back(try_sizes(claim, checked.finding));
+  if (checked.finding) checked.checks.pop_back();
+  return checked;
+}
+
+}  // namespace evo::cli

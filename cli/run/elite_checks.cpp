@@ -1,0 +1,110 @@
+#include "cli/run/elite_checks.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/subject/restore.h"
+#include "cli/text/result_text.h"
+#include "cli/text/terminal.h"
+#include "engine/base/error.h"
+#include "engine/device/device_kind.h"
+#include "evaluator/base/cores.h"
+
+namespace evo::cli {
+namespace {
+
+/// Where the same seed must give the same run the search waits for checks, and it waits for few: most elites are
+/// displaced within so many answers.
+constexpr std::uint64_t kWaitedForEvery = 16;
+
+CheckedElite unchecked(const std::string& why) {
+  CheckedElite checked;
+  for (const std::string_view name : kEliteChecks)
+    checked.checks.push_back({std::string(name), EliteCheck::Outcome::impossible, why});
+  return checked;
+}
+
+}  // namespace
+
+EliteCheckRunner::EliteCheckRunner(const PreparedRun& run, std::shared_ptr<BinaryCache> binaries,
+                                   DevicePipeline& pipeline)
+    : modelled_(kind_named(run.device.kind).modelled),
+      watching_(watching_device(run.info.device)),
+      device_name_(run.device.name),
+      binaries_(std::move(binaries)),
+      pipeline_(pipeline),
+      thread_([this] { work(); }) {}
+
+EliteCheckRunner::~EliteCheckRunner() {
+  stop_ = true;
+  jobs_.close();
+  thread_.join();
+}
+
+EliteChecks EliteCheckRunner::checks(const Store& store, const std::atomic<bool>& stop,
+                                     const std::function<void(const std::string&)>& notice) {
+  return {.start = [this, &store](CandidateId elite) { return start(store, elite); },
+          .every = modelled_ ? kWaitedForEvery : 0,
+          .stop = &stop,
+          .found =
+              [notice](CandidateId elite, const EliteFinding& finding) {
+                const std::string reason = reason_text(finding.reason, finding.mismatch, {});
+                notice(fmt::format("candidate {} is no elite any more: {}: {}", elite, name_of(finding.verdict),
+                                   one_line(reason)));
+              },
+          .notice = notice};
+}
+
+std::future<CheckedElite> EliteCheckRunner::start(const Store& store, CandidateId elite) {
+  Job job;
+  std::future<CheckedElite> result = job.result.get_future();
+  try {
+    const Restored restored = restore(store, elite);
+    job.claim = claim_of(restored);
+    job.source_hash = restored.row.source_hash;
+  } catch (const Error& error) {
+    job.result.set_value(unchecked(error.what()));
+    return result;
+  }
+  jobs_.push(std::move(job));
+  return result;
+}
+
+void EliteCheckRunner::work() {
+  // The threads and processes of the pipeline inherit it. Where the search waits for checks, nothing else wants cores.
+  if (!modelled_) yield_cores();
+  const std::vector<Check> checks = make_checks();
+  while (std::optional<Job> job = jobs_.next()) {
+    try {
+      job->result.set_value(check(checks, *job));
+    } catch (...) {
+      job->result.set_exception(std::current_exception());
+    }
+  }
+  trials_.reset();
+}
+
+std::vector<EliteCheckRunner::Check> EliteCheckRunner::make_checks() {
+  if (!watching_) return {};
+  // Of a search on a GPU only a core is taken: others predict latencies.
+  trials_ = std::make_unique<FurtherTrials>(FurtherTrials::Options{
+      .device = *watching_, .device_threads = modelled_ ? 0 : 1, .binaries = binaries_, .stop = &stop_});
+  return {
+      [this](const Claim& claim, std::optional<EliteFinding>& finding) { return trials_->watch(claim, finding); },
+      [this](const Claim& claim, std::optional<EliteFinding>& finding) { return trials_->try_sizes(claim, finding); }};
+}
+
+CheckedElite EliteCheckRunner::check(const std::vector<Check>& checks, const Job& job) {
+  if (checks.empty()) return unchecked(fmt::format("no virtual GPU is like {}", device_name_));
+  CheckedElite checked;
+  for (const Check& one : checks) {
+    EliteCheck made = one(job.claim, checked.finding);
+    if (checked.finding) break;
+    checked.checks.push_back(std::move(made));
+  }
+  if (checked.finding) pipeline_.disqualify(job.source_hash);
+  return checked;
+}
+
+}  // namespace evo::cli

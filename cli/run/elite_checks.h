@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "cli/check/further_trials.h"
+#include "cli/run/run_setup.h"
+#include "cli/subject/claim.h"
+#include "engine/result/elite_check.h"
+#include "evaluator/base/job_queue.h"
+#include "evaluator/hosts/binary_cache.h"
+#include "evaluator/pipeline/pipeline.h"
+#include "population/store/store.h"
+
+namespace evo::cli {
+
+/// The checks of a run's elites (engine/result/elite_check.h), made by a thread of their own on cores that nothing else
+/// wants: the sanitiser and sizes that nobody listed, on the virtual GPU of the device's model. A further check is
+/// added to make_checks().
+class EliteCheckRunner {
+ public:
+  EliteCheckRunner(const PreparedRun& run, std::shared_ptr<BinaryCache> binaries, DevicePipeline& pipeline);
+  /// Does not wait for checks under way.
+  ~EliteCheckRunner();
+  EliteCheckRunner(const EliteCheckRunner&) = delete;
+  EliteCheckRunner& operator=(const EliteCheckRunner&) = delete;
+
+  /// How the run's archive has them made. All arguments, and this, must outlive the result.
+  EliteChecks checks(const Store& store, const std::atomic<bool>& stop,
+                     const std::function<void(const std::string&)>& notice);
+
+ private:
+  /// Makes one check. Sets the finding if there is one; else the result says what was tried.
+  using Check = std::function<EliteCheck(const Claim&, std::optional<EliteFinding>&)>;
+  struct Job {
+    Claim claim;
+    std::string source_hash;
+    std::promise<CheckedElite> result;
+  };
+
+  std::future<CheckedElite> start(const Store& store, CandidateId elite);
+  void work();
+  std::vector<Check> make_checks();
+  CheckedElite check(const std::vector<Check>& checks, const Job& job);
+
+  const bool modelled_;
+  const std::optional<DeviceInfo> watching_;
+  const std::string device_name_;
+  std::shared_ptr<BinaryCache> binaries_;
+  DevicePipeline& pipeline_;
+  std::atomic<bool> stop_ = false;
+  std::unique_ptr<FurtherTrials> trials_;  ///< The thread's.
+  JobQueue<Job> jobs_;
+  std::thread thread_;
+};
+
+}  // namespace evo::cli

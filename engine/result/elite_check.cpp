@@ -1,0 +1,30 @@
+#include "engine/result/elite_check.h"
+
+#include <algorithm>
+
+namespace evo {
+namespace {
+
+std::string undone(const EliteCheck& check) {
+  const std::string what =
+      check.name == "sanitiser" ? "not watched by the sanitiser" : "no other " + check.name + " tried";
+  return what + ": " + check.note;
+}
+
+}  // namespace
+
+bool is_provisional(std::span<const EliteCheck> checks) {
+  return !std::ranges::all_of(kEliteChecks, [&](std::string_view name) {
+    return std::ranges::find(checks, name, &EliteCheck::name) != checks.end();
+  });
+}
+
+std::string reservation_about(std::span<const EliteCheck> checks) {
+  if (is_provisional(checks)) return "provisional: not every check of an elite is made";
+  std::string text;
+  for (const EliteCheck& check : checks)
+    if (check.outcome == EliteCheck::Outcome::impossible) text += (text.empty() ? "" : "; ") + undone(check);
+  return text;
+}
+
+}  // namespace evo

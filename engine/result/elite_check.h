@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "engine/record/record.h"
+#include "engine/result/mismatch.h"
+#include "engine/result/verdict.h"
+
+namespace evo {
+
+/// What elites go through beyond the gates of every candidate, because it takes longer: each check by its name. A check
+/// is added here and where a run makes them (cli/run/elite_checks.h).
+inline constexpr std::array<std::string_view, 2> kEliteChecks = {"sanitiser", "sizes"};
+
+/// A check that found nothing.
+struct EliteCheck {
+  enum class Outcome {
+    passed,
+    impossible,  ///< It could not be made.
+  };
+  std::string name;  ///< One of kEliteChecks.
+  Outcome outcome = Outcome::passed;
+  std::string note;  ///< What was tried, or why it could not be.
+
+  friend bool operator==(const EliteCheck&, const EliteCheck&) = default;
+};
+
+template <>
+inline constexpr auto kFields<EliteCheck> = std::tuple(Field{"name", &EliteCheck::name},
+                                                       Field{"outcome", &EliteCheck::outcome},
+                                                       Field{"note", &EliteCheck::note});
+static_assert(lists_all_fields<EliteCheck>());
+
+/// Why a candidate that was valid is not.
+struct EliteFinding {
+  Verdict verdict = Verdict::crashed;
+  std::string reason;
+  std::optional<Mismatch> mismatch = {};  ///< Of a wrong answer.
+};
+
+/// An elite after its checks.
+struct CheckedElite {
+  std::vector<EliteCheck> checks;       ///< Those that found nothing.
+  std::optional<EliteFinding> finding;  ///< The first one; the checks behind it were not made.
+};
+
+/// Whether a check is still to be made.
+bool is_provisional(std::span<const EliteCheck> checks);
+
+/// "provisional: its checks are not finished", "not watched: the reason", ...; empty when all checks were passed.
+std::string reservation_about(std::span<const EliteCheck> checks);
+
+}  // namespace evo
