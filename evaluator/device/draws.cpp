@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -207,9 +208,18 @@ std::uint64_t source_of(const DrawRecipe& recipe, std::uint64_t i) {
   }
 }
 
+/// In the regime `ties` floats are powers of two, so that what they scale falls between two codes: the greatest one up
+/// to the drawn value, or else that from low up, where there is one.
+double power_of_two(const DrawRecipe& recipe, double value, double low = -std::numeric_limits<double>::infinity()) {
+  if (recipe.regime != Distribution::ties || !is_floating(recipe.dtype) || value == 0) return value;
+  const double power = std::copysign(std::exp2(std::floor(std::log2(std::fabs(value)))), value);
+  return power >= low ? power : value;
+}
+
 double uniform_at(const DrawRecipe& recipe, std::uint64_t i) {
   const double low = as_double(recipe.numbers.at(0)), width = as_double(recipe.numbers.at(1)) - low;
-  return low + static_cast<double>(random_bits(recipe.stream, source_of(recipe, i)) >> 11) * 0x1p-53 * width;
+  const double share = static_cast<double>(random_bits(recipe.stream, source_of(recipe, i)) >> 11) * 0x1p-53;
+  return power_of_two(recipe, low + share * width, low);
 }
 
 double normal_at(const DrawRecipe& recipe, std::uint64_t i) {
@@ -243,12 +253,13 @@ void draw_elements(const DrawRecipe& recipe, std::byte* to) {
       return store_each(recipe, to, [&](std::uint64_t i) { return Number(std::floor(uniform_at(recipe, i))); });
     case DrawKind::normal: {
       const double mean = as_double(recipe.numbers.at(0)), deviation = as_double(recipe.numbers.at(1));
-      const auto value = [&](std::uint64_t i) { return mean + normal_at(recipe, i) * deviation; };
+      const auto value = [&](std::uint64_t i) { return power_of_two(recipe, mean + normal_at(recipe, i) * deviation); };
       if (floating) return store_rounded(recipe, to, [&](std::uint64_t i) { return Number(value(i)); });
       return store_each(recipe, to, [&](std::uint64_t i) { return Number(std::nearbyint(value(i))); });
     }
     case DrawKind::non_negative:
-      return store_rounded(recipe, to, [&](std::uint64_t i) { return Number(std::fabs(normal_at(recipe, i))); });
+      return store_rounded(
+          recipe, to, [&](std::uint64_t i) { return Number(power_of_two(recipe, std::fabs(normal_at(recipe, i)))); });
     case DrawKind::permutation:
       return draw_permutation(recipe, recipe.row, to);
     case DrawKind::shuffle:

@@ -36,6 +36,7 @@ struct InputRecipe {
   std::vector<std::uint64_t> strides = {};      ///< In elements; empty: dense.
   std::optional<DType> widened = std::nullopt;  ///< The elements are stored as these: what a reference works on.
   bool unit_scale = false;                      ///< Its scales are 1, whatever its values are.
+  bool is_lesser = false;                       ///< Another tensor of floats has more elements: it may hold scales.
 };
 
 template <>
@@ -48,7 +49,7 @@ inline constexpr auto kFields<InputRecipe> = std::tuple(
     Field{"draw", &InputRecipe::draw}, Field{"numbers", &InputRecipe::numbers}, Field{"content", &InputRecipe::content},
     Field{"dims", &InputRecipe::dims}, Field{"scale_dims", &InputRecipe::scale_dims},
     Field{"strides", &InputRecipe::strides}, Field{"widened", &InputRecipe::widened},
-    Field{"unit_scale", &InputRecipe::unit_scale});
+    Field{"unit_scale", &InputRecipe::unit_scale}, Field{"is_lesser", &InputRecipe::is_lesser});
 static_assert(lists_all_fields<InputRecipe>());
 
 /// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
@@ -71,6 +72,8 @@ static_assert(lists_all_fields<CaseRecipe>());
 CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& shape, const Regime& regime,
                        std::uint64_t seed, std::uint64_t salt);
 
+/// Whether the values are drawn as floats by the regime's distribution.
+bool is_drawn_by_regime(const InputRecipe& input);
 /// The dtype that the elements of an input are stored as in the end.
 DType stored_dtype(const InputRecipe& input);
 /// The bytes of one input, with what its strides leave out.

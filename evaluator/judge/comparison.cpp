@@ -213,20 +213,13 @@ std::vector<std::byte> dense_bytes(const PlanTensor& tensor, std::span<const std
   return StridedLayout(tensor.dims, tensor.strides).gather(raw, size_of(tensor.dtype));
 }
 
-std::optional<std::uint64_t> first_not_finite(DType dtype, std::span<const std::byte> dense) {
-  if (is_integer(dtype)) return std::nullopt;
-  const std::uint64_t count = dense.size() * 8 / static_cast<std::uint64_t>(bits_of(dtype));
-  std::array<float, kPiece> piece{};
-  for (std::uint64_t at = 0; at < count; at += kPiece) {
-    const auto size = static_cast<std::size_t>(std::min(kPiece, count - at));
-    for (std::size_t i = 0; dtype == DType::f64 && i < size; ++i)
-      if (!std::isfinite(as_double(load_at(dtype, dense.data(), at + i)))) return at + i;
-    if (dtype == DType::f64) continue;
-    widen(dtype, dense.data() + bytes_for(dtype, at), size, piece.data());
-    const auto bad = std::find_if(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size),
-                                  [](float value) { return !std::isfinite(value); });
-    if (bad != piece.begin() + static_cast<std::ptrdiff_t>(size))
-      return at + static_cast<std::uint64_t>(bad - piece.begin());
+std::optional<std::uint64_t> first_not_written(DType dtype, std::span<const std::byte> dense) {
+  if (is_integer(dtype) || bits_of(dtype) < 8) return std::nullopt;
+  const std::size_t size = size_of(dtype);
+  std::size_t set = 0;  // bytes before this one, without a gap
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    set = dense[i] == std::byte{0xff} ? (i % size == 0 ? 1 : set + 1) : 0;
+    if (set == size && i % size == size - 1) return i / size;
   }
   return std::nullopt;
 }
@@ -396,14 +389,92 @@ void compare_exactly(DType dtype, std::span<const std::byte> got, const Expected
   }
 }
 
-}  // namespace
-
-Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want, const Limits& limits,
-                   std::uint64_t row) {
-  const std::uint64_t count = count_of(want.dtype, want.bytes.size());
-  if (got.size() != bytes_for(dtype, count)) {
-    throw machine_error(fmt::format("comparing {} bytes of {} with {} values", got.size(), name_of(dtype), count));
+/// As the dtype holds it.
+double rounded_to(DType dtype, double value) {
+  switch (dtype) {
+    case DType::f32:
+      return static_cast<float>(value);
+    case DType::f16:
+      return f32_from_f16(f16_from_f64(value));
+    case DType::bf16:
+      return f32_from_bf16(bf16_from_f64(value));
+    case DType::e4m3:
+      return f32_from_e4m3(e4m3_from_f32(static_cast<float>(value)));
+    case DType::e5m2:
+      return f32_from_e5m2(e5m2_from_f32(static_cast<float>(value)));
+    default:
+      return value;
   }
+}
+
+/// From a number to the next one that the dtype holds.
+double step_at(DType dtype, double value) {
+  struct Format {
+    int digits, least_exponent;
+  };
+  const auto step = [&](Format format) {
+    const int exponent = value == 0 ? format.least_exponent : std::max(std::ilogb(value), format.least_exponent);
+    return std::ldexp(1.0, exponent - format.digits);
+  };
+  switch (dtype) {
+    case DType::f64:
+      return step({52, -1022});
+    case DType::f32:
+      return step({23, -126});
+    case DType::f16:
+      return step({10, -14});
+    case DType::bf16:
+      return step({7, -126});
+    case DType::e4m3:
+      return step({3, -6});
+    case DType::e5m2:
+      return step({2, -14});
+    default:
+      return 1;
+  }
+}
+
+/// Two roundings that fall the other way, and the last bits of sums in the type that kernels compute in.
+constexpr double kOtherRoundings = 2, kLastBits = 4;
+
+void compare_change(DType dtype, const Elements& got, const ExpectedOutput& want, std::uint64_t count,
+                    Difference& difference) {
+  const Elements wanted(want.dtype, want.bytes), before(want.dtype, want.before);
+  double error = 0, change = 0, size = 0, rounding = 0;
+  std::array<double, kPiece> b{};
+  for (std::uint64_t at = 0; at < count; at += kPiece) {
+    const std::uint64_t piece = std::min(kPiece, count - at);
+    before.read(at, piece, b.data());
+    visit_pairs(got, wanted, at, piece, [&](std::uint64_t i, double g, double w) {
+      const double old = b[i - at], right = rounded_to(dtype, w), moved = right - old;
+      if (!std::isfinite(moved)) return;
+      error += (g - right) * (g - right);
+      change += moved * moved;
+      size += std::max(right * right, old * old);
+      rounding = std::max(rounding, std::min(step_at(dtype, right), std::fabs(moved)));
+    });
+  }
+  if (change == 0) return;
+  const double last_bit = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
+  const double excused = kOtherRoundings * rounding + kLastBits * last_bit * std::sqrt(size);
+  difference.change = finite(std::max(0.0, std::sqrt(error) - excused) / std::sqrt(change));
+}
+
+void compare_steps(DType dtype, const Elements& got, const Elements& want, std::uint64_t count,
+                   Difference& difference) {
+  visit_pairs(got, want, 0, count, [&](std::uint64_t i, double g, double w) {
+    const double right = rounded_to(dtype, w), off = std::fabs(g - right);
+    if (off == 0) return;
+    if (off <= std::max(step_at(dtype, right), step_at(dtype, g)))
+      ++difference.off_by_one;
+    else if (difference.further_off++ == 0)
+      difference.first_further_off = i;
+  });
+}
+
+/// Of elements that are finite, or else equal numbers.
+Difference compare_numbers(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want,
+                           const Limits& limits, std::uint64_t row, std::uint64_t count) {
   Difference difference;
   const Elements left(dtype, got), right(want.dtype, want.bytes);
   const bool has_rows = limits.row_l2 > 0 && row > 0 && count > row && count % row == 0;
@@ -418,12 +489,79 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
   if (limits.exact) compare_exactly(dtype, got, want, count, difference);
   if (has_rows && !floats) compare_rows(left, right, count / row, row, difference);
   if (limits.atol > 0 || limits.rtol > 0) compare_each(left, right, count, limits, difference);
+  if (limits.change > 0 && !want.before.empty()) compare_change(dtype, left, want, count, difference);
+  if (limits.off_by_one > 0) compare_steps(dtype, left, right, count, difference);
+  difference.elements = count;
   return difference;
 }
+
+/// Whether an element holds what the output was filled with before the call, and the oracle's does not.
+bool is_not_written(DType dtype, const std::byte* got, const Number& want) {
+  if (is_integer(dtype) || bits_of(dtype) < 8) return false;
+  if (!std::all_of(got, got + size_of(dtype), [](std::byte each) { return each == std::byte{0xff}; })) return false;
+  const double filled = as_double(load(dtype, got)), wanted = as_double(want);
+  return std::memcmp(&filled, &wanted, sizeof filled) != 0;
+}
+
+/// NaN for NaN and infinity for infinity are right: both become zero, and the other elements are compared.
+Difference compare_with_infinities(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want,
+                                   const Limits& limits, std::uint64_t row, std::uint64_t count) {
+  std::vector<std::byte> finite_got(got.begin(), got.end());
+  ExpectedOutput finite_want = want;
+  std::uint64_t different = 0, first = 0;
+  std::string first_got, first_want;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Number left = load_at(dtype, got.data(), i), right = load_at(want.dtype, want.bytes.data(), i);
+    const double g = as_double(left), w = as_double(right);
+    if (std::isfinite(g) && std::isfinite(w)) continue;
+    store_at(dtype, finite_got.data(), i, std::int64_t{0});
+    store_at(want.dtype, finite_want.bytes.data(), i, std::int64_t{0});
+    const bool written = bits_of(dtype) < 8 || !is_not_written(dtype, got.data() + i * size_of(dtype), right);
+    const bool nan = std::isnan(g) && std::isnan(w) && written;
+    if (nan || g == w || (std::isinf(g) && g == rounded_to(dtype, w))) continue;
+    if (different++ > 0) continue;
+    first = i;
+    first_got = written ? text_of(dtype, left) : "never written";
+    first_want = text_of(want.dtype, right);
+  }
+  Difference difference = compare_numbers(dtype, finite_got, finite_want, limits, row, count);
+  if (different == 0) return difference;
+  difference.not_finite = different;
+  difference.first_not_finite = first;
+  difference.got = first_got;
+  difference.reference = first_want;
+  difference.relative_l2 = difference.max_abs = kIncomparable;
+  difference.cosine = 0;
+  return difference;
+}
+
+}  // namespace
+
+Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want, const Limits& limits,
+                   std::uint64_t row) {
+  const std::uint64_t count = count_of(want.dtype, want.bytes.size());
+  if (got.size() != bytes_for(dtype, count)) {
+    throw machine_error(fmt::format("comparing {} bytes of {} with {} values", got.size(), name_of(dtype), count));
+  }
+  const Difference difference = compare_numbers(dtype, got, want, limits, row, count);
+  if (difference.not_finite == 0 && std::isfinite(difference.want_rms)) return difference;
+  return compare_with_infinities(dtype, got, want, limits, row, count);
+}
+
+namespace {
+
+double share_off_by_one(const Difference& difference) {
+  return static_cast<double>(difference.off_by_one) / static_cast<double>(difference.elements);
+}
+
+}  // namespace
 
 double closeness(const Difference& difference, const Limits& limits) {
   if (limits.exact) return difference.unequal > 0 ? 2 : 0;
   double closest = difference.worst_element / limits.element_times;
+  if (limits.change > 0) closest = std::max(closest, difference.change / limits.change);
+  if (limits.off_by_one > 0 && difference.elements > 0)
+    closest = std::max(closest, share_off_by_one(difference) / limits.off_by_one);
   if (limits.row_l2 > 0) closest = std::max(closest, difference.row_l2 / limits.row_l2);
   if (limits.relative_l2 > 0) closest = std::max(closest, difference.relative_l2 / limits.relative_l2);
   if (limits.cosine > 0 && limits.cosine < 1) {
@@ -437,7 +575,11 @@ double closeness(const Difference& difference, const Limits& limits) {
 
 std::optional<Miss> miss_of(const Difference& difference, const Limits& limits) {
   if (difference.not_finite > 0)
-    return Miss{.kind = LimitKind::not_finite, .elements = difference.not_finite, .first = difference.first_not_finite};
+    return Miss{.kind = LimitKind::not_finite,
+                .elements = difference.not_finite,
+                .first = difference.first_not_finite,
+                .got = difference.got,
+                .reference = difference.reference};
   if (limits.exact) {
     if (difference.unequal == 0) return std::nullopt;
     return Miss{.kind = LimitKind::exact,
@@ -467,6 +609,15 @@ std::optional<Miss> miss_of(const Difference& difference, const Limits& limits) 
                 .first = difference.first_beyond,
                 .atol = limits.atol,
                 .rtol = limits.rtol};
+  if (limits.change > 0 && !(difference.change <= limits.change))
+    return Miss{.kind = LimitKind::change, .error = difference.change, .allowed = limits.change};
+  if (limits.off_by_one > 0 && difference.elements > 0 &&
+      (difference.further_off > 0 || share_off_by_one(difference) > limits.off_by_one))
+    return Miss{.kind = LimitKind::off_by_one,
+                .error = share_off_by_one(difference),
+                .allowed = limits.off_by_one,
+                .elements = difference.further_off,
+                .first = difference.first_further_off};
   return std::nullopt;
 }
 

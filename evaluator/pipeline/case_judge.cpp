@@ -43,13 +43,21 @@ ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected>
   std::vector<EmulationError>& honest = compared.honest;
   const Limits of_regime = limits_for(setup_.calibration, task, limits_, one.regime.name);
   const auto limits_of = [&](const Tensor& output) {
-    const Limits limits = limits_of_output(task, output, choices, of_regime);
+    Limits limits = limits_of_output(task, output, choices, of_regime);
+    if (limits.atol > 0) limits.atol *= growth_of(one, *compared.expected, honest.size());
     honest.push_back(limits.follow_emulation() ? setup_.floor.emulation_error(one, *compared.expected, honest.size())
                                                : EmulationError{});
     return following(limits, honest.back());
   };
   compared.outputs = compare_outputs(task, choices, one, plan, *compared.expected, std::move(outputs), limits_of);
   return compared;
+}
+
+double CaseJudge::growth_of(const Case& one, const Expected& expected, std::size_t output) const {
+  const Task& task = setup_.options.task;
+  if (!is_floating(expected.at(output).dtype)) return 1;
+  const std::size_t ordinary = ordinary_case(task, setup_.options.target, setup_.plan, one);
+  return growth(expected[output], setup_.oracles.get(ordinary)->at(output));
 }
 
 CaseJudge::Check CaseJudge::judge(const Case& one, const ComparedCase& compared, bool further) {
