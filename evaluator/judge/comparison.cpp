@@ -9,9 +9,9 @@
 
 #include "engine/base/error.h"
 #include "evaluator/base/parallel.h"
-#include "evaluator/device/strided_layout.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/numbers/float_formats.h"
+#include "evaluator/numbers/steps.h"
 
 namespace evo {
 namespace {
@@ -208,22 +208,6 @@ Difference compare(DType dtype, std::span<const std::byte> got, std::span<const 
   return difference_of(total(chunks), want.size());
 }
 
-std::vector<std::byte> dense_bytes(const PlanTensor& tensor, std::span<const std::byte> raw) {
-  if (tensor.strides.empty()) return {raw.begin(), raw.end()};
-  return StridedLayout(tensor.dims, tensor.strides).gather(raw, size_of(tensor.dtype));
-}
-
-std::optional<std::uint64_t> first_not_written(DType dtype, std::span<const std::byte> dense) {
-  if (is_integer(dtype) || bits_of(dtype) < 8) return std::nullopt;
-  const std::size_t size = size_of(dtype);
-  std::size_t set = 0;  // bytes before this one, without a gap
-  for (std::size_t i = 0; i < dense.size(); ++i) {
-    set = dense[i] == std::byte{0xff} ? (i % size == 0 ? 1 : set + 1) : 0;
-    if (set == size && i % size == size - 1) return i / size;
-  }
-  return std::nullopt;
-}
-
 namespace {
 
 std::uint64_t count_of(DType dtype, std::size_t bytes) {
@@ -389,75 +373,45 @@ void compare_exactly(DType dtype, std::span<const std::byte> got, const Expected
   }
 }
 
-/// As the dtype holds it.
-double rounded_to(DType dtype, double value) {
-  switch (dtype) {
-    case DType::f32:
-      return static_cast<float>(value);
-    case DType::f16:
-      return f32_from_f16(f16_from_f64(value));
-    case DType::bf16:
-      return f32_from_bf16(bf16_from_f64(value));
-    case DType::e4m3:
-      return f32_from_e4m3(e4m3_from_f32(static_cast<float>(value)));
-    case DType::e5m2:
-      return f32_from_e5m2(e5m2_from_f32(static_cast<float>(value)));
-    default:
-      return value;
-  }
-}
+/// Of a sum in the type that kernels compute in: several of its last bits.
+constexpr double kLastBits = 4;
 
-/// From a number to the next one that the dtype holds.
-double step_at(DType dtype, double value) {
-  struct Format {
-    int digits, least_exponent;
-  };
-  const auto step = [&](Format format) {
-    const int exponent = value == 0 ? format.least_exponent : std::max(std::ilogb(value), format.least_exponent);
-    return std::ldexp(1.0, exponent - format.digits);
-  };
-  switch (dtype) {
-    case DType::f64:
-      return step({52, -1022});
-    case DType::f32:
-      return step({23, -126});
-    case DType::f16:
-      return step({10, -14});
-    case DType::bf16:
-      return step({7, -126});
-    case DType::e4m3:
-      return step({3, -6});
-    case DType::e5m2:
-      return step({2, -14});
-    default:
-      return 1;
+/// The two largest of single errors that are one step at most: a last bit in the sum may make a tie of the rounding
+/// fall the other way.
+class OtherRoundings {
+ public:
+  void add(double squared) {
+    if (squared > least()) least() = squared;
   }
-}
+  double squared() const { return largest_[0] + largest_[1]; }
 
-/// Two roundings that fall the other way, and the last bits of sums in the type that kernels compute in.
-constexpr double kOtherRoundings = 2, kLastBits = 4;
+ private:
+  double& least() { return largest_[0] < largest_[1] ? largest_[0] : largest_[1]; }
+  std::array<double, 2> largest_{};
+};
 
 void compare_change(DType dtype, const Elements& got, const ExpectedOutput& want, std::uint64_t count,
                     Difference& difference) {
   const Elements wanted(want.dtype, want.bytes), before(want.dtype, want.before);
-  double error = 0, change = 0, size = 0, rounding = 0;
+  double error = 0, change = 0, size = 0;
+  OtherRoundings other;
   std::array<double, kPiece> b{};
   for (std::uint64_t at = 0; at < count; at += kPiece) {
     const std::uint64_t piece = std::min(kPiece, count - at);
     before.read(at, piece, b.data());
     visit_pairs(got, wanted, at, piece, [&](std::uint64_t i, double g, double w) {
-      const double old = b[i - at], right = rounded_to(dtype, w), moved = right - old;
+      const double old = b[i - at], right = rounded_to(dtype, w), moved = right - old, off = g - right;
       if (!std::isfinite(moved)) return;
-      error += (g - right) * (g - right);
+      error += off * off;
       change += moved * moved;
       size += std::max(right * right, old * old);
-      rounding = std::max(rounding, std::min(step_at(dtype, right), std::fabs(moved)));
+      if (off != 0 && std::fabs(off) <= std::max(step_at(dtype, right), step_at(dtype, g))) other.add(off * off);
     });
   }
   if (change == 0) return;
   const double last_bit = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
-  const double excused = kOtherRoundings * rounding + kLastBits * last_bit * std::sqrt(size);
-  difference.change = finite(std::max(0.0, std::sqrt(error) - excused) / std::sqrt(change));
+  const double left = std::sqrt(std::max(0.0, error - other.squared())) - kLastBits * last_bit * std::sqrt(size);
+  difference.change = finite(std::max(0.0, left) / std::sqrt(change));
 }
 
 void compare_steps(DType dtype, const Elements& got, const Elements& want, std::uint64_t count,
@@ -495,14 +449,6 @@ Difference compare_numbers(DType dtype, std::span<const std::byte> got, const Ex
   return difference;
 }
 
-/// Whether an element holds what the output was filled with before the call, and the oracle's does not.
-bool is_not_written(DType dtype, const std::byte* got, const Number& want) {
-  if (is_integer(dtype) || bits_of(dtype) < 8) return false;
-  if (!std::all_of(got, got + size_of(dtype), [](std::byte each) { return each == std::byte{0xff}; })) return false;
-  const double filled = as_double(load(dtype, got)), wanted = as_double(want);
-  return std::memcmp(&filled, &wanted, sizeof filled) != 0;
-}
-
 /// NaN for NaN and infinity for infinity are right: both become zero, and the other elements are compared.
 Difference compare_with_infinities(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want,
                                    const Limits& limits, std::uint64_t row, std::uint64_t count) {
@@ -516,7 +462,7 @@ Difference compare_with_infinities(DType dtype, std::span<const std::byte> got, 
     if (std::isfinite(g) && std::isfinite(w)) continue;
     store_at(dtype, finite_got.data(), i, std::int64_t{0});
     store_at(want.dtype, finite_want.bytes.data(), i, std::int64_t{0});
-    const bool written = bits_of(dtype) < 8 || !is_not_written(dtype, got.data() + i * size_of(dtype), right);
+    const bool written = !is_left_as_filled(dtype, got, i, w);
     const bool nan = std::isnan(g) && std::isnan(w) && written;
     if (nan || g == w || (std::isinf(g) && g == rounded_to(dtype, w))) continue;
     if (different++ > 0) continue;
@@ -546,79 +492,6 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
   const Difference difference = compare_numbers(dtype, got, want, limits, row, count);
   if (difference.not_finite == 0 && std::isfinite(difference.want_rms)) return difference;
   return compare_with_infinities(dtype, got, want, limits, row, count);
-}
-
-namespace {
-
-double share_off_by_one(const Difference& difference) {
-  return static_cast<double>(difference.off_by_one) / static_cast<double>(difference.elements);
-}
-
-}  // namespace
-
-double closeness(const Difference& difference, const Limits& limits) {
-  if (limits.exact) return difference.unequal > 0 ? 2 : 0;
-  double closest = difference.worst_element / limits.element_times;
-  if (limits.change > 0) closest = std::max(closest, difference.change / limits.change);
-  if (limits.off_by_one > 0 && difference.elements > 0)
-    closest = std::max(closest, share_off_by_one(difference) / limits.off_by_one);
-  if (limits.row_l2 > 0) closest = std::max(closest, difference.row_l2 / limits.row_l2);
-  if (limits.relative_l2 > 0) closest = std::max(closest, difference.relative_l2 / limits.relative_l2);
-  if (limits.cosine > 0 && limits.cosine < 1) {
-    closest = std::max(closest, std::sqrt(std::max(0.0, 1 - difference.cosine) / (1 - limits.cosine)));
-  }
-  if (limits.max_abs > 0 && difference.want_rms > 0) {
-    closest = std::max(closest, difference.max_abs / (limits.max_abs * difference.want_rms));
-  }
-  return closest;
-}
-
-std::optional<Miss> miss_of(const Difference& difference, const Limits& limits) {
-  if (difference.not_finite > 0)
-    return Miss{.kind = LimitKind::not_finite,
-                .elements = difference.not_finite,
-                .first = difference.first_not_finite,
-                .got = difference.got,
-                .reference = difference.reference};
-  if (limits.exact) {
-    if (difference.unequal == 0) return std::nullopt;
-    return Miss{.kind = LimitKind::exact,
-                .elements = difference.unequal,
-                .first = difference.first_unequal,
-                .got = difference.got,
-                .reference = difference.reference};
-  }
-  if (difference.want_rms == 0 && difference.max_abs > 0)
-    return Miss{.kind = LimitKind::zero, .error = difference.max_abs};
-  // Written so that a NaN fails.
-  if (limits.relative_l2 > 0 && !(difference.relative_l2 <= limits.relative_l2))
-    return Miss{.kind = LimitKind::relative_l2, .error = difference.relative_l2, .allowed = limits.relative_l2};
-  if (limits.cosine > 0 && !(difference.cosine >= limits.cosine))
-    return Miss{.kind = LimitKind::cosine, .error = difference.cosine, .allowed = limits.cosine};
-  if (limits.max_abs > 0 && !(difference.max_abs <= limits.max_abs * difference.want_rms))
-    return Miss{
-        .kind = LimitKind::max_abs, .error = difference.max_abs / difference.want_rms, .allowed = limits.max_abs};
-  if (limits.row_l2 > 0 && !(difference.row_l2 <= limits.row_l2))
-    return Miss{
-        .kind = LimitKind::row_l2, .error = difference.row_l2, .allowed = limits.row_l2, .first = difference.worst_row};
-  if (!(difference.worst_element <= limits.element_times))
-    return Miss{.kind = LimitKind::element,
-                .error = difference.worst_element,
-                .allowed = limits.element_times,
-                .elements = difference.beyond,
-                .first = difference.first_beyond,
-                .atol = limits.atol,
-                .rtol = limits.rtol};
-  if (limits.change > 0 && !(difference.change <= limits.change))
-    return Miss{.kind = LimitKind::change, .error = difference.change, .allowed = limits.change};
-  if (limits.off_by_one > 0 && difference.elements > 0 &&
-      (difference.further_off > 0 || share_off_by_one(difference) > limits.off_by_one))
-    return Miss{.kind = LimitKind::off_by_one,
-                .error = share_off_by_one(difference),
-                .allowed = limits.off_by_one,
-                .elements = difference.further_off,
-                .first = difference.first_further_off};
-  return std::nullopt;
 }
 
 }  // namespace evo

@@ -30,6 +30,8 @@ std::vector<std::byte> dense_bytes(const PlanTensor& tensor, std::span<const std
 /// The index of the first float that has the bits which outputs are filled with before a call: every bit set, a NaN
 /// that no arithmetic gives. Empty for integers.
 std::optional<std::uint64_t> first_not_written(DType dtype, std::span<const std::byte> dense);
+/// Whether one element has these bits, and the wanted number does not.
+bool is_left_as_filled(DType dtype, std::span<const std::byte> dense, std::uint64_t index, double wanted);
 
 /// How far an output is from the oracle, over all of its elements.
 struct Difference {

@@ -1,11 +1,13 @@
 #include "evaluator/pipeline/case_judge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/task/limits.h"
 #include "evaluator/judge/comparison.h"
 #include "evaluator/judge/wrong_answer.h"
+#include "evaluator/numbers/elements.h"
 #include "evaluator/pipeline/candidate_worker.h"
 
 namespace evo {
@@ -18,6 +20,13 @@ Failure wrong_answer_of(Mismatch mismatch) {
   Failure failure{Verdict::wrong_answer, ""};
   failure.mismatch = std::move(mismatch);
   return failure;
+}
+
+/// Errors have no form where a reference is NaN or infinite.
+bool has_infinities(const ExpectedOutput& want) {
+  for (std::uint64_t i = 0; is_floating(want.dtype) && i < want.bytes.size() / size_of(want.dtype); ++i)
+    if (!std::isfinite(as_double(load_at(want.dtype, want.bytes.data(), i)))) return true;
+  return false;
 }
 
 /// `miss`: empty for an output that is right.
@@ -98,7 +107,7 @@ std::optional<Failure> CaseJudge::check_pools() const {
 
 /// The summary of a diagnosis. Very large answers are not looked at: a search must not wait for them.
 std::string CaseJudge::look_of(const Case& one, const ComparedOutput& output) const {
-  if (output.elements > kLookedAt) return {};
+  if (output.elements > kLookedAt || has_infinities(*output.want)) return {};
   const auto wrong = wrong_answer(setup_.options.task, setup_.options.target.options, one, output);
   return wrong ? summary(*wrong) : "";
 }
