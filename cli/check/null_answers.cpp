@@ -327,8 +327,7 @@ class NullAnswerTrial {
       for (std::size_t number = 0; number < cases_.size(); ++number) {
         const Difference difference = difference_of(tensor, output, number, answer(number));
         Limits limits = limits_of(tensor, number);
-        if (limits.atol > 0 && is_floating(right(number).at(output).dtype))
-          limits.atol *= growth(right(number).at(output), right(0).at(output));
+        if (number > 0) limits = grown(limits, right(number).at(output), right(0).at(output));
         if (miss_of(difference, limits)) return;
         largest = std::max(largest, difference.relative_l2);
         is_right = is_right && difference.max_abs == 0;

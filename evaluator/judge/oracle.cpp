@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/task/candidate.h"
+#include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"
 #include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/judge/torch_reference.h"
@@ -250,7 +251,8 @@ void note_drawn(const Task& task, const Bindings& options, const CaseRecipe& rec
   }
 }
 
-double growth(const ExpectedOutput& answer, const ExpectedOutput& ordinary) {
+Limits grown(Limits limits, const ExpectedOutput& answer, const ExpectedOutput& ordinary) {
+  if (limits.atol <= 0 || !is_floating(answer.dtype)) return limits;
   const auto size = [](const ExpectedOutput& output) {
     double squares = 0;
     std::uint64_t count = 0;
@@ -263,8 +265,12 @@ double growth(const ExpectedOutput& answer, const ExpectedOutput& ordinary) {
     }
     return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0.0;
   };
-  const double usual = size(ordinary), here = size(answer);
-  return usual > 0 && std::isfinite(here / usual) ? std::max(1.0, here / usual) : 1;
+  const double usual = size(ordinary), here = size(answer), rounding = usual_limits(answer.dtype).relative_l2;
+  if (!std::isfinite(here)) return limits;
+  const double growth = usual > 0 ? std::max(1.0, here / usual) : 1;
+  limits.atol = std::max(limits.atol * growth, rounding * here);
+  limits.rtol = std::max(limits.rtol, rounding);
+  return limits;
 }
 
 std::size_t ordinary_case(const Task& task, const Target& target, const CasePlan& plan, const Case& one) {

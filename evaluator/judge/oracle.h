@@ -36,9 +36,9 @@ std::string why_not_written(const Plan& plan, std::span<const std::byte> outputs
 std::string why_no_answer(const Plan& plan, const Expected& expected);
 /// Keeps what floats that are read and written hold before the call. `recipe`: the candidates'.
 void note_drawn(const Task& task, const Bindings& options, const CaseRecipe& recipe, Expected& expected);
-/// How many times larger the answer is than on the ordinary inputs of the same shape, at least 1. A limit of each
-/// element in absolute numbers is meant for those: on larger ones it grows with the answer.
-double growth(const ExpectedOutput& answer, const ExpectedOutput& ordinary);
+/// The limits of a case of another regime than the first, for whose inputs a limit of each element in absolute numbers
+/// is meant: it grows as the answer's root mean square does, and the dtype's usual relative error passes, too.
+Limits grown(Limits limits, const ExpectedOutput& answer, const ExpectedOutput& ordinary);
 /// The ordinary case of a shape: the first regime's first draw. Every shape of a plan has it.
 std::size_t ordinary_case(const Task& task, const Target& target, const CasePlan& plan, const Case& one);
 

@@ -51,11 +51,9 @@ OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span
   const auto limits_of_one = [&](const Tensor& output) {
     Limits limits = limits_of_output(task, output, choices, of_regime);
     const std::size_t mine = number++;
-    if (limits.atol > 0 && is_floating(expected->at(mine).dtype)) {
-      const Case& ordinary = plan_.cases[ordinary_case(task, options_.target, plan_, one)];
-      if (ordinary.shape.name == one.shape.name)
-        limits.atol *= growth((*expected)[mine], oracles_.get(ordinary)->at(mine));
-    }
+    const Case& ordinary = plan_.cases[ordinary_case(task, options_.target, plan_, one)];
+    if (limits.atol > 0 && ordinary.shape.name == one.shape.name && ordinary.regime.name != one.regime.name)
+      limits = grown(limits, expected->at(mine), oracles_.get(ordinary)->at(mine));
     return following(limits,
                      limits.follow_emulation() ? floor().emulation_error(one, *expected, mine) : EmulationError{});
   };

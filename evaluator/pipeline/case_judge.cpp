@@ -52,8 +52,8 @@ ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected>
   std::vector<EmulationError>& honest = compared.honest;
   const Limits of_regime = limits_for(setup_.calibration, task, limits_, one.regime.name);
   const auto limits_of = [&](const Tensor& output) {
-    Limits limits = limits_of_output(task, output, choices, of_regime);
-    if (limits.atol > 0) limits.atol *= growth_of(one, *compared.expected, honest.size());
+    const Limits limits =
+        grown_limits(limits_of_output(task, output, choices, of_regime), one, *compared.expected, honest.size());
     honest.push_back(limits.follow_emulation() ? setup_.floor.emulation_error(one, *compared.expected, honest.size())
                                                : EmulationError{});
     return following(limits, honest.back());
@@ -62,11 +62,13 @@ ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected>
   return compared;
 }
 
-double CaseJudge::growth_of(const Case& one, const Expected& expected, std::size_t output) const {
+Limits CaseJudge::grown_limits(const Limits& limits, const Case& one, const Expected& expected,
+                               std::size_t output) const {
+  const Target& target = setup_.options.target;
   const Task& task = setup_.options.task;
-  if (!is_floating(expected.at(output).dtype)) return 1;
-  const std::size_t ordinary = ordinary_case(task, setup_.options.target, setup_.plan, one);
-  return growth(expected[output], setup_.oracles.get(ordinary)->at(output));
+  if (limits.atol <= 0 || one.regime.name == task.regimes_of(target.objective).front().name) return limits;
+  const std::size_t ordinary = ordinary_case(task, target, setup_.plan, one);
+  return grown(limits, expected.at(output), setup_.oracles.get(ordinary)->at(output));
 }
 
 CaseJudge::Check CaseJudge::judge(const Case& one, const ComparedCase& compared, bool further) {

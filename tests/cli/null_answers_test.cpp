@@ -7,7 +7,8 @@
 using namespace evo::testing;
 using Catch::Matchers::ContainsSubstring;
 
-// Each kernel has a gene `fault`: 0 is an honest kernel, and every other value a wrong one that computes almost the same.
+// Each kernel has a gene `fault`: 0 is an honest kernel, and every other value a wrong one that computes almost the
+// same.
 namespace {
 
 /// Searches all values of the gene. Returns what was printed on standard error.
@@ -15,8 +16,7 @@ std::string check_faults(const std::string& kernel, const std::string& form, int
   const Bench bench;
   bench.write("k.cu", kernel);
   bench.write("k.json", form);
-  const Outcome outcome =
-      bench.evo({"tune", "k.json", "--device", "vgpu", "--evals", "20", "--seed", "1", "--quiet"});
+  const Outcome outcome = bench.evo({"tune", "k.json", "--device", "vgpu", "--evals", "20", "--seed", "1", "--quiet"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("tuned: fault=0"));
@@ -29,7 +29,8 @@ std::string check_faults(const std::string& kernel, const std::string& form, int
 }  // namespace
 
 TEST_CASE("an optimiser that never writes the weights, moves them uphill, steps too far or forgets is rejected") {
-  check_faults(R"cuda(#include <cuda_bf16.h>
+  check_faults(
+      R"cuda(#include <cuda_bf16.h>
 // fault 1: weights are never written; 2: they move uphill; 3: twice the step; 4: no momentum.
 extern "C" __global__ void step(__nv_bfloat16* w, float* momentum, const float* slope, float rate, int n) {
   const int i = blockIdx.x * 64 + threadIdx.x;
@@ -47,12 +48,12 @@ extern "C" __global__ void step_plain(__nv_bfloat16* w, float* momentum, const f
   }
 }
 )cuda",
-               R"json({ "kernel": "k.cu:step", "genes": {"fault": [0, 1, 2, 3, 4]}, "shapes": [{"N": 1000}, {"N": 4096}],
+      R"json({ "kernel": "k.cu:step", "genes": {"fault": [0, 1, 2, 3, 4]}, "shapes": [{"N": 1000}, {"N": 4096}],
   "arguments": ["w=inout bf16[N]", "momentum=inout float[N]", "slope=float[N]", "float:0.0002", "N"],
   "grid": ["ceil_div(N, 64)"], "block": [64],
   "reference": "k.cu:step_plain", "reference_grid": [1], "reference_block": [1] }
 )json",
-               4);
+      4);
 }
 
 TEST_CASE("a running mean in place that stays or runs too fast is rejected") {
@@ -95,7 +96,8 @@ extern "C" __global__ void add_plain(__nv_bfloat16* h, const __nv_bfloat16* x, i
 }
 
 TEST_CASE("a layer norm in place in two passes is right; one that leaves or forgets something is not") {
-  check_faults(R"cuda(#include <cuda_bf16.h>
+  check_faults(
+      R"cuda(#include <cuda_bf16.h>
 // Layer norm in place: two passes.
 extern "C" __global__ void layer_norm(__nv_bfloat16* x, const float* gain, const float* shift, int m) {
   __nv_bfloat16* row = x + (size_t)blockIdx.x * m;
@@ -122,16 +124,17 @@ extern "C" __global__ void norm_plain(__nv_bfloat16* x, const float* gain, const
     row[i] = __double2bfloat16((__bfloat162float(row[i]) - sum / m) / sqrt(squares / m + 1e-5) * gain[i] + shift[i]);
 }
 )cuda",
-               R"json({ "kernel": "k.cu:layer_norm", "genes": {"fault": [0, 1, 2]}, "shapes": [{"R": 20, "M": 96}, {"R": 3, "M": 50}],
+      R"json({ "kernel": "k.cu:layer_norm", "genes": {"fault": [0, 1, 2]}, "shapes": [{"R": 20, "M": 96}, {"R": 3, "M": 50}],
   "arguments": ["x=inout bf16[R,M]", "gain=float[M]", "shift=float[M]", "M"],
   "grid": ["R"], "block": [32],
   "reference": "k.cu:norm_plain", "reference_grid": ["R"], "reference_block": [1] }
 )json",
-               2);
+      2);
 }
 
 TEST_CASE("int8 codes of halves rounded away from zero are rejected, whose scale follows from the row") {
-  check_faults(R"cuda(// Each row by its largest magnitude. fault 1: halves away from zero, 2: truncation.
+  check_faults(
+      R"cuda(// Each row by its largest magnitude. fault 1: halves away from zero, 2: truncation.
 extern "C" __global__ void quantise(signed char* q, float* scale, const float* x, int m) {
   const float* row = x + (size_t)blockIdx.x * m;
   float most = 0;
@@ -152,16 +155,17 @@ extern "C" __global__ void quantise_plain(signed char* q, float* scale, const fl
   for (int i = 0; i < m; ++i) q[(size_t)blockIdx.x * m + i] = most > 0 ? rint((double)row[i] / scale[blockIdx.x]) : 0;
 }
 )cuda",
-               R"json({ "kernel": "k.cu:quantise", "genes": {"fault": [0, 1, 2]}, "shapes": [{"R": 9, "M": 96}, {"R": 3, "M": 50}],
+      R"json({ "kernel": "k.cu:quantise", "genes": {"fault": [0, 1, 2]}, "shapes": [{"R": 9, "M": 96}, {"R": 3, "M": 50}],
   "arguments": ["q=out s8[R,M]", "scale=out float[R]", "x=float[R,M]", "M"],
   "grid": ["R"], "block": [32],
   "reference": "k.cu:quantise_plain", "reference_grid": ["R"], "reference_block": [1] }
 )json",
-               2);
+      2);
 }
 
 TEST_CASE("so are those of 4 bits") {
-  check_faults(R"cuda(// Each row by its largest magnitude. fault 1: halves away from zero, 2: truncation.
+  check_faults(
+      R"cuda(// Each row by its largest magnitude. fault 1: halves away from zero, 2: truncation.
 extern "C" __global__ void quantise(signed char* q, float* scale, const float* x, int m) {
   const float* row = x + (size_t)blockIdx.x * m;
   float most = 0;
@@ -182,12 +186,12 @@ extern "C" __global__ void quantise_plain(signed char* q, float* scale, const fl
   for (int i = 0; i < m; ++i) q[(size_t)blockIdx.x * m + i] = most > 0 ? rint((double)row[i] / scale[blockIdx.x]) : 0;
 }
 )cuda",
-               R"json({ "kernel": "k.cu:quantise", "genes": {"fault": [0, 1, 2]}, "shapes": [{"R": 9, "M": 96}, {"R": 3, "M": 50}],
+      R"json({ "kernel": "k.cu:quantise", "genes": {"fault": [0, 1, 2]}, "shapes": [{"R": 9, "M": 96}, {"R": 3, "M": 50}],
   "arguments": ["q=out s8[R,M]", "scale=out float[R]", "x=float[R,M]", "M"],
   "grid": ["R"], "block": [32],
   "reference": "k.cu:quantise_plain", "reference_grid": ["R"], "reference_block": [1] }
 )json",
-               2);
+      2);
 }
 
 TEST_CASE("so are codes with a scale and a zero point for each column") {
@@ -236,7 +240,8 @@ extern "C" __global__ void requantise_plain(signed char* y, const int* sums, con
 }
 
 TEST_CASE("masked scores are minus infinity, and not a large number, NaN or nothing") {
-  check_faults(R"cuda(// Scores above the diagonal are minus infinity. fault 1: a large number instead, 2: they are not written, 3: NaN.
+  check_faults(
+      R"cuda(// Scores above the diagonal are minus infinity. fault 1: a large number instead, 2: they are not written, 3: NaN.
 extern "C" __global__ void mask(float* s, const float* x, int n) {
   const int i = blockIdx.x, j = threadIdx.x;
   if (j <= i) s[i * n + j] = 0.5f * x[i * n + j];
@@ -247,11 +252,11 @@ extern "C" __global__ void mask_plain(float* s, const float* x, int n) {
     for (int j = 0; j < n; ++j) s[i * n + j] = j <= i ? 0.5f * x[i * n + j] : -INFINITY;
 }
 )cuda",
-               R"json({ "kernel": "k.cu:mask", "genes": {"fault": [0, 1, 2, 3]}, "shapes": [{"N": 24}],
+      R"json({ "kernel": "k.cu:mask", "genes": {"fault": [0, 1, 2, 3]}, "shapes": [{"N": 24}],
   "arguments": ["s=out float[N,N]", "x=float[N,N]", "N"], "grid": ["N"], "block": ["N"],
   "reference": "k.cu:mask_plain", "reference_grid": [1], "reference_block": [1] }
 )json",
-               3);
+      3);
 }
 
 TEST_CASE("a root is NaN below zero, not zero and not left out") {
@@ -343,7 +348,8 @@ extern "C" __global__ void near_one_plain(__half* y, const float* x, int m) {
   for (int i = 0; i < m; ++i) y[(size_t)blockIdx.x * m + i] = __double2half(1 + 0.002 * tanh((double)x[(size_t)blockIdx.x * m + i]));
 }
 )cuda";
-  const std::string kForm = R"json({ "kernel": "k.cu:near_one", "genes": {"fault": [0, 1]}, "shapes": [{"R": 20, "M": 96}],
+  const std::string kForm =
+      R"json({ "kernel": "k.cu:near_one", "genes": {"fault": [0, 1]}, "shapes": [{"R": 20, "M": 96}],
   "arguments": ["y=out f16[R,M]", "x=float[R,M]", "M"],
   "grid": ["R"], "block": [32],
   "reference": "k.cu:near_one_plain", "reference_grid": ["R"], "reference_block": [1] }
@@ -351,4 +357,88 @@ extern "C" __global__ void near_one_plain(__half* y, const float* x, int m) {
   const std::string said = check_faults(kKernel, kForm, 1);
   CHECK_THAT(said, ContainsSubstring("limits: y: each row's mean would pass"));
   CHECK_THAT(said, ContainsSubstring("rejects it, and is taken"));
+}
+
+TEST_CASE("a layer norm in two passes is right for constant and far rows, one in one pass is not") {
+  check_faults(
+      R"cuda(// Layer norm. fault 1: in one pass, which loses rows far from zero.
+extern "C" __global__ void layer_norm(float* y, const float* x, int m) {
+  const float* row = x + (size_t)blockIdx.x * m;
+  float sum = 0, squares = 0;
+  for (int i = threadIdx.x; i < m; i += 32) { sum += row[i]; squares += row[i] * row[i]; }
+  for (int d = 16; d > 0; d /= 2) { sum += __shfl_xor_sync(~0u, sum, d); squares += __shfl_xor_sync(~0u, squares, d); }
+  const float mean = sum / m;
+  float var = squares / m - mean * mean;
+  if (fault == 0) {
+    squares = 0;
+    for (int i = threadIdx.x; i < m; i += 32) squares += (row[i] - mean) * (row[i] - mean);
+    for (int d = 16; d > 0; d /= 2) squares += __shfl_xor_sync(~0u, squares, d);
+    var = squares / m;
+  }
+  const float inverse = rsqrtf(var + 1e-5f);
+  for (int i = threadIdx.x; i < m; i += 32) y[(size_t)blockIdx.x * m + i] = (row[i] - mean) * inverse;
+}
+extern "C" __global__ void norm_plain(float* y, const float* x, int m) {
+  const float* row = x + (size_t)blockIdx.x * m;
+  double sum = 0, squares = 0;
+  for (int i = 0; i < m; ++i) sum += row[i];
+  for (int i = 0; i < m; ++i) squares += (row[i] - sum / m) * (row[i] - sum / m);
+  for (int i = 0; i < m; ++i) y[(size_t)blockIdx.x * m + i] = (row[i] - sum / m) / sqrt(squares / m + 1e-5);
+}
+)cuda",
+      R"json({ "kernel": "k.cu:layer_norm", "genes": {"fault": [0, 1]}, "shapes": [{"R": 20, "M": 96}, {"R": 3, "M": 50}],
+  "arguments": ["y=out float[R,M]", "x=float[R,M]", "M"],
+  "grid": ["R"], "block": [32],
+  "reference": "k.cu:norm_plain", "reference_grid": ["R"], "reference_block": [1] }
+)json",
+      1);
+}
+
+TEST_CASE("a softmax whose largest value begins at a finite number is rejected") {
+  check_faults(R"cuda(// fault 1: the largest value begins at a finite number, which rows may lie below.
+extern "C" __global__ void softmax(float* y, const float* x, int m) {
+  const float* row = x + blockIdx.x * m;
+  float most = fault == 1 ? -3e4f : -INFINITY, sum = 0;
+  for (int i = threadIdx.x; i < m; i += 32) most = fmaxf(most, row[i]);
+  for (int d = 16; d > 0; d /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, d));
+  for (int i = threadIdx.x; i < m; i += 32) sum += expf(row[i] - most);
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  for (int i = threadIdx.x; i < m; i += 32) y[blockIdx.x * m + i] = sum > 0 ? expf(row[i] - most) / sum : 0;
+}
+extern "C" __global__ void softmax_plain(float* y, const float* x, int m) {
+  const float* row = x + blockIdx.x * m;
+  double most = row[0], sum = 0;
+  for (int i = 1; i < m; ++i) most = fmax(most, (double)row[i]);
+  for (int i = 0; i < m; ++i) sum += exp(row[i] - most);
+  for (int i = 0; i < m; ++i) y[blockIdx.x * m + i] = exp(row[i] - most) / sum;
+}
+)cuda",
+               R"json({ "kernel": "k.cu:softmax", "genes": {"fault": [0, 1]}, "shapes": [{"R": 12, "M": 100}],
+  "arguments": ["y=out float[R,M]", "x=float[R,M]", "M"], "grid": ["R"], "block": [32],
+  "reference": "k.cu:softmax_plain", "reference_grid": ["R"], "reference_block": [1] }
+)json",
+               1);
+}
+
+TEST_CASE("an absolute limit of each element is enough, and grows with the inputs of a regime") {
+  check_faults(
+      R"cuda(// Sums in another order than the reference's, in single precision as that one. fault 1: the last product is missing.
+extern "C" __global__ void dots(float* y, const float* a, const float* x, int m) {
+  float sum = 0;
+  for (int i = threadIdx.x; i < m - fault; i += 32) sum += a[blockIdx.x * m + i] * x[i];
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  if (threadIdx.x == 0) y[blockIdx.x] = sum;
+}
+extern "C" __global__ void dots_plain(float* y, const float* a, const float* x, int m) {
+  float sum = 0;
+  for (int i = 0; i < m; ++i) sum += a[blockIdx.x * m + i] * x[i];
+  y[blockIdx.x] = sum;
+}
+)cuda",
+      R"json({ "kernel": "k.cu:dots", "genes": {"fault": [0, 1]}, "shapes": [{"R": 40, "M": 280}],
+  "arguments": ["y=out float[R]", "a=float[R,M]", "x=float[M]", "M"], "grid": ["R"], "block": [32],
+  "limits": {"atol": 0.0001},
+  "reference": "k.cu:dots_plain", "reference_grid": ["R"], "reference_block": [1] }
+)json",
+      1);
 }
