@@ -80,7 +80,8 @@ bool NoiseFloor::explains(const Difference& difference, const Limits& limits, co
   const std::lock_guard lock(mutex_);
   const StandIn stand_in = stand_in_for(one, exact);
   // A reference that is all zeros where differences cancel: no relative error says what the last bits make of that.
-  if (difference.want_rms == 0) return difference.max_abs <= kFloorFactor * largest_error(stand_in, one, exact, output);
+  if (difference.want_rms == 0)
+    return difference.max_abs <= kElementFactor * largest_error(stand_in, one, exact, output);
   const Limits wider = widened(limits, ill_conditioning(stand_in, one, exact));
   if (!miss_of(difference, wider)) return true;
   return stand_in == StandIn::own_code && !miss_of(difference, admitting_own_code(wider, one, exact, output));

@@ -337,8 +337,10 @@ extern "C" __global__ void halve_plain(unsigned char* y, const unsigned char* x,
                1);
 }
 
-TEST_CASE("tune takes the limit that rejects a null answer") {
-  const std::string kKernel = R"cuda(#include <cuda_fp16.h>
+namespace {
+
+/// Numbers so close to one that the limit of f16 lets their mean pass.
+const std::string kNearOne = R"cuda(#include <cuda_fp16.h>
 // fault 1: one everywhere.
 extern "C" __global__ void near_one(__half* y, const float* x, int m) {
   for (int i = threadIdx.x; i < m; i += 32)
@@ -348,15 +350,40 @@ extern "C" __global__ void near_one_plain(__half* y, const float* x, int m) {
   for (int i = 0; i < m; ++i) y[(size_t)blockIdx.x * m + i] = __double2half(1 + 0.002 * tanh((double)x[(size_t)blockIdx.x * m + i]));
 }
 )cuda";
-  const std::string kForm =
-      R"json({ "kernel": "k.cu:near_one", "genes": {"fault": [0, 1]}, "shapes": [{"R": 20, "M": 96}],
+const std::string kNearOneForm =
+    R"json({ "kernel": "k.cu:near_one", "genes": {"fault": [0, 1]}, "shapes": [{"R": 20, "M": 96}],
   "arguments": ["y=out f16[R,M]", "x=float[R,M]", "M"],
   "grid": ["R"], "block": [32],
   "reference": "k.cu:near_one_plain", "reference_grid": ["R"], "reference_block": [1] }
 )json";
-  const std::string said = check_faults(kKernel, kForm, 1);
+
+}  // namespace
+
+TEST_CASE("tune takes the limit that rejects a null answer") {
+  const std::string said = check_faults(kNearOne, kNearOneForm, 1);
   CHECK_THAT(said, ContainsSubstring("limits: y: each row's mean would pass"));
   CHECK_THAT(said, ContainsSubstring("rejects it, and is taken"));
+}
+
+TEST_CASE("check names the null answers that pass, with the limit that rejects them") {
+  const Bench bench;
+  bench.write("k.cu", kNearOne);
+  bench.write("k.json", kNearOneForm);
+  const auto nulls = bench.json({"check", "k.json"})["null_answers"];
+  REQUIRE(nulls.size() == 1);
+  CHECK(nulls[0]["output"] == "y");
+  CHECK(nulls[0]["what"] == "each row's mean");
+  CHECK(nulls[0]["limit"] < nulls[0]["relative_l2"]);
+}
+
+TEST_CASE("a limit that the file sets stays, whatever it lets pass") {
+  const Bench bench;
+  bench.write("k.cu", kNearOne);
+  bench.write("k.json", kNearOneForm.substr(0, kNearOneForm.rfind('}')) + R"(, "limits": {"y": {"atol": 0.1}}})");
+  const Outcome outcome = bench.evo({"tune", "k.json", "--device", "vgpu", "--evals", "20", "--seed", "1", "--quiet"});
+  INFO(outcome.out << outcome.err);
+  CHECK_THAT(outcome.out, ContainsSubstring("2 evaluated: 2 valid"));
+  CHECK_THAT(bench.evo({"check", "k.json"}).out, ContainsSubstring("limits: y: each row's mean would pass"));
 }
 
 TEST_CASE("a layer norm in two passes is right for constant and far rows, one in one pass is not") {
