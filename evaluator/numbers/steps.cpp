@@ -50,4 +50,10 @@ double step_at(DType dtype, double value) {
   }
 }
 
+bool is_beside_greatest(DType dtype, double got, double want) {
+  if (std::isnan(got) || std::isnan(want) || std::signbit(got) != std::signbit(want)) return false;
+  const double greatest = info_of(dtype).greatest;
+  return std::min(std::fabs(got), std::fabs(want)) >= greatest - step_at(dtype, greatest);
+}
+
 }  // namespace evo

@@ -220,6 +220,19 @@ TEST_CASE("a number beyond a narrow format is right as its infinity") {
   CHECK(judged(DType::f16, as_f16({kInfinity, kInfinity, -kInfinity, 4}), want, kLimits));
 }
 
+TEST_CASE("few elements may be infinite beside the greatest number of their format") {
+  std::vector<float> numbers(1000, 1.0F);
+  std::fill_n(numbers.begin(), 100, kInfinity);
+  const ExpectedOutput want = expected(numbers);
+  const auto with_greatest = [&](std::size_t count) {
+    std::vector<float> got = numbers;
+    std::fill_n(got.begin(), count, 65504.0F);
+    return judged(DType::f16, as_f16(got), want, kLimits);
+  };
+  CHECK(!with_greatest(2));
+  CHECK(with_greatest(3).value_or(Miss{}).kind == LimitKind::not_finite);
+}
+
 TEST_CASE("an error is measured by what the call is to change, where it changes little") {
   // In bf16 most weights stay, because the step is less than half of their last bit.
   std::vector<float> before = oracle(20000), after = before;
