@@ -172,16 +172,17 @@ std::uint64_t odd_number(std::uint64_t below, std::uint32_t word) {
   return odd;
 }
 
-/// Halves of odd numbers, times a power of two; one in eight is the row's largest value, so that scales that follow
-/// from it are powers of two. In some rows that is what 4 bits hold.
+/// Halves of odd numbers, times a power of two; a row's first number and one in eight are its largest value, so that
+/// scales that follow from it are powers of two. In some rows that is what 4 bits hold.
 void draw_halves(const DrawnPart& part) {
   const std::array<double, 4> greatest = {part.recipe.gain, std::min(7.0, part.recipe.gain),
                                           std::min(15.0, part.recipe.gain), part.recipe.gain};
   std::uint64_t i = part.begin;
   visit_words(part, InputPurpose::value, [&](float& value, std::uint32_t word) {
-    const double most = greatest.at((i++ / part.recipe.row + part.seed) % greatest.size());
+    const double most = greatest.at((i / part.recipe.row + part.seed) % greatest.size());
     const double half = static_cast<double>(odd_number(static_cast<std::uint64_t>(2 * most), word >> 6U)) / 2;
-    double size = (word & 7U) == 0 ? most : half * kTieScales.at(word >> 3U & 3U);
+    const bool first = i++ % part.recipe.row == 0;
+    double size = first || (word & 7U) == 0 ? most : half * kTieScales.at(word >> 3U & 3U);
     if (size > most) size /= 4;
     value = static_cast<float>((word >> 5U & 1U) != 0 ? -size : size);
   });
