@@ -23,6 +23,10 @@ namespace {
 /// was ill-conditioned (KernelBench level3/44), the worst of sums that are added one after another erred up to 10 times
 /// as far as that of sums in blocks. Both are right.
 constexpr double kElementFactor = 16;
+/// What an honest kernel errs by at most, in units of what random last bits of the inputs make of the reference. Long
+/// sums in another order err by more than that; where the limit is hundreds of last bits, as that of f32, a wrong
+/// answer would otherwise pass wherever inputs are ill-conditioned.
+constexpr double kPerturbedFactor = 32;
 /// Half the last bit of an f32. The problem's own code errs less only by luck, where its results are few.
 constexpr double kLeastOrdinary = 0x1p-24;
 
@@ -82,7 +86,12 @@ bool NoiseFloor::explains(const Difference& difference, const Limits& limits, co
   // A reference that is all zeros where differences cancel: no relative error says what the last bits make of that.
   if (difference.want_rms == 0)
     return difference.max_abs <= kElementFactor * largest_error(stand_in, one, exact, output);
-  const Limits wider = widened(limits, ill_conditioning(stand_in, one, exact));
+  double times = ill_conditioning(stand_in, one, exact);
+  if (stand_in == StandIn::perturbed && limits.relative_l2 > 0) {
+    const double most = kPerturbedFactor * worst_of(*errors(stand_in, one, exact)) / limits.relative_l2;
+    times = std::max(1.0, std::min(times, most));
+  }
+  const Limits wider = widened(limits, times);
   if (!miss_of(difference, wider)) return true;
   return stand_in == StandIn::own_code && !miss_of(difference, admitting_own_code(wider, one, exact, output));
 }
