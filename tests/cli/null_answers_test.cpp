@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
@@ -370,10 +371,11 @@ TEST_CASE("check names the null answers that pass, with the limit that rejects t
   bench.write("k.cu", kNearOne);
   bench.write("k.json", kNearOneForm);
   const auto nulls = bench.json({"check", "k.json"})["null_answers"];
-  REQUIRE(nulls.size() == 1);
-  CHECK(nulls[0]["output"] == "y");
-  CHECK(nulls[0]["what"] == "each row's mean");
-  CHECK(nulls[0]["limit"] < nulls[0]["relative_l2"]);
+  const auto mean =
+      std::find_if(nulls.begin(), nulls.end(), [](const auto& each) { return each["what"] == "each row's mean"; });
+  REQUIRE(mean != nulls.end());
+  CHECK((*mean)["output"] == "y");
+  CHECK((*mean)["limit"] < (*mean)["relative_l2"]);
 }
 
 TEST_CASE("a limit that the file sets stays, whatever it lets pass") {
