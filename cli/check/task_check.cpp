@@ -62,12 +62,13 @@ class Checker {
       : tree_(tree), task_(task), request_(request), compiler_(make_nvrtc_compiler()) {}
 
   TaskCheck check() {
-    TaskCheck result{task_.name, request_.device, task_.self_consistent, {}, {}, {}};
+    TaskCheck result{task_.name, request_.device, task_.self_consistent, {}, {}, {}, {}};
     std::vector<CheckedShape> shapes = checked_shapes(result.skipped);
     for (const Family& family : families()) result.families.push_back(check_family(family, shapes));
     for (const CheckedShape& shape : shapes)
       if (!shape.problem.empty())
         result.reference.push_back(fmt::format("{}: {}", shape.one.shape.name, shape.problem));
+    if (result.reference.empty()) result.null_answers = null_answers(shapes);
     return result;
   }
 
@@ -112,6 +113,21 @@ class Checker {
     return {};
   }
 
+  /// On the shape of least work. None where the reference is too much work for that.
+  std::vector<NullAnswer> null_answers(const std::vector<CheckedShape>& shapes) const {
+    const DeviceKind& kind = kind_named(request_.device.kind);
+    const auto least = std::ranges::min_element(shapes, {}, [&](const CheckedShape& shape) {
+      return work_of(task_, shape.target.options, shape.one.shape, kind);
+    });
+    if (least == shapes.end() || !least->expected) return {};
+    try {
+      return passing_null_answers(tree_, task_, least->target, request_.device);
+    } catch (const Error& error) {
+      if (error.fault() != Fault::usage) throw;
+      return {};
+    }
+  }
+
   // --- the reference
 
   /// Runs it, once, on a device of its own: only candidates are sanitised.
@@ -141,8 +157,11 @@ class Checker {
       const auto reply =
           run(server, binary, program.plans, shape.one.shape.name, reference_recipe(task_, shape.one.recipe));
       if (const auto* failure = std::get_if<Failure>(&reply)) return fail(program.lines.translated(failure->reason));
-      Expected expected = expected_outputs(plan, std::get<protocol::Ran>(reply).outputs);
-      if (const std::string bad = why_not_finite(plan, expected); !bad.empty()) return fail(bad);
+      const std::vector<std::byte>& outputs = std::get<protocol::Ran>(reply).outputs;
+      if (const std::string bad = why_not_written(plan, outputs); !bad.empty()) return fail(bad);
+      Expected expected = expected_outputs(plan, outputs);
+      if (const std::string bad = why_no_answer(plan, expected); !bad.empty()) return fail(bad);
+      note_drawn(task_, shape.target.options, shape.one.recipe, expected);
       shape.expected = std::move(expected);
     } catch (const Error& error) {
       if (error.fault() != Fault::usage) throw;

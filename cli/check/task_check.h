@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/check/null_answers.h"
 #include "cli/check/sanitised_program.h"
 #include "engine/base/source_tree.h"
 #include "engine/result/evaluation.h"
@@ -55,8 +56,9 @@ struct TaskCheck {
   DeviceInfo device;
   bool self_consistent = false;
   std::vector<FamilyCheck> families;
-  std::vector<std::string> reference;  ///< Its faults, shape by shape.
-  std::vector<std::string> skipped;    ///< Shapes that no family was checked on, each with the reason.
+  std::vector<std::string> reference;    ///< Its faults, shape by shape.
+  std::vector<std::string> skipped;      ///< Shapes that no family was checked on, each with the reason.
+  std::vector<NullAnswer> null_answers;  ///< What the limits would let pass. No fault: a kernel may be right.
   bool fine() const;
 };
 

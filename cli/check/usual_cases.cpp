@@ -10,12 +10,6 @@
 #include "evaluator/vgpu/cost/device_models.h"
 
 namespace evo::cli {
-namespace {
-
-/// A fixed one: what is run here is not a search whose inputs must be new.
-constexpr std::uint64_t kUsualSalt = 1;
-
-}  // namespace
 
 std::vector<Case> usual_cases(const Task& task, const Target& target) {
   CasePlan plan = plan_cases(task, target, vgpu::kKind, kUsualSalt);

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "evaluator/judge/cases.h"
 
 namespace evo::cli {
+
+/// A fixed one: what is run here is not a search whose inputs must be new.
+inline constexpr std::uint64_t kUsualSalt = 1;
 
 /// One case of each shape of a target, the cheapest shape first: the first regime's, whose inputs are the task's usual
 /// ones.

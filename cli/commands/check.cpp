@@ -114,6 +114,7 @@ std::string check_text(const TaskCheck& check, const Terminal& terminal) {
   for (const std::string& wrong : check.reference)
     text += fmt::format("reference: {}\n", styled(terminal, Style::bad, one_line(wrong)));
   for (const FamilyCheck& family : check.families) text += family_text(family, terminal);
+  for (const NullAnswer& null : check.null_answers) text += fmt::format("limits: {}\n", null_answer_text(null));
   for (const std::string& skipped : check.skipped) text += fmt::format("not checked: {}\n", skipped);
   return text + (check.fine() ? styled(terminal, Style::good, "fine") : styled(terminal, Style::bad, "not fine")) +
          '\n';
@@ -166,6 +167,12 @@ std::string check_document(const TaskCheck& check) {
                                 {"skipped", family.skipped}});
   }
   json["skipped"] = check.skipped;
+  json["null_answers"] = Json::array();
+  for (const NullAnswer& null : check.null_answers)
+    json["null_answers"].push_back({{"output", null.output},
+                                    {"what", null.what},
+                                    {"relative_l2", null.relative_l2},
+                                    {"limit", null.limit ? Json(*null.limit) : Json(nullptr)}});
   return json_text(json);
 }
 

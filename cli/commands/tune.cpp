@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "cli/check/gene_use.h"
+#include "cli/check/measured_limits.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/run.h"
 #include "cli/run/run_options.h"
@@ -52,6 +53,7 @@ void refuse_unused_genes(const ShortForm& form) {
 ShortForm checked_form(const std::string& file) {
   ShortForm form = load_short_form(file);
   refuse_unused_genes(form);
+  for (const std::string& line : tighten_limits(form)) fmt::print(stderr, "limits: {}\n", line);
   return form;
 }
 

@@ -46,13 +46,23 @@ std::string elite_text(const EliteComparison& comparison) {
   return comparison.elite > 0 ? fmt::format("elite {}", comparison.elite) : "an elite of another database";
 }
 
+/// Answers of before there were a value and the reference's have none.
+std::string not_finite_text(const Miss& miss) {
+  const std::string where = fmt::format("the first at {}", miss.first);
+  const bool wanted_finite = miss.reference.empty() || (miss.reference.find("nan") == std::string::npos &&
+                                                        miss.reference.find("inf") == std::string::npos);
+  if (wanted_finite)
+    return fmt::format("{} values are not finite, {} (never written, or computed from garbage)", miss.elements, where);
+  return fmt::format("{} values are not the infinity or NaN that the reference has, {}: {}, not {}", miss.elements,
+                     where, miss.got, miss.reference);
+}
+
 }  // namespace
 
 std::string miss_text(const Miss& miss) {
   switch (miss.kind) {
     case LimitKind::not_finite:
-      return fmt::format("{} values are not finite, the first at {} (never written, or computed from garbage)",
-                         miss.elements, miss.first);
+      return not_finite_text(miss);
     case LimitKind::exact:
       return fmt::format("{} not equal, the first at {}: {}, not {}", elements_text(miss.elements), miss.first,
                          miss.got, miss.reference);
@@ -70,6 +80,13 @@ std::string miss_text(const Miss& miss) {
     case LimitKind::element:
       return fmt::format("{} beyond atol {:g} + rtol {:g} |want|, the first at {}", elements_text(miss.elements),
                          miss.atol, miss.rtol, miss.first);
+    case LimitKind::change:
+      return fmt::format("error {:.4g} of what the call is to change (limit {:g})", miss.error, miss.allowed);
+    case LimitKind::off_by_one:
+      if (miss.elements > 0)
+        return fmt::format("{} off by more than one step, the first at {}", elements_text(miss.elements), miss.first);
+      return fmt::format("{:.3g} % of the elements are off by one step (limit {:g} %)", 100 * miss.error,
+                         100 * miss.allowed);
   }
   return "";
 }

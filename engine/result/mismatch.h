@@ -11,7 +11,7 @@ namespace evo {
 
 /// The limit that an output breaks.
 enum class LimitKind {
-  not_finite,   ///< No element may be NaN or infinite.
+  not_finite,   ///< Elements are NaN or infinite where the reference's are, and nowhere else.
   exact,        ///< Every element is the reference's.
   zero,         ///< The reference is all zeros, so the output must be.
   relative_l2,  ///< ||got - want|| / ||want||, at most.
@@ -19,6 +19,8 @@ enum class LimitKind {
   max_abs,      ///< The largest |got - want| over the RMS of the reference, at most.
   row_l2,       ///< The relative L2 error of each row, at most.
   element,      ///< Each |got - want| over atol + rtol |want|, at most.
+  change,       ///< ||got - want|| over what the call is to change of a tensor that it reads and writes, at most.
+  off_by_one,   ///< The share of elements that are off by one step of the dtype, at most; none is by more.
 };
 
 /// How an output breaks a limit.

@@ -124,6 +124,7 @@ Limits widened(const Limits& limits, double times) {
   if (limits.emulated_l2.times == 0) wider.relative_l2 *= times;
   if (limits.emulated_row.times == 0) wider.row_l2 *= times;
   wider.element_times *= times;
+  wider.change *= times;
   return wider;
 }
 

@@ -25,8 +25,12 @@ struct Limits {
   /// |got - want| <= atol + rtol |want| for every element, where one of them is positive.
   double atol = 0;
   double rtol = 0;
-  double element_times = 1;          ///< As many times atol + rtol |want| pass: more than 1 in a widened() limit.
-  bool exact = false;                ///< Every element equals the oracle's; the others are not looked at.
+  double element_times = 1;  ///< As many times atol + rtol |want| pass: more than 1 in a widened() limit.
+  bool exact = false;        ///< Every element equals the oracle's; the others are not looked at.
+  /// Of an output that is read and written: ||got - want|| over what the call is to change, ||want - before||, at most.
+  /// `want` is rounded to the output's dtype.
+  double change = 0;
+  double off_by_one = 0;             ///< The share of elements that may be off by one step of the dtype; none by more.
   EmulationLimit emulated_l2 = {};   ///< In the place of relative_l2, if there is one.
   EmulationLimit emulated_row = {};  ///< In the place of row_l2.
 

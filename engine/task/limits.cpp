@@ -25,6 +25,26 @@ double usual_relative_l2(DType dtype) {
   }
 }
 
+/// Of what a call is to change. Kernels that compute in f32 err by some roundings of the dtype, far less than this; one
+/// that leaves the tensor as it is errs by 1.
+double usual_change(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 1e-10;
+    case DType::f32:
+      return 1e-4;
+    case DType::f16:
+      return 1e-2;
+    case DType::bf16:
+      return 5e-2;
+    default:
+      return 0.25;
+  }
+}
+
+/// Who allows larger errors of the tensor allows them of the change, too, but never that nothing changes.
+constexpr double kChangeFactor = 4, kMostOfChange = 0.5;
+
 }  // namespace
 
 Limits usual_limits(DType dtype) {
@@ -47,6 +67,11 @@ Limits limits_of_output(const Task& task, const Tensor& output, const Bindings& 
     limits = usual_limits(codes ? DType::e4m3 : dtype);
   }
   if (!limits.exact && limits.row_l2 == 0) limits.row_l2 = kRowFactor * limits.relative_l2;
+  if (output.inout && is_floating(dtype) && !limits.exact && limits.change == 0) {
+    const bool own_error = limits.relative_l2 > usual_relative_l2(dtype);
+    limits.change = std::max(usual_change(dtype), own_error ? kChangeFactor * limits.relative_l2 : 0);
+    limits.change = std::min(limits.change, kMostOfChange);
+  }
   return limits;
 }
 

@@ -21,11 +21,15 @@ enum class Distribution {
   log_normal_rows,  ///< N(0, 1), each row times 2^(gain N(0, 1)).
   common_channel,   ///< N(0, 1), and in each matrix one random column (index of the last dim) plus gain.
   uniform,          ///< Evenly from 0 to gain: values of one sign.
+  far_rows,  ///< N(0, 1), and of four rows one minus gain, one plus gain, one with its first half minus gain. Only
+             ///< one of the regime's tensors is so, in each seed another one.
   // Of integers; floating-point inputs without a draw of their own are N(0, gain^2).
   all_equal,  ///< One random value everywhere.
   extremes,   ///< The least and the greatest value, at random.
   sorted,     ///< Every row ascends.
-  ties,       ///< Four values, at random.
+  ties,  ///< Four values, at random. Drawn floats are powers of two. With a gain above 1, which is the largest value of
+         ///< an output's dtype, so are those of the smaller tensors of floats; the others lie halfway between whole
+         ///< numbers, one in eight at +-gain.
 };
 
 /// Throws usage_error for an unknown name.

@@ -14,6 +14,12 @@
 namespace evo {
 namespace {
 
+/// How far rows are from zero where they are far: beyond the -5e4 and -1e4 that stand for minus infinity in kernels.
+constexpr double kFar = 1e5;
+
+/// Of wide integers.
+constexpr double kRoundedTo = 127;
+
 bool is_dtype(const Value& value) {
   const auto* name = std::get_if<std::string>(&value);
   if (!name) return false;
@@ -110,11 +116,21 @@ class TaskLoader {
       tensor.when = option_scope().read(place, "when", true);
       if (const auto inout = place.find("inout")) tensor.inout = inout->boolean();
       if (const auto drawn = place.find("draw")) tensor.draw = draw_of(*drawn, tensor, outputs);
-      if (const auto limits = place.find("limits")) tensor.limits = read_output_limits(*limits, option_scope());
+      if (const auto limits = place.find("limits")) tensor.limits = limits_of_tensor(*limits, tensor);
       if (const auto equal = place.find("any_of_equal")) tensor.any_of_equal = equal->text();
       tensors.push_back(std::move(tensor));
     }
     if (tensors.empty() && outputs) root_.at(key).fail("at least one tensor is needed");
+  }
+
+  std::vector<OutputLimits> limits_of_tensor(const JsonPlace& place, const Tensor& tensor) const {
+    std::vector<OutputLimits> limits = read_output_limits(place, option_scope());
+    for (const OutputLimits& one : limits) {
+      if (one.limits.off_by_one > 0 && !tensor.scale.empty())
+        place.fail("off_by_one is of outputs without a scale; 'atol' is in real values");
+      if (one.limits.change > 0 && !tensor.inout) place.fail("change is of outputs with \"inout\": true");
+    }
+    return limits;
   }
 
   NameScope option_scope() const {
@@ -216,19 +232,36 @@ class TaskLoader {
       for (const Bindings& options : dtype_choices(input))
         (draws_whole_numbers(input, dtype_of(input, options)) ? integers : floats) = true;
     }
+    const double rounded_to = greatest_rounded_to();
     task_.regimes = {{"normal", Distribution::normal, 1, {}}};
     if (floats) {
       task_.regimes.push_back({"large", Distribution::normal, 8, {}});
       task_.regimes.push_back({"outliers", Distribution::outliers, 8, {}});
       task_.regimes.push_back({"sparse", Distribution::sparse, 1, {}});
       task_.regimes.push_back({"constant_rows", Distribution::constant_rows, 1, {}});
+      task_.regimes.push_back({"far_rows", Distribution::far_rows, kFar, {}});
     }
     if (integers || !floats) {
       task_.regimes.push_back({"all_equal", Distribution::all_equal, 1, {}});
       task_.regimes.push_back({"extremes", Distribution::extremes, 1, {}});
       task_.regimes.push_back({"sorted", Distribution::sorted, 1, {}});
-      task_.regimes.push_back({"ties", Distribution::ties, 1, {}});
     }
+    if (integers || !floats || rounded_to > 1) task_.regimes.push_back({"ties", Distribution::ties, rounded_to, {}});
+  }
+
+  /// The greatest value of the outputs of integers and of 8 bits, to which kernels round what they compute; 1 where
+  /// there are none. Wider integers are rounded to where they are small.
+  double greatest_rounded_to() const {
+    double greatest = 1;
+    for (const Tensor& output : task_.outputs) {
+      for (const Bindings& options : dtype_choices(output)) {
+        const DTypeInfo& info = info_of(dtype_of(output, options));
+        if (info.dtype == DType::boolean || info.dtype == DType::e8m0) continue;
+        if (info.bits == 8 || !info.floating)
+          greatest = std::max(greatest, info.bits == 8 ? info.greatest : kRoundedTo);
+      }
+    }
+    return greatest;
   }
 
   std::vector<Bindings> dtype_choices(const Tensor& tensor) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -20,8 +21,13 @@ constexpr std::uint64_t kDrawChunk = 1 << 16;
 /// Distinct values in the regime `ties`.
 constexpr std::uint64_t kTiedValues = 4;
 
+/// Of the end of a range of floats: smaller powers of two scale everything to zero.
+constexpr double kLeastPower = 0x1p-8;
+/// A range of integers of as many values gets some with many trailing zeros in the regime `ties`.
+constexpr std::uint64_t kWideRange = 64, kMostWhole = std::uint64_t{1} << 62;
+
 /// What a counter's third word says the number is for, so that choices and values are independent.
-enum class DrawPurpose : std::uint32_t { value, regime };
+enum class DrawPurpose : std::uint32_t { value, regime, zeros };
 
 std::uint64_t random_bits(std::uint64_t stream, std::uint64_t i, DrawPurpose purpose = DrawPurpose::value) {
   const auto words = philox(stream, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32),
@@ -94,6 +100,21 @@ void store_rounded(const DrawRecipe& recipe, std::byte* to, NumberAt number_at) 
   });
 }
 
+/// One of the values of the regime `ties`, as its distance from the range's first. Of a wide range they are odd numbers
+/// times powers of two that differ by 2^4: for one in four scales that are powers of two, the product is a half.
+std::uint64_t tied(const DrawRecipe& recipe, const Range& range, std::uint64_t number) {
+  const std::uint64_t bits = random_bits(recipe.stream, number, DrawPurpose::regime);
+  const std::uint64_t any = below(range.count, bits);
+  if (range.count < kWideRange || range.count > kMostWhole) return any;
+  const auto value = static_cast<std::int64_t>(static_cast<std::uint64_t>(range.first) + any);
+  const auto largest = static_cast<std::uint64_t>(std::bit_width(range.count)) - 1;
+  const std::uint64_t zeros = (random_bits(recipe.stream, 0, DrawPurpose::zeros) + 4 * number) % largest;
+  const std::int64_t unit = std::int64_t{1} << zeros;
+  const std::int64_t odd = (value / unit / 2 * 2 + 1) * unit;
+  const bool inside = odd >= range.first && static_cast<std::uint64_t>(odd - range.first) < range.count;
+  return inside ? static_cast<std::uint64_t>(odd - range.first) : any;
+}
+
 void draw_integers(const DrawRecipe& recipe, std::byte* to) {
   const Range range = range_of(recipe);
   // Ends of a range that the dtype does not hold are an error of the task, however the draw falls.
@@ -113,7 +134,7 @@ void draw_integers(const DrawRecipe& recipe, std::byte* to) {
         chosen[i] = random_bits(recipe.stream, i) >> 63 != 0 ? range.count - 1 : 0;
         break;
       case Distribution::ties:
-        chosen[i] = any(below(kTiedValues, random_bits(recipe.stream, i)), DrawPurpose::regime);
+        chosen[i] = tied(recipe, range, below(kTiedValues, random_bits(recipe.stream, i)));
         break;
       default:
         chosen[i] = any(i, DrawPurpose::value);
@@ -207,9 +228,32 @@ std::uint64_t source_of(const DrawRecipe& recipe, std::uint64_t i) {
   }
 }
 
+/// In the regime `ties` floats are powers of two, so that what they scale falls between two codes.
+bool has_powers_of_two(const DrawRecipe& recipe) {
+  return recipe.regime == Distribution::ties && is_floating(recipe.dtype);
+}
+
+/// The greatest one up to the value.
+double power_of_two(const DrawRecipe& recipe, double value) {
+  if (!has_powers_of_two(recipe) || value == 0) return value;
+  return std::copysign(std::exp2(std::floor(std::log2(std::fabs(value)))), value);
+}
+
+/// Every second time the greatest one of the range, or else any. Where there is none, the value.
+double power_of_two_between(const DrawRecipe& recipe, std::uint64_t i, double low, double high, double value) {
+  if (!has_powers_of_two(recipe) || high <= 0) return value;
+  const double least = std::ceil(std::log2(std::max(low, high * kLeastPower)));
+  double most = std::ceil(std::log2(high)) - 1;  // The end is excluded.
+  if (most < least) return value;
+  const std::uint64_t bits = random_bits(recipe.stream, i, DrawPurpose::regime);
+  if (bits >> 63 == 0) most -= static_cast<double>(bits % static_cast<std::uint64_t>(most - least + 1));
+  return std::exp2(most);
+}
+
 double uniform_at(const DrawRecipe& recipe, std::uint64_t i) {
   const double low = as_double(recipe.numbers.at(0)), width = as_double(recipe.numbers.at(1)) - low;
-  return low + static_cast<double>(random_bits(recipe.stream, source_of(recipe, i)) >> 11) * 0x1p-53 * width;
+  const double share = static_cast<double>(random_bits(recipe.stream, source_of(recipe, i)) >> 11) * 0x1p-53;
+  return power_of_two_between(recipe, i, low, low + width, low + share * width);
 }
 
 double normal_at(const DrawRecipe& recipe, std::uint64_t i) {
@@ -243,12 +287,13 @@ void draw_elements(const DrawRecipe& recipe, std::byte* to) {
       return store_each(recipe, to, [&](std::uint64_t i) { return Number(std::floor(uniform_at(recipe, i))); });
     case DrawKind::normal: {
       const double mean = as_double(recipe.numbers.at(0)), deviation = as_double(recipe.numbers.at(1));
-      const auto value = [&](std::uint64_t i) { return mean + normal_at(recipe, i) * deviation; };
+      const auto value = [&](std::uint64_t i) { return power_of_two(recipe, mean + normal_at(recipe, i) * deviation); };
       if (floating) return store_rounded(recipe, to, [&](std::uint64_t i) { return Number(value(i)); });
       return store_each(recipe, to, [&](std::uint64_t i) { return Number(std::nearbyint(value(i))); });
     }
     case DrawKind::non_negative:
-      return store_rounded(recipe, to, [&](std::uint64_t i) { return Number(std::fabs(normal_at(recipe, i))); });
+      return store_rounded(
+          recipe, to, [&](std::uint64_t i) { return Number(power_of_two(recipe, std::fabs(normal_at(recipe, i)))); });
     case DrawKind::permutation:
       return draw_permutation(recipe, recipe.row, to);
     case DrawKind::shuffle:

@@ -67,6 +67,18 @@ InputRecipe resolve_input(const Task& task, const Tensor& tensor, const Bindings
   return recipe;
 }
 
+/// Only one tensor is far from zero: far numbers times far ones leave no digits of a difference.
+void keep_one_far(CaseRecipe& recipe, const std::vector<InputRecipe*>& floats) {
+  std::vector<InputRecipe*> far;
+  std::ranges::copy_if(floats, std::back_inserter(far),
+                       [](const InputRecipe* input) { return input->distribution == Distribution::far_rows; });
+  for (std::size_t i = 0; i < far.size(); ++i) {
+    if (i == recipe.seed % far.size()) continue;
+    far[i]->distribution = Distribution::normal;
+    far[i]->gain = 1;
+  }
+}
+
 }  // namespace
 
 CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& shape, const Regime& regime,
@@ -86,7 +98,20 @@ CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& s
     if (input.scale) recipe.inputs[*input.scale].is_computed = true;
     if (input.zero_point) recipe.inputs[*input.zero_point].is_computed = true;
   }
+  std::vector<InputRecipe*> floats;
+  std::uint64_t most = 0;
+  for (InputRecipe& input : recipe.inputs) {
+    if (input.elements == 0 || input.is_computed || !is_drawn_by_regime(input)) continue;
+    floats.push_back(&input);
+    most = std::max(most, input.elements);
+  }
+  for (InputRecipe* input : floats) input->is_lesser = input->elements < most;
+  keep_one_far(recipe, floats);
   return recipe;
+}
+
+bool is_drawn_by_regime(const InputRecipe& input) {
+  return input.draw == DrawKind::automatic && (is_floating(input.dtype) || input.scale);
 }
 
 DType stored_dtype(const InputRecipe& input) {

@@ -36,10 +36,11 @@ struct InputRecipe {
   std::vector<std::uint64_t> strides = {};      ///< In elements; empty: dense.
   std::optional<DType> widened = std::nullopt;  ///< The elements are stored as these: what a reference works on.
   bool unit_scale = false;                      ///< Its scales are 1, whatever its values are.
+  bool is_lesser = false;                       ///< Another tensor of floats has more elements: it may hold scales.
 };
 
 EVO_RECORD(InputRecipe, name, dtype, elements, row, matrix, group, distribution, gain, stream, scale, is_computed,
-           zero_point, draw, numbers, content, dims, scale_dims, strides, widened, unit_scale);
+           zero_point, draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser);
 
 /// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
 /// tensors have no elements.
@@ -56,6 +57,8 @@ EVO_RECORD(CaseRecipe, seed, inputs, repeating, perturbed);
 CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& shape, const Regime& regime,
                        std::uint64_t seed, std::uint64_t salt);
 
+/// Whether the values are drawn as floats by the regime's distribution.
+bool is_drawn_by_regime(const InputRecipe& input);
 /// The dtype that the elements of an input are stored as in the end.
 DType stored_dtype(const InputRecipe& input);
 /// The bytes of one input, with what its strides leave out.

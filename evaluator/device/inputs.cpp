@@ -102,11 +102,6 @@ std::vector<std::byte> content_of_file(const InputRecipe& recipe) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Whether the values are drawn as floats by a regime.
-bool is_drawn_by_regime(const InputRecipe& recipe) {
-  return recipe.draw == DrawKind::automatic && (is_floating(recipe.dtype) || recipe.scale);
-}
-
 DrawRecipe draw_recipe(const InputRecipe& recipe) {
   return {recipe.name, recipe.dtype,   recipe.elements,     recipe.row,
           recipe.draw, recipe.numbers, recipe.distribution, recipe.stream};

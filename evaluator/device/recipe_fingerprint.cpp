@@ -57,9 +57,9 @@ std::string fingerprint(const CaseRecipe& recipe) {
   bytes.add_all(recipe.seed, recipe.repeating, recipe.perturbed, recipe.inputs.size());
   for (const InputRecipe& input : recipe.inputs) {
     const auto& [name, dtype, elements, row, matrix, group, distribution, gain, stream, scale, is_computed, zero_point,
-                 draw, numbers, content, dims, scale_dims, strides, widened, unit_scale] = input;
+                 draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser] = input;
     bytes.add_all(name, dtype, elements, row, matrix, group, distribution, gain, stream, scale, is_computed, zero_point,
-                  draw, numbers, content, dims, scale_dims, strides, widened, unit_scale);
+                  draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser);
   }
   return bytes.take();
 }

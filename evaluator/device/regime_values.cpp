@@ -120,6 +120,12 @@ void raise_common_channel(const DrawnPart& part) {
   }
 }
 
+/// Of the largest value of a dtype.
+constexpr double kFarthest = 0.9;
+/// What the halves of odd numbers are multiplied by in the regime of ties, and how many powers of two scales are.
+constexpr std::array<float, 4> kTieScales = {0.5F, 1, 1, 2};
+constexpr int kPowersOfTwo = 5;
+
 /// The normal values that a distribution begins with: none, or those of deviation 1 or of deviation gain.
 enum class Normals { none, unit, scaled };
 /// How the values of a distribution are drawn: what they begin as, and what is then made of them.
@@ -139,6 +145,62 @@ void draw_largest(const DrawnPart& part) {
   scale_some(part, 0.5, -1.0F);
 }
 
+/// Far, but not beyond what the dtype holds.
+float far_of(const DrawnPart& part) {
+  if (part.recipe.scale) return part.gain();
+  return static_cast<float>(std::min(part.recipe.gain, kFarthest * info_of(part.recipe.dtype).greatest));
+}
+
+/// The seed says which rows, so that a tensor of one row is far, too.
+void move_rows_away(const DrawnPart& part) {
+  const float far = far_of(part);
+  const std::uint64_t half = (part.recipe.row + 1) / 2;
+  for (std::uint64_t i = part.begin; i < part.end; ++i) {
+    const std::uint64_t kind = (i / part.recipe.row + part.seed) % 4;
+    float& value = part.values[i - part.begin];
+    if (kind == 0 || (kind == 2 && i % part.recipe.row < half)) value -= far;
+    if (kind == 1) value += far;
+  }
+}
+
+/// An odd number below 2 gain without the divisors of decimal fractions and of the numbers of codes (7, 15, 127, 255).
+/// Divided by a scale that is no power of two, its half does not fall close to a tie, where the last bit would decide.
+std::uint64_t odd_number(std::uint64_t below, std::uint32_t word) {
+  std::uint64_t odd = word % below | 1U;
+  const auto divides = [&](std::uint64_t divisor) { return odd % divisor == 0; };
+  while (divides(3) || divides(5) || divides(7) || divides(17) || divides(127)) odd -= 2;
+  return odd;
+}
+
+/// Halves of odd numbers, times a power of two; a row's first number and one in eight are its largest value, so that
+/// scales that follow from it are powers of two. In some rows that is what 4 bits hold.
+void draw_halves(const DrawnPart& part) {
+  const std::array<double, 4> greatest = {part.recipe.gain, std::min(7.0, part.recipe.gain),
+                                          std::min(15.0, part.recipe.gain), part.recipe.gain};
+  std::uint64_t i = part.begin;
+  visit_words(part, InputPurpose::value, [&](float& value, std::uint32_t word) {
+    const double most = greatest.at((i / part.recipe.row + part.seed) % greatest.size());
+    const double half = static_cast<double>(odd_number(static_cast<std::uint64_t>(2 * most), word >> 6U)) / 2;
+    const bool first = i++ % part.recipe.row == 0;
+    double size = first || (word & 7U) == 0 ? most : half * kTieScales.at(word >> 3U & 3U);
+    if (size > most) size /= 4;
+    value = static_cast<float>((word >> 5U & 1U) != 0 ? -size : size);
+  });
+}
+
+void draw_powers_of_two(const DrawnPart& part) {
+  visit_words(part, InputPurpose::value, [&](float& value, std::uint32_t word) {
+    value = std::ldexp(1.0F, static_cast<int>(word % kPowersOfTwo) - kPowersOfTwo / 2);
+  });
+}
+
+void draw_ties(const DrawnPart& part) {
+  if (part.recipe.gain <= 1)
+    draw_normal(part, part.recipe.gain);
+  else
+    part.recipe.is_lesser ? draw_powers_of_two(part) : draw_halves(part);
+}
+
 void leave(const DrawnPart&) {}
 
 // clang-format off
@@ -154,11 +216,12 @@ constexpr auto kDrawings = std::to_array<Drawing>({
     {Distribution::log_normal_rows, Normals::unit, scale_rows_log_normally},
     {Distribution::common_channel, Normals::unit, raise_common_channel},
     {Distribution::uniform, Normals::none, draw_uniform},
+    {Distribution::far_rows, Normals::unit, move_rows_away},
     // draws.cpp knows what these make of integers.
     {Distribution::all_equal, Normals::scaled, leave},
     {Distribution::extremes, Normals::scaled, leave},
     {Distribution::sorted, Normals::scaled, leave},
-    {Distribution::ties, Normals::scaled, leave},
+    {Distribution::ties, Normals::none, draw_ties},
 });
 // clang-format on
 

@@ -18,6 +18,7 @@ namespace evo {
 struct ExpectedOutput {
   DType dtype = DType::f32;
   std::vector<std::byte> bytes;
+  std::vector<std::byte> before = {};  ///< What it holds before the call, of this dtype, where floats are then read.
   std::span<const float> floats() const {
     return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
   }
@@ -26,8 +27,11 @@ struct ExpectedOutput {
 /// The elements of a plan's tensor, without what its strides leave out.
 std::vector<std::byte> dense_bytes(const PlanTensor& tensor, std::span<const std::byte> raw);
 
-/// The index of the first NaN or infinity; empty for integers.
-std::optional<std::uint64_t> first_not_finite(DType dtype, std::span<const std::byte> dense);
+/// The index of the first float that has the bits which outputs are filled with before a call: every bit set, a NaN
+/// that no arithmetic gives. Empty for integers.
+std::optional<std::uint64_t> first_not_written(DType dtype, std::span<const std::byte> dense);
+/// Whether one element has these bits, and the wanted number does not.
+bool is_left_as_filled(DType dtype, std::span<const std::byte> dense, std::uint64_t index, double wanted);
 
 /// How far an output is from the oracle, over all of its elements.
 struct Difference {
@@ -35,7 +39,7 @@ struct Difference {
   double cosine = 1;       ///< 1 when both are zero, 0 when one is.
   double max_abs = 0;      ///< max |got - want|.
   double want_rms = 0;
-  std::uint64_t not_finite = 0;  ///< Elements of `got`.
+  std::uint64_t not_finite = 0;  ///< Elements of which one is NaN or infinite, and the other not the same.
   std::uint64_t first_not_finite = 0;
   double row_l2 = 0;  ///< The largest of a row: ||got - want|| over the larger of its ||want|| and the mean row's.
   std::uint64_t worst_row = 0;
@@ -47,15 +51,22 @@ struct Difference {
   double worst_element = 0;   ///< The largest |got - want| over atol + rtol |want|.
   std::uint64_t unequal = 0;  ///< Elements that are not the oracle's, where that was asked for.
   std::uint64_t first_unequal = 0;
-  std::string got, reference;  ///< The values there.
+  std::string got, reference;  ///< The values there, or at first_not_finite.
+  /// ||got - want|| over ||want - before||, less what a few roundings of the dtype make of it. 0: nothing is to change.
+  double change = 0;
+  std::uint64_t off_by_one = 0;   ///< Elements that are one step of the dtype from the oracle's, where that was asked.
+  std::uint64_t further_off = 0;  ///< Those that are further from it.
+  std::uint64_t first_further_off = 0;
+  std::uint64_t elements = 0;
 };
 
 /// Stands for an infinite error. It is finite, so that every stored format can hold it.
 inline constexpr double kIncomparable = 1e30;
 
-/// Compares `got` (dense, of `dtype`) with the oracle, as far as the limits ask. Sums are in double, over fixed chunks,
-/// so the result does not depend on the number of threads. `row`: elements of the last dimension. Throws machine_error
-/// when the sizes differ.
+/// Compares `got` (dense, of `dtype`) with the oracle, as far as the limits ask. NaN equals NaN, and an infinity itself
+/// or what the dtype makes of a larger number; such elements do not count. A NaN that was never written is none. Sums
+/// are in double, over fixed chunks, so the result does not depend on the number of threads. `row`: elements of the
+/// last dimension. Throws machine_error when the sizes differ.
 Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOutput& want, const Limits& limits,
                    std::uint64_t row);
 
@@ -63,7 +74,7 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const float> want);
 
 /// The first limit that a difference breaks; empty when it is accepted. An unset limit (0) checks nothing, but a value
-/// that is not finite never passes, and a reference that is all zero wants zeros.
+/// that is not finite passes only where the reference has it, and a reference that is all zero wants zeros.
 std::optional<Miss> miss_of(const Difference& difference, const Limits& limits);
 
 /// How much of the limits a difference takes up: 1 at a limit. A cosine falls with the square of its angle, so the root

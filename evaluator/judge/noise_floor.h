@@ -61,6 +61,8 @@ class NoiseFloor {
   double ill_conditioning(StandIn stand_in, const Case& one, const Expected& exact);
   /// The limits of a draw, widened so that no solution is held to a smaller error than the problem's own code.
   Limits admitting_own_code(const Limits& limits, const Case& one, const Expected& exact, std::size_t output);
+  /// The stand-in's largest error in an element.
+  double largest_error(StandIn stand_in, const Case& one, const Expected& exact, std::size_t output);
   /// Null where the problem's own code fails.
   const Errors* errors(StandIn stand_in, const Case& one, const Expected& exact);
   const Errors* ordinary(StandIn stand_in);

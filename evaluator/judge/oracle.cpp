@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 
 #include "engine/base/error.h"
 #include "engine/task/candidate.h"
+#include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"
 #include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/judge/torch_reference.h"
+#include "evaluator/numbers/elements.h"
 
 namespace evo {
 namespace {
@@ -23,7 +26,7 @@ constexpr std::uint64_t kMostBytesAtRest = std::uint64_t{1} << 30;
 
 std::size_t bytes_of(const Expected& expected) {
   std::size_t bytes = 0;
-  for (const ExpectedOutput& output : expected) bytes += output.bytes.size();
+  for (const ExpectedOutput& output : expected) bytes += output.bytes.size() + output.before.size();
   return bytes;
 }
 
@@ -34,6 +37,12 @@ ExpectedOutput widened(ExpectedOutput output) {
   ExpectedOutput wide{DType::f32, std::vector<std::byte>(count * sizeof(float))};
   widen(output.dtype, output.bytes.data(), count, reinterpret_cast<float*>(wide.bytes.data()));
   return wide;
+}
+
+/// Random bits of narrow floats are also those of elements that were never written.
+bool draws_bits(const Task& task) {
+  return std::ranges::any_of(drawn_tensors(task),
+                             [](const Tensor& tensor) { return tensor.draw.kind == DrawKind::bits; });
 }
 
 std::vector<Shape> shapes_of_specialisation(const Task& task, const CasePlan& plan, const Bindings& specialisation) {
@@ -70,7 +79,7 @@ class OracleRun {
 
   Expected compute(const Case& one) {
     placed_bytes_ += input_bytes(one.recipe);
-    if (torch_) return torch_->compute(one);
+    if (torch_) return with_drawn(one, torch_->compute(one));
     const Reference& reference = reference_for(one);
     const Plan& plan = reference.program.plans.at(one.shape.name);
     const std::uint64_t bytes = protocol::output_bytes(plan);
@@ -156,9 +165,17 @@ class OracleRun {
   }
 
   Expected split(const Case& one, const Plan& plan, const std::vector<std::byte>& outputs) const {
-    Expected expected = expected_outputs(plan, outputs);
-    if (const std::string bad = why_not_finite(plan, expected); !bad.empty())
+    if (const std::string bad = why_not_written(plan, outputs); !bad.empty() && !draws_bits(options_.task))
       blame_task(fmt::format("shape {}, regime {}, seed {}: {}", one.shape.name, one.regime.name, one.seed, bad));
+    Expected expected = expected_outputs(plan, outputs);
+    if (const std::string bad = why_no_answer(plan, expected);
+        !bad.empty() && one.regime.name == options_.task.regimes.front().name)
+      blame_task(fmt::format("shape {}, regime {}, seed {}: {}", one.shape.name, one.regime.name, one.seed, bad));
+    return with_drawn(one, std::move(expected));
+  }
+
+  Expected with_drawn(const Case& one, Expected expected) const {
+    note_drawn(options_.task, options_.target.options, one.recipe, expected);
     return expected;
   }
 
@@ -191,15 +208,77 @@ Expected expected_outputs(const Plan& plan, std::span<const std::byte> outputs) 
   return expected;
 }
 
-std::string why_not_finite(const Plan& plan, const Expected& expected) {
+std::string why_not_written(const Plan& plan, std::span<const std::byte> outputs) {
+  std::size_t offset = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.output || tensor.bytes == 0) continue;
+    const std::span<const std::byte> raw = outputs.subspan(offset, tensor.bytes);
+    offset += tensor.bytes;
+    if (const auto bad = first_not_written(tensor.dtype, dense_bytes(tensor, raw)))
+      return fmt::format("{}[{}] was never written", tensor.name, *bad);
+  }
+  return {};
+}
+
+std::string why_no_answer(const Plan& plan, const Expected& expected) {
+  const auto is_nan = [](const ExpectedOutput& output) {
+    if (!is_floating(output.dtype) || output.bytes.empty()) return false;
+    for (std::uint64_t i = 0; i < output.bytes.size() / size_of(output.dtype); ++i)
+      if (!std::isnan(as_double(load_at(output.dtype, output.bytes.data(), i)))) return false;
+    return true;
+  };
   std::size_t number = 0;
   for (const PlanTensor& tensor : plan.tensors) {
     if (!tensor.output || tensor.bytes == 0) continue;
-    const ExpectedOutput& output = expected[number++];
-    if (const auto bad = first_not_finite(output.dtype, output.bytes))
-      return fmt::format("{}[{}] is not finite (never written, or computed from garbage)", tensor.name, *bad);
+    if (is_nan(expected.at(number++))) return fmt::format("{} is NaN everywhere", tensor.name);
   }
   return {};
+}
+
+void note_drawn(const Task& task, const Bindings& options, const CaseRecipe& recipe, Expected& expected) {
+  std::size_t number = 0;
+  for (const Tensor& tensor : task.outputs) {
+    if (!is_present(tensor, options)) continue;
+    ExpectedOutput& output = expected.at(number++);
+    if (!tensor.inout || !is_floating(dtype_of(tensor, options)) || !tensor.scale.empty()) continue;
+    CaseRecipe alone{.seed = recipe.seed,
+                     .inputs = {*std::ranges::find(recipe.inputs, tensor.name, &InputRecipe::name)}};
+    alone.repeating = recipe.repeating;
+    InputRecipe& drawn = alone.inputs.front();
+    drawn.strides.clear();
+    if (drawn.dtype != output.dtype) drawn.widened = output.dtype;
+    output.before = std::move(generate_inputs(alone).front());
+  }
+}
+
+Limits grown(Limits limits, const ExpectedOutput& answer, const ExpectedOutput& ordinary) {
+  if (limits.atol <= 0 || !is_floating(answer.dtype)) return limits;
+  const auto size = [](const ExpectedOutput& output) {
+    double squares = 0;
+    std::uint64_t count = 0;
+    const std::uint64_t elements = output.bytes.size() / size_of(output.dtype);
+    for (std::uint64_t i = 0; i < elements; ++i) {
+      const double value = as_double(load_at(output.dtype, output.bytes.data(), i));
+      if (!std::isfinite(value)) continue;
+      squares += value * value;
+      ++count;
+    }
+    return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0.0;
+  };
+  const double usual = size(ordinary), here = size(answer), rounding = usual_limits(answer.dtype).relative_l2;
+  if (!std::isfinite(here)) return limits;
+  const double growth = usual > 0 ? std::max(1.0, here / usual) : 1;
+  limits.atol = std::max(limits.atol * growth, rounding * here);
+  limits.rtol = std::max(limits.rtol, rounding);
+  return limits;
+}
+
+std::size_t ordinary_case(const Task& task, const Target& target, const CasePlan& plan, const Case& one) {
+  const std::string usual = task.regimes_of(target.objective).front().name;
+  const auto found = std::ranges::find_if(plan.cases, [&](const Case& each) {
+    return each.shape.name == one.shape.name && each.regime.name == usual && each.seed == 0;
+  });
+  return found == plan.cases.end() ? plan.smoke : static_cast<std::size_t>(found - plan.cases.begin());
 }
 
 void OracleStore::put(std::size_t number, Expected expected) {

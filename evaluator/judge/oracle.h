@@ -29,8 +29,18 @@ CaseRecipe reference_recipe(const Task& task, CaseRecipe recipe);
 
 /// The reference's outputs in the form that is compared. `outputs`: the bytes of every output of its plan, in order.
 Expected expected_outputs(const Plan& plan, std::span<const std::byte> outputs);
-/// "y[3] is not finite"; empty when every value is finite.
-std::string why_not_finite(const Plan& plan, const Expected& expected);
+/// "y[3] was never written", of the bytes of every output of the reference's plan; empty when all are. Infinities and
+/// NaN that it computes are answers.
+std::string why_not_written(const Plan& plan, std::span<const std::byte> outputs);
+/// "y is NaN everywhere"; empty when every output has another value. On usual inputs a reference has.
+std::string why_no_answer(const Plan& plan, const Expected& expected);
+/// Keeps what floats that are read and written hold before the call. `recipe`: the candidates'.
+void note_drawn(const Task& task, const Bindings& options, const CaseRecipe& recipe, Expected& expected);
+/// The limits of a case of another regime than the first, for whose inputs a limit of each element in absolute numbers
+/// is meant: it grows as the answer's root mean square does, and the dtype's usual relative error passes, too.
+Limits grown(Limits limits, const ExpectedOutput& answer, const ExpectedOutput& ordinary);
+/// The ordinary case of a shape: the first regime's first draw. Every shape of a plan has it.
+std::size_t ordinary_case(const Task& task, const Target& target, const CasePlan& plan, const Case& one);
 
 /// Expected outputs by case. One thread fills it, another reads. They never enter a process that runs candidates.
 class OracleStore {
@@ -56,7 +66,7 @@ class OracleStore {
 };
 
 /// Compiles the reference and runs it on every case, the smoke case first, in worker processes of its own. Throws
-/// usage_error for a reference that does not compile, fails, or gives values that are not finite.
+/// usage_error for a reference that does not compile, fails, or leaves elements unwritten.
 void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store);
 
 /// Oracles of one reference that were computed once, by the case's recipe: all devices of a run share them. Oracles

@@ -192,10 +192,6 @@ std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
     const std::string content(std::istreambuf_iterator<char>(file), {});
     const auto* bytes = reinterpret_cast<const std::byte*>(content.data());
     expected.push_back({dtype, {bytes, bytes + content.size()}});
-    if (const auto bad = first_not_finite(dtype, expected.back().bytes)) {
-      throw usage_error(
-          fmt::format("{}: {}{}[{}] is not finite", task.reference, where, output["name"].get<std::string>(), *bad));
-    }
   }
   return expected;
 }

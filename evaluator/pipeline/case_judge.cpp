@@ -1,11 +1,13 @@
 #include "evaluator/pipeline/case_judge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/task/limits.h"
 #include "evaluator/judge/comparison.h"
 #include "evaluator/judge/wrong_answer.h"
+#include "evaluator/numbers/elements.h"
 #include "evaluator/pipeline/candidate_worker.h"
 
 namespace evo {
@@ -18,6 +20,13 @@ Failure wrong_answer_of(Mismatch mismatch) {
   Failure failure{Verdict::wrong_answer, ""};
   failure.mismatch = std::move(mismatch);
   return failure;
+}
+
+/// Errors have no form where a reference is NaN or infinite.
+bool has_infinities(const ExpectedOutput& want) {
+  for (std::uint64_t i = 0; is_floating(want.dtype) && i < want.bytes.size() / size_of(want.dtype); ++i)
+    if (!std::isfinite(as_double(load_at(want.dtype, want.bytes.data(), i)))) return true;
+  return false;
 }
 
 /// `miss`: empty for an output that is right.
@@ -43,13 +52,23 @@ ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected>
   std::vector<EmulationError>& honest = compared.honest;
   const Limits of_regime = limits_for(setup_.calibration, task, limits_, one.regime.name);
   const auto limits_of = [&](const Tensor& output) {
-    const Limits limits = limits_of_output(task, output, choices, of_regime);
+    const Limits limits =
+        grown_limits(limits_of_output(task, output, choices, of_regime), one, *compared.expected, honest.size());
     honest.push_back(limits.follow_emulation() ? setup_.floor.emulation_error(one, *compared.expected, honest.size())
                                                : EmulationError{});
     return following(limits, honest.back());
   };
   compared.outputs = compare_outputs(task, choices, one, plan, *compared.expected, std::move(outputs), limits_of);
   return compared;
+}
+
+Limits CaseJudge::grown_limits(const Limits& limits, const Case& one, const Expected& expected,
+                               std::size_t output) const {
+  const Target& target = setup_.options.target;
+  const Task& task = setup_.options.task;
+  if (limits.atol <= 0 || one.regime.name == task.regimes_of(target.objective).front().name) return limits;
+  const std::size_t ordinary = ordinary_case(task, target, setup_.plan, one);
+  return grown(limits, expected.at(output), setup_.oracles.get(ordinary)->at(output));
 }
 
 CaseJudge::Check CaseJudge::judge(const Case& one, const ComparedCase& compared, bool further) {
@@ -90,7 +109,7 @@ std::optional<Failure> CaseJudge::check_pools() const {
 
 /// The summary of a diagnosis. Very large answers are not looked at: a search must not wait for them.
 std::string CaseJudge::look_of(const Case& one, const ComparedOutput& output) const {
-  if (output.elements > kLookedAt) return {};
+  if (output.elements > kLookedAt || has_infinities(*output.want)) return {};
   const auto wrong = wrong_answer(setup_.options.task, setup_.options.target.options, one, output);
   return wrong ? summary(*wrong) : "";
 }

@@ -269,8 +269,9 @@ class MainWriter {
 
   std::string limits_text(const Tensor& tensor) const {
     const Limits limits = limits_of_output(task_, tensor, options_, limits_of(task_, request_.provenance.target));
-    return fmt::format("{{{:#}, {:#}, {:#}, {:#}, {:#}, {:#}, {}}}", limits.relative_l2, limits.cosine, limits.max_abs,
-                       limits.row_l2, limits.atol, limits.rtol, limits.exact);
+    return fmt::format("{{{:#}, {:#}, {:#}, {:#}, {:#}, {:#}, {:#}, {}}}", limits.relative_l2, limits.cosine,
+                       limits.max_abs, limits.row_l2, limits.atol, limits.rtol,
+                       is_integer(dtype(tensor)) ? limits.off_by_one : 0, limits.exact);
   }
 
   /// The bytes of the files that tensors are drawn from, without the header of a .npy (NEP 1).
@@ -292,7 +293,7 @@ class MainWriter {
     for (const TensorPlace& place : tensors_) code += tensor_row(place);
     code += "  };\n";
     if (any_tensor([](const TensorPlace& place) { return place.output; }))
-      code += "  // relative_l2, cosine, max_abs, row_l2, atol, rtol, exact\n";
+      code += "  // relative_l2, cosine, max_abs, row_l2, atol, rtol, off_by_one, exact\n";
     for (std::size_t i = 0; i < tensors_.size(); ++i) code += tensor_details(i);
     code += "  return tensors;\n}\n\ninline double flops(const long long* p) {\n" + parameters();
     code += fmt::format("\n  return static_cast<double>({});\n}}\n", cpp(task_.flops, options_));

@@ -37,11 +37,10 @@ inline bool right(const std::vector<Tensor>& tensors, const Buffers& buffers, ${
 //% end
     const Difference d = compare(tensor, got, wanted[i], at);
     const bool ok = untouched && within_limits(d, limits);
-    const char* judgement = ok                    ? "right"
-                            : !d.reference_finite ? "WRONG (the reference is not finite)"
-                            : !d.finite           ? "WRONG (not finite)"
-                            : !untouched          ? "WRONG (written between its rows)"
-                                                  : "WRONG";
+    const char* judgement = ok           ? "right"
+                            : !d.finite  ? "WRONG (not finite where the reference is, or the reverse)"
+                            : !untouched ? "WRONG (written between its rows)"
+                                         : "WRONG";
     if (limits.exact) {
       std::printf("  %-6s %-12s %lld of %lld elements differ: %s\n", tensor.name, when, d.unequal, count(tensor), judgement);
     } else {

@@ -5,6 +5,7 @@ enum class DType { ${dtypes} };
 // What an output may differ from the reference by; 0: not checked.
 struct Limits {
   double relative_l2, cosine, max_abs, row_l2, atol, rtol;
+  double off_by_one;  // The share of integers that may be off by one; none by more. The others are then not looked at.
   bool exact;  // Every element equals the reference's; the others are not looked at.
 };
 //% if drawn_by_kind

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "engine/base/hash.h"
@@ -358,6 +359,65 @@ TEST_CASE("recipes have the same fingerprint when they are equal, and only then"
   differs([](CaseRecipe&, InputRecipe& first) { first.strides = {20, 100, 50}; });
   differs([](CaseRecipe&, InputRecipe& first) { first.widened = DType::f32; });
   differs([](CaseRecipe&, InputRecipe& first) { first.unit_scale = true; });
+}
+
+TEST_CASE("of four rows one is far below zero, one far above, and one begins far below") {
+  const auto values = drawn(Distribution::far_rows, 1e5), usual = drawn(Distribution::normal, 1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t row = i / 50 % 4;
+    const float far = row == 1 ? 1e5F : row == 0 || (row == 2 && i % 50 < 25) ? -1e5F : 0;
+    REQUIRE(values[i] == usual[i] + far);
+  }
+  // A format that does not reach so far is filled as far as it does.
+  CaseRecipe narrow = plain(Distribution::far_rows, 1e5);
+  narrow.inputs[0].dtype = DType::f16;
+  const auto halves = generate_inputs(narrow).front();
+  std::uint16_t first = 0;
+  std::memcpy(&first, halves.data(), sizeof first);
+  CHECK(f32_from_f16(first) < -5e4F);
+  CHECK(std::isfinite(f32_from_f16(first)));
+}
+
+TEST_CASE("only one tensor of floats is far from zero, in each seed another one") {
+  const Task task = testing::toy_options().task;
+  Regime far{"far_rows", Distribution::far_rows, 1e5};
+  std::set<std::string> names;
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    const CaseRecipe recipe = make_recipe(task, task.default_options(), task.shapes.front(), far, seed, 1);
+    std::size_t count = 0;
+    for (const InputRecipe& input : recipe.inputs) {
+      if (!is_drawn_by_regime(input) || input.is_computed || input.distribution != Distribution::far_rows) continue;
+      ++count;
+      names.insert(input.name);
+    }
+    CHECK(count == 1);
+  }
+  const CaseRecipe recipe = make_recipe(task, task.default_options(), task.shapes.front(), far, 0, 1);
+  CHECK(names.size() == static_cast<std::size_t>(std::ranges::count_if(recipe.inputs, [](const InputRecipe& input) {
+          return is_drawn_by_regime(input) && !input.is_computed;
+        })));
+}
+
+TEST_CASE("ties of floats lie between two codes of a scale that follows from the largest value") {
+  for (const double codes : {127.0, 448.0}) {
+    const auto values = drawn(Distribution::ties, codes);
+    std::size_t halves = 0;
+    for (std::size_t row = 0; row < values.size() / 50; ++row) {
+      const std::span<const float> elements = std::span(values).subspan(row * 50, 50);
+      float most = 0;
+      for (const float value : elements) most = std::max(most, std::abs(value));
+      const double wanted = row % 4 == 1 ? 7 : row % 4 == 2 ? 15 : codes;
+      CHECK(most == wanted);
+      for (const float value : elements) halves += std::abs(value - std::trunc(value)) == 0.5F ? 1 : 0;
+    }
+    CHECK(halves > values.size() / 3);
+  }
+  CaseRecipe lesser = plain(Distribution::ties, 127);
+  lesser.inputs[0].is_lesser = true;
+  for (const float value : floats(generate_inputs(lesser).front())) {
+    int exponent = 0;
+    REQUIRE(std::frexp(value, &exponent) == 0.5F);
+  }
 }
 
 TEST_CASE("salt, seed, shape, regime and tensor each change the numbers") {

@@ -153,6 +153,36 @@ TEST_CASE("an output's limits may depend on options; where none apply, the task'
         "exact");
 }
 
+TEST_CASE("a limit of each element is enough for a task") {
+  const auto with = [](const std::string& limits) {
+    const std::string given = R"("limits": { "relative_l2": 0.01, "cosine": 0.99 })";
+    return load_task(edited(scale_task(), "scale/task.json", given, "\"limits\": " + limits), "scale");
+  };
+  const Task task = with(R"({"atol": 1e-4})");
+  CHECK(task.limits.atol == 1e-4);
+  CHECK(task.limits.relative_l2 == 0);
+  CHECK(limits_of_output(task, task.outputs.front(), task.default_options(), task.limits).row_l2 == 0);
+  CHECK_THAT(complaint_of([&] { with(R"({"cosine": 0.9})"); }), ContainsSubstring("no limit on the error"));
+}
+
+TEST_CASE("an output that is read and written has a limit of its change, which the file may set") {
+  const auto limits = [](const std::string& more) {
+    const std::string dims = R"("dtype": "out", "dims": ["N", "M"])";
+    const Task task = load_task(edited(scale_task(), "scale/task.json", dims, dims + more), "scale");
+    Bindings options = task.default_options();
+    options["out"] = std::string("f16");
+    return limits_of_output(task, task.outputs.front(), options, task.limits);
+  };
+  CHECK(limits("").change == 0);
+  CHECK(limits(R"(, "inout": true)").change > 0);
+  CHECK(limits(R"(, "inout": true)").change < 0.5);
+  CHECK(limits(R"(, "inout": true, "limits": {"relative_l2": 1e-3, "change": 0.7})").change == 0.7);
+  CHECK_THAT(complaint_of([&] { limits(R"(, "limits": {"relative_l2": 1e-3, "change": 0.7})"); }),
+             ContainsSubstring("outputs[0].limits: change is of outputs with \"inout\": true"));
+  CHECK_THAT(complaint_of([&] { limits(R"(, "limits": {"off_by_one": 1.5})"); }),
+             ContainsSubstring("outputs[0].limits.off_by_one: is a share of the elements: less than 1"));
+}
+
 TEST_CASE("objectives tighten the task's limits") {
   const std::string limits = "\"limits\": { \"relative_l2\": 0.01, \"cosine\": 0.99 },";
   const auto with = [&](const std::string& objectives) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -153,4 +154,132 @@ TEST_CASE("every dtype is read as its values") {
 
 TEST_CASE("outputs of different sizes are an error of the caller") {
   CHECK_THROWS_AS(compare(DType::f16, std::vector<std::byte>(6), std::vector<float>(4)), Error);
+}
+
+namespace {
+
+ExpectedOutput expected(const std::vector<float>& values, const std::vector<float>& before = {}) {
+  const auto bytes = [](const std::vector<float>& floats) {
+    const auto span = std::as_bytes(std::span(floats));
+    return std::vector<std::byte>(span.begin(), span.end());
+  };
+  return {DType::f32, bytes(values), bytes(before)};
+}
+
+std::optional<Miss> judged(DType dtype, const std::vector<std::byte>& got, const ExpectedOutput& want,
+                           const Limits& limits) {
+  return miss_of(compare(dtype, got, want, limits, 0), limits);
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+}  // namespace
+
+TEST_CASE("infinities and NaN are right where the reference has them, and nowhere else") {
+  std::vector<float> want = oracle(1000);
+  want[3] = kInfinity;
+  want[4] = -kInfinity;
+  want[5] = kNan;
+  const auto with = [&](std::size_t at, float value) {
+    std::vector<float> got = want;
+    got[at] = value;
+    return judged(DType::f32, expected(got).bytes, expected(want), kLimits);
+  };
+  CHECK(!with(0, want[0]));
+  CHECK(!with(5, -kNan));
+  for (const auto& [at, value] :
+       {std::pair(3, -kInfinity), {3, 3e38F}, {4, kNan}, {5, kInfinity}, {5, 0.0F}, {6, kNan}}) {
+    INFO(at << ' ' << value);
+    const auto miss = with(static_cast<std::size_t>(at), value);
+    REQUIRE(miss);
+    CHECK(miss->kind == LimitKind::not_finite);
+    CHECK(miss->elements == 1);
+    CHECK(miss->first == static_cast<std::uint64_t>(at));
+  }
+  // The other elements are compared as before.
+  CHECK(with(7, 100.0F).value_or(Miss{}).kind == LimitKind::relative_l2);
+  CHECK(with(5, 0.0F).value_or(Miss{}).reference == "nan");
+}
+
+TEST_CASE("what was never written is no NaN of the reference's") {
+  const ExpectedOutput want = expected({1, kNan, kNan, 4});
+  std::vector<std::byte> got = want.bytes;
+  CHECK(!judged(DType::f32, got, want, kLimits));
+  std::fill_n(got.begin() + 8, 4, std::byte{0xff});
+  const auto miss = judged(DType::f32, got, want, kLimits);
+  REQUIRE(miss);
+  CHECK(miss->first == 2);
+  CHECK(miss->got == "never written");
+}
+
+TEST_CASE("a number beyond a narrow format is right as its infinity") {
+  const ExpectedOutput want = expected({1, 70000, -70000, 4});
+  CHECK(!judged(DType::f16, as_f16({1, kInfinity, -kInfinity, 4}), want, kLimits));
+  CHECK(judged(DType::f16, as_f16({1, -kInfinity, -kInfinity, 4}), want, kLimits));
+  CHECK(judged(DType::f16, as_f16({kInfinity, kInfinity, -kInfinity, 4}), want, kLimits));
+}
+
+TEST_CASE("few elements may be infinite beside the greatest number of their format") {
+  std::vector<float> numbers(1000, 1.0F);
+  std::fill_n(numbers.begin(), 100, kInfinity);
+  const ExpectedOutput want = expected(numbers);
+  const auto with_greatest = [&](std::size_t count) {
+    std::vector<float> got = numbers;
+    std::fill_n(got.begin(), count, 65504.0F);
+    return judged(DType::f16, as_f16(got), want, kLimits);
+  };
+  CHECK(!with_greatest(2));
+  CHECK(with_greatest(3).value_or(Miss{}).kind == LimitKind::not_finite);
+}
+
+TEST_CASE("an error is measured by what the call is to change, where it changes little") {
+  // In bf16 most weights stay, because the step is less than half of their last bit.
+  std::vector<float> before = oracle(20000), after = before;
+  const auto rounded = [](float value) { return f32_from_bf16(bf16_from_f32(value)); };
+  for (float& value : before) value = rounded(value);
+  for (std::size_t i = 0; i < after.size(); ++i) after[i] = rounded(before[i] - 1e-5F);
+  const auto bf16 = [](const std::vector<float>& values) {
+    std::vector<std::byte> bytes(2 * values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint16_t bits = bf16_from_f32(values[i]);
+      std::memcpy(bytes.data() + 2 * i, &bits, 2);
+    }
+    return bytes;
+  };
+  const Limits limits{.relative_l2 = 1e-2, .change = 0.05};
+  const ExpectedOutput want = expected(after, before);
+  CHECK(!judged(DType::bf16, bf16(after), want, limits));
+  std::vector<float> uphill = before;
+  for (float& value : uphill) value = rounded(value + 1e-5F);
+  for (const auto& wrong : {before, uphill}) {
+    CHECK(!judged(DType::bf16, bf16(wrong), want, {.relative_l2 = 1e-2}));
+    CHECK(judged(DType::bf16, bf16(wrong), want, limits).value_or(Miss{}).kind == LimitKind::change);
+  }
+  // Roundings that fall the other way are nobody's fault, if they are few.
+  std::vector<float> other = after;
+  const auto changed = [&](std::size_t i) { return before[i] != after[i]; };
+  std::size_t flipped = 0;
+  for (std::size_t i = 0; i < other.size() && flipped < 2; ++i)
+    if (changed(i)) other[i] = before[i], ++flipped;
+  CHECK(compare(DType::bf16, bf16(other), want, limits, 0).change == 0);
+}
+
+TEST_CASE("a share of the elements may be off by one step, and none by more") {
+  std::vector<std::uint8_t> want(200);
+  std::iota(want.begin(), want.end(), std::uint8_t{20});
+  const auto bytes = [](const std::vector<std::uint8_t>& values) {
+    const auto span = std::as_bytes(std::span(values));
+    return std::vector<std::byte>(span.begin(), span.end());
+  };
+  const auto with = [&](std::size_t off, int by) {
+    std::vector<std::uint8_t> got = want;
+    for (std::size_t i = 0; i < off; ++i) got[i] = static_cast<std::uint8_t>(got[i] + by);
+    return judged(DType::u8, bytes(got), {DType::u8, bytes(want)}, {.off_by_one = 0.01});
+  };
+  CHECK(!with(2, 1));
+  CHECK(!with(2, -1));
+  CHECK(with(3, 1).value_or(Miss{}).error == 0.015);
+  CHECK(with(1, 2).value_or(Miss{}).elements == 1);
+  CHECK(with(1, 2).value_or(Miss{}).kind == LimitKind::off_by_one);
 }

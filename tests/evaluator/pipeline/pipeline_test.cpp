@@ -423,9 +423,19 @@ TEST_CASE("a missing device or compiler is reported before anything is submitted
   CHECK(no_children_left());
 }
 
+TEST_CASE("where a reference has a NaN, a NaN is right and a number is not") {
+  PipelineOptions options = toy_options();
+  options.tree = toy_tree("nan");
+  const auto pipeline = make_pipeline(options);
+  CHECK(evaluate_one(*pipeline, toy_candidate(options, "nan")).verdict == Verdict::valid);
+  const Evaluation number = evaluate_one(*pipeline, toy_candidate(options, "honest"));
+  CHECK(number.verdict == Verdict::wrong_answer);
+  CHECK_THAT(why(number), ContainsSubstring("kind=not_finite") && ContainsSubstring("reference=nan"));
+}
+
 TEST_CASE("a reference that fails is the task's fault") {
   for (const auto& [reference, reason] : std::vector<std::pair<std::string, std::string>>{
-           {"compile_error", "does not compile"}, {"fault", "trap"}, {"nan", "not finite"}, {"crash", "SIGSEGV"}}) {
+           {"compile_error", "does not compile"}, {"fault", "trap"}, {"crash", "SIGSEGV"}}) {
     PipelineOptions options = toy_options();
     options.tree = toy_tree(reference);
     const auto pipeline = make_pipeline(options);
