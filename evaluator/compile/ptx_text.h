@@ -29,4 +29,10 @@ std::vector<std::string> kernels(std::string_view ptx);
 /// The kernels with a griddepcontrol.wait (PTX ISA 9.7.13), in themselves or in a function that they call.
 std::set<std::string> waiting_kernels(std::string_view ptx);
 
+/// These kernels and the functions that they reach by calls.
+std::set<std::string> reached_routines(std::string_view ptx, const std::set<std::string>& kernels);
+
+/// The lines of the source file of that name that instructions of these kernels and functions come from.
+std::set<int> source_lines(std::string_view ptx, const std::set<std::string>& routines, std::string_view file);
+
 }  // namespace evo::ptx_text
