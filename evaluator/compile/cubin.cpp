@@ -48,8 +48,9 @@ std::string_view name_at(Bytes names, std::uint32_t offset) {
 
 bool takes_part(std::string_view name) {
   // Everything that describes the text of the source, or how the compiler was called, stays out.
-  constexpr std::array<std::string_view, 9> kLeftOut = {
-      ".shstrtab", ".strtab", ".symtab", ".debug", ".nv_debug", ".note", ".rel.debug", ".rela.debug", ".nv.callgraph"};
+  constexpr std::array<std::string_view, 11> kLeftOut = {
+      ".shstrtab",  ".strtab",     ".symtab",       ".debug",         ".nv_debug",    ".note",
+      ".rel.debug", ".rela.debug", ".rel.nv_debug", ".rela.nv_debug", ".nv.callgraph"};
   return !name.empty() && std::none_of(kLeftOut.begin(), kLeftOut.end(),
                                        [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
