@@ -10,6 +10,7 @@
 #include "cli/selftest/calibrate.h"
 #include "cli/selftest/mutation_score.h"
 #include "cli/selftest/selftest_record.h"
+#include "cli/sources/short_form_file.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
@@ -29,6 +30,7 @@ namespace evo::cli {
 namespace {
 
 struct SelftestRequest {
+  std::string file;
   std::string task;
   std::string device;
   std::vector<std::string> only;
@@ -108,7 +110,11 @@ std::string_view name_of(MutantOutcome::Kind kind) {
       return "equivalent";
     case MutantOutcome::Kind::as_accurate:
       return "as accurate";
-    case MutantOutcome::Kind::stillborn:
+    case MutantOutcome::Kind::no_change:
+      return "no change";
+    case MutantOutcome::Kind::repeated:
+      return "repeated";
+    case MutantOutcome::Kind::not_built:
       break;
   }
   return "not built";
@@ -118,29 +124,37 @@ std::string score_line(const MutationScore& score) {
   using Kind = MutantOutcome::Kind;
   const auto [low, high] = score.interval();
   return fmt::format(
-      "{} of {} mutants killed: {:.1f} % (95 % interval {:.1f} to {:.1f}); {} equivalent, {} as accurate, {} not "
-      "built\n",
+      "{} of {} mutants killed: {:.1f} % (95 % interval {:.1f} to {:.1f})\n"
+      "not counted: {} equivalent, {} as accurate, {} no change, {} repeated, {} not built\n",
       score.count(Kind::killed), score.count(Kind::killed) + score.count(Kind::survived), 100 * score.share_killed(),
       100 * low, 100 * high, score.count(Kind::equivalent), score.count(Kind::as_accurate),
-      score.count(Kind::stillborn));
+      score.count(Kind::no_change), score.count(Kind::repeated), score.count(Kind::not_built));
 }
 
-std::string score_text(const MutationScore& score, const Terminal& terminal) {
+/// "scale.cu:12", with the author's name of the file.
+std::string place_of(const MutantOutcome& mutant, const std::optional<ShortForm>& form) {
+  const std::string place = fmt::format("{}:{}", mutant.file.empty() ? "kernel.cu" : mutant.file, mutant.line);
+  return form ? form->in_authors_places(place) : place;
+}
+
+std::string score_text(const MutationScore& score, const std::optional<ShortForm>& form, const Terminal& terminal) {
+  using Kind = MutantOutcome::Kind;
   std::string text = fmt::format("{} on {} ({}), generated mutants, seed {}\n", score.task, score.device.id,
                                  score.device.name, score.seed);
   for (const MutantOutcome& mutant : score.mutants) {
-    const bool survived = mutant.kind == MutantOutcome::Kind::survived;
-    if (mutant.kind == MutantOutcome::Kind::killed || mutant.kind == MutantOutcome::Kind::stillborn) continue;
+    if (mutant.kind == Kind::killed || mutant.kind == Kind::repeated || mutant.kind == Kind::not_built) continue;
+    const bool survived = mutant.kind == Kind::survived;
     text += styled(terminal, survived ? Style::bad : Style::plain,
-                   fmt::format("  {}: {}, line {} of {}", name_of(mutant.kind), mutant.mutation.operation,
-                               mutant.mutation.line, mutant.family));
-    text += fmt::format("\n    - {}\n    + {}\n", mutant.before, mutant.after);
+                   fmt::format("  {}: {}, {}", name_of(mutant.kind), mutant.operation, place_of(mutant, form)));
+    text +=
+        fmt::format("\n    genome {}{}\n    - {}\n    + {}\n", to_text(mutant.genome),
+                    mutant.genomes > 1 ? fmt::format(" ({} tried)", mutant.genomes) : "", mutant.before, mutant.after);
     if (survived) text += fmt::format("    would be killed by {}\n", mutant.would_kill);
   }
   return text + score_line(score);
 }
 
-std::string score_document(const MutationScore& score) {
+std::string score_document(const MutationScore& score, const std::optional<ShortForm>& form) {
   Json json = json_document("selftest");
   json["task"] = score.task;
   json["device"] = device_json(score.device);
@@ -150,9 +164,11 @@ std::string score_document(const MutationScore& score) {
   json["mutants"] = Json::array();
   for (const MutantOutcome& mutant : score.mutants) {
     json["mutants"].push_back({{"kind", name_of(mutant.kind)},
-                               {"family", mutant.family},
-                               {"operation", mutant.mutation.operation},
-                               {"line", mutant.mutation.line},
+                               {"family", mutant.genome.family},
+                               {"genome", to_text(mutant.genome)},
+                               {"genomes", mutant.genomes},
+                               {"operation", mutant.operation},
+                               {"place", place_of(mutant, form)},
                                {"before", mutant.before},
                                {"after", mutant.after},
                                {"verdict", evo::name_of(mutant.verdict)},
@@ -162,13 +178,34 @@ std::string score_document(const MutationScore& score) {
   return json_text(json);
 }
 
-int score_task(const SelftestRequest& request, const SourceTree& tree, const Task& task, const DeviceInfo& device) {
+int score_task(const SelftestRequest& request, const SourceTree& tree, const Task& task, const DeviceInfo& device,
+               const std::optional<ShortForm>& form) {
   const std::size_t count =
       request.generate.empty() ? kGeneratedMutants : parse_number("--generate", request.generate, 1);
   const std::uint64_t seed = request.seed.empty() ? fresh_salt() >> 32 : parse_number("--seed", request.seed);
   const MutationScore score = score_validation(tree, task, device, count, seed);
-  fmt::print("{}", request.json ? score_document(score) : score_text(score, terminal_of(stdout)));
+  fmt::print("{}", request.json ? score_document(score, form) : score_text(score, form, terminal_of(stdout)));
   return score.count(MutantOutcome::Kind::survived) == 0 ? kDone : kNothingValid;
+}
+
+DeviceInfo device_of(const SelftestRequest& request) {
+  std::string notice;
+  DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
+  if (!notice.empty()) write_to_stderr(fmt::format("{}\n", notice));
+  return device;
+}
+
+/// Of a short form, whose task has no mutants of its own.
+int score_file(const SelftestRequest& request, const CLI::App& command) {
+  refuse_options(command, {"--task", "--templates", "--only", "--record", "--calibrate"}, "FILE.json");
+  const std::optional<ShortForm> form = load_short_form(request.file);
+  const SourceTree tree = with_shipped(form->files);
+  try {
+    return score_task(request, tree, find_task(tree, form->task), device_of(request), form);
+  } catch (const Error& error) {
+    if (error.fault() != Fault::usage) throw;
+    throw usage_error(form->in_authors_places(error.what()));
+  }
 }
 
 int calibrate_task(const SelftestRequest& request) {
@@ -184,6 +221,7 @@ int calibrate_task(const SelftestRequest& request) {
 }
 
 int selftest(const SelftestRequest& request, const CLI::App& command) {
+  if (!request.file.empty()) return score_file(request, command);
   if (request.calibrate) {
     refuse_options(command, {"--only", "--record", "--json"}, "--calibrate");
     return calibrate_task(request);
@@ -194,12 +232,10 @@ int selftest(const SelftestRequest& request, const CLI::App& command) {
   const std::filesystem::path folder = find_templates(request.templates);
   const SourceTree tree = with_shipped(read_templates(folder));
   const Task task = find_task(tree, request.task);
-  std::string notice;
-  const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
-  if (!notice.empty()) write_to_stderr(fmt::format("{}\n", notice));
+  const DeviceInfo device = device_of(request);
   if (!request.generate.empty() || load_mutants(tree, task).empty()) {
     refuse_options(command, {"--only", "--record"}, "--generate (and a task without mutants)");
-    return score_task(request, tree, task, device);
+    return score_task(request, tree, task, device, std::nullopt);
   }
   std::optional<Store> store;
   if (request.only.empty()) store = Store::open(request.database, Store::Mode::write);
@@ -221,12 +257,14 @@ void add_selftest(CLI::App& app, Invocation& invocation) {
                                         "Evaluate planted wrong kernels of a task: each must be rejected for the "
                                         "right reason, and correct ones accepted",
                                         selftest);
+  add_option(command, "FILE.json", "", request.file,
+             "A short form for evo tune, of whose kernel mutants are made, instead of a task");
   add_option(command, "--task", "TASK", request.task, "The task whose mutants are evaluated");
   add_option(command, "--device", "DEVICE", request.device, "Evaluate on this device (default: auto)");
   add_option(command, "--only", "A,B", request.only, "Only these mutants and controls")->delimiter(',');
   add_option(command, "--generate", "N", request.generate,
-             "Instead of the task's own, make this many mutants of its first kernels and count those that "
-             "validation rejects (the default for a task without mutants: 60)");
+             "Instead of the task's own, make mutants of its kernels until this many ran, and count those that "
+             "validation rejects (the default for FILE.json and a task without mutants: 60)");
   add_option(command, "--seed", "N", request.seed, "With --generate: the seed of the random places that are changed");
   command.add_flag(
       "--calibrate", request.calibrate,

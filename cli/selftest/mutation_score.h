@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/result/evaluation.h"
-#include "engine/source/source_mutation.h"
+#include "engine/task/genome.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
 
@@ -17,16 +17,21 @@ namespace evo::cli {
 struct MutantOutcome {
   enum class Kind {
     killed,       ///< Validation rejected it.
-    survived,     ///< It was accepted although it computes something else.
+    survived,     ///< It was accepted although it computes something else, or rounds ties otherwise.
     equivalent,   ///< At every listed shape each of its outputs has exactly the error of its original's.
     as_accurate,  ///< It rounds in another order, and errs at most a tenth more than its original in any case: it is
                   ///< right.
-    stillborn,    ///< It does not compile, or compiles to the same program.
+    no_change,    ///< The machine code of what is launched is its original's.
+    repeated,     ///< It compiles to the program of an earlier mutant.
+    not_built,    ///< There is no program that the device can run, or the machine failed.
   };
   Kind kind = Kind::killed;
-  std::string family;
-  SourceMutation mutation;
-  std::string before, after;  ///< The line of the source.
+  std::string operation;      ///< "< becomes <=".
+  std::string file;           ///< Of the templates; empty: unknown.
+  std::size_t line = 0;       ///< Of that file, else of the rendered source.
+  Genome genome;              ///< In which it was killed or survived; else that in which it was tried first.
+  std::size_t genomes = 1;    ///< In so many it ran.
+  std::string before, after;  ///< The line as rendered.
   Verdict verdict = Verdict::harness_failed;
   std::string reason;
   std::string would_kill;  ///< For survivors: where it differs most from the honest kernel.
@@ -47,8 +52,10 @@ struct MutationScore {
   std::pair<double, double> interval() const;
 };
 
-/// Makes `count` mutants of the first legal genome of each family, at places drawn with `seed`, and evaluates them as a
-/// search would. A family whose first genome is not valid is left out; throws usage_error when all are.
+/// Makes mutants of each family until `count` of them ran, and evaluates them as a search would. A few genomes
+/// with different alleles are drawn with `seed`, and so are the places that are changed, in code that the compiler made
+/// instructions of. A mutant that is right in its genome is tried in the others that have its place.
+/// A genome that is not valid itself is left out; throws usage_error when all are.
 MutationScore score_validation(const SourceTree& tree, const Task& task, const DeviceInfo& device, std::size_t count,
                                std::uint64_t seed);
 

@@ -48,8 +48,9 @@ std::string_view name_at(Bytes names, std::uint32_t offset) {
 
 bool takes_part(std::string_view name) {
   // Everything that describes the text of the source, or how the compiler was called, stays out.
-  constexpr std::array<std::string_view, 9> kLeftOut = {
-      ".shstrtab", ".strtab", ".symtab", ".debug", ".nv_debug", ".note", ".rel.debug", ".rela.debug", ".nv.callgraph"};
+  constexpr std::array<std::string_view, 11> kLeftOut = {
+      ".shstrtab",  ".strtab",     ".symtab",       ".debug",         ".nv_debug",    ".note",
+      ".rel.debug", ".rela.debug", ".rel.nv_debug", ".rela.nv_debug", ".nv.callgraph"};
   return !name.empty() && std::none_of(kLeftOut.begin(), kLeftOut.end(),
                                        [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
@@ -96,12 +97,25 @@ void update_with_info(XXH3_state_t* state, Bytes info) {
   XXH3_128bits_update(state, info.data(), info.size());
 }
 
-}  // namespace
+constexpr std::string_view kText = ".text.";
 
-std::string cubin_hash(Bytes cubin) {
+/// Without sections of kernels and functions that are not among `routines`, and without what is said of all together.
+void keep_sections_of(const std::set<std::string>& routines, std::vector<Section>& sections) {
+  std::vector<std::string> others;
+  for (const Section& section : sections) {
+    if (!section.name.starts_with(kText)) continue;
+    const std::string name(section.name.substr(kText.size()));
+    if (!routines.contains(name)) others.push_back("." + name);
+  }
+  std::erase_if(sections, [&](const Section& section) {
+    return section.name == ".nv.info" ||
+           std::ranges::any_of(others, [&](const std::string& other) { return section.name.ends_with(other); });
+  });
+}
+
+std::string hash_of(const std::vector<Section>& sections, Bytes cubin) {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
   XXH3_128bits_reset(state.get());
-  const std::vector<Section> sections = sections_of(cubin);
   for (const Section& section : sections) {
     XXH3_128bits_update(state.get(), section.name.data(), section.name.size());
     XXH3_128bits_update(state.get(), &section.size, sizeof section.size);
@@ -116,10 +130,22 @@ std::string cubin_hash(Bytes cubin) {
   return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
 }
 
+}  // namespace
+
+std::string cubin_hash(Bytes cubin) {
+  return hash_of(sections_of(cubin), cubin);
+}
+
+std::string cubin_hash(Bytes cubin, const std::set<std::string>& routines) {
+  std::vector<Section> sections = sections_of(cubin);
+  keep_sections_of(routines, sections);
+  return hash_of(sections, cubin);
+}
+
 std::vector<Bytes> machine_code(Bytes cubin) {
   std::vector<Bytes> code;
   for (const Section& section : sections_of(cubin)) {
-    if (section.name.starts_with(".text.")) code.push_back(section.content);
+    if (section.name.starts_with(kText)) code.push_back(section.content);
   }
   return code;
 }

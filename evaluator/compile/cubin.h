@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@ namespace evo {
 /// sources that differ only in text, or in a cap without effect, have equal hashes. Anything that is not a
 /// well-formed 64-bit ELF file is hashed whole.
 std::string cubin_hash(std::span<const std::byte> cubin);
+
+/// The same over these kernels and functions alone, with the variables of the program.
+std::string cubin_hash(std::span<const std::byte> cubin, const std::set<std::string>& routines);
 
 /// The machine code of each kernel and function of a cubin, by name: parts of `cubin`, 16 bytes an instruction from
 /// sm_70 on. Empty for anything that is not a well-formed 64-bit ELF file.

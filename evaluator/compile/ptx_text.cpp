@@ -210,4 +210,34 @@ std::set<std::string> cooperative_kernels(std::string_view ptx) {
   return kernels_that(&Routine::asks_for_grid, ptx);
 }
 
+std::set<std::string> reached_routines(std::string_view ptx, const std::set<std::string>& kernels) {
+  const std::map<std::string, Routine> all = routines(ptx);
+  std::set<std::string> reached = kernels;
+  for (const std::string& kernel : kernels) reached.merge(reached_from(all, kernel));
+  return reached;
+}
+
+std::set<int> source_lines(std::string_view ptx, const std::set<std::string>& routines, std::string_view file) {
+  static const std::regex kFile(R"-(\.file\s+(\d+)\s+"([^"]*)")-");
+  static const std::regex kPlace(R"((?:\.loc|inlined_at)\s+(\d+)\s+(\d+))");
+  using Found = std::regex_iterator<std::string_view::const_iterator>;
+  std::set<std::string> numbers;
+  for (Found found(ptx.begin(), ptx.end(), kFile), end; found != end; ++found) {
+    const std::string path = found->str(2);
+    if (path.substr(path.rfind('/') + 1) == file) numbers.insert(found->str(1));
+  }
+  const std::string text = without_remarks(ptx);
+  std::set<int> lines;
+  bool wanted = false;
+  for (const std::string_view statement : statements(text)) {
+    const bool entry = statement.find(kEntry) != std::string_view::npos;
+    if (entry || statement.find(kFunction) != std::string_view::npos)
+      wanted = routines.contains(std::string(name_behind(entry ? kEntry : kFunction, statement)));
+    if (!wanted || statement.find(".loc") == std::string_view::npos) continue;
+    for (Found found(statement.begin(), statement.end(), kPlace), end; found != end; ++found)
+      if (numbers.contains(found->str(1))) lines.insert(std::stoi(found->str(2)));
+  }
+  return lines;
+}
+
 }  // namespace evo::ptx_text

@@ -33,4 +33,10 @@ std::set<std::string> waiting_kernels(std::string_view ptx);
 /// cooperatively. Its address is in %envreg1 and %envreg2 (cooperative_groups/details/driver_abi.h).
 std::set<std::string> cooperative_kernels(std::string_view ptx);
 
+/// These kernels and the functions that they reach by calls.
+std::set<std::string> reached_routines(std::string_view ptx, const std::set<std::string>& kernels);
+
+/// The lines of the source file of that name that instructions of these kernels and functions come from.
+std::set<int> source_lines(std::string_view ptx, const std::set<std::string>& routines, std::string_view file);
+
 }  // namespace evo::ptx_text

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <set>
 #include <string>
 #include <variant>
 
 #include "engine/base/error.h"
+#include "evaluator/compile/cubin.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/compile/ptx_text.h"
 #include "evaluator/compile/ptxas_log.h"
@@ -315,4 +317,27 @@ template <int N> __global__ void k(float* x) { x[0] = plain[N] + ns::rows + ns::
   CHECK(std::get<Failure>(refused).verdict == Verdict::compile_failed);
   CHECK_THAT(std::get<Failure>(refused).reason,
              ContainsSubstring("the program has no variable row: identifier \"row\" is undefined"));
+}
+
+TEST_CASE("what is launched is told from the rest of a program by its lines and its machine code") {
+  const auto program = [](const std::string& helper, const std::string& other) {
+    return "__device__ __noinline__ float helped(float x) {\n  return " + helper +
+           ";\n}\n"
+           "extern \"C\" __global__ void wanted(float* x) {\n  x[threadIdx.x] = helped(x[threadIdx.x]);\n}\n"
+           "extern \"C\" __global__ void other(float* x) {\n  x[threadIdx.x] = " +
+           other + ";\n}\n";
+  };
+  const auto routines_of = [](const Binary& binary) { return ptx_text::reached_routines(binary.ptx, {"wanted"}); };
+  const auto code_of = [&](const std::string& helper, const std::string& other) {
+    const Binary binary = compiled(program(helper, other));
+    return cubin_hash(binary.cubin, routines_of(binary));
+  };
+  const Binary binary = compiled(program("x * 3.f + 1.f", "2.f"));
+  const std::set<int> lines = ptx_text::source_lines(binary.ptx, routines_of(binary), "kernel.cu");
+  CHECK(lines.contains(2));
+  CHECK(lines.contains(5));
+  CHECK_FALSE(lines.contains(8));
+  const std::string code = code_of("x * 3.f + 1.f", "2.f");
+  CHECK(code_of("x * 3.f + 1.f", "x[0] + 2.f") == code);
+  CHECK(code_of("x * 3.f + 2.f", "2.f") != code);
 }

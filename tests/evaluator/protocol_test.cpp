@@ -4,6 +4,7 @@
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 
 #include "engine/base/rng.h"
 #include "engine/record/enumerators.h"
+#include "evaluator/pipeline/gates.h"
 
 using namespace evo;
 using namespace evo::protocol;
@@ -296,4 +298,17 @@ TEST_CASE("numbers travel bit for bit, and texts byte for byte") {
     else
       CHECK(back.numbers[i] == recipe.inputs[0].numbers[i]);
   }
+}
+
+TEST_CASE("a number that is null arrives as none, and such a time is not believed") {
+  Timed timed;
+  timed.timing = {.shape = "long", .median_us = 5, .low_us = 5, .high_us = 5, .samples_us = {5}};
+  CHECK_FALSE(check_timing(timed.timing, 0));
+  json reply = parsed(encode(ReplyMessage{78, timed}));
+  REQUIRE(reply.at("/body/timing/median_us"_json_pointer) == 5);
+  reply["/body/timing/median_us"_json_pointer] = nullptr;
+  const Timing back = std::get<Timed>(decode_reply(frame_of(reply)).reply).timing;
+  CHECK(std::isnan(back.median_us));
+  REQUIRE(check_timing(back, 0));
+  CHECK(check_timing(back, 0)->verdict == Verdict::harness_failed);
 }

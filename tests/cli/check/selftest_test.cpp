@@ -184,3 +184,118 @@ __device__ float sum_of(float a, float b) {
   CHECK(outcome.out.find("would be killed by") == std::string::npos);
   CHECK(outcome.out.find("mutants killed: 100.0 % (95 % interval") != std::string::npos);
 }
+
+namespace {
+
+/// Rows of x, scaled, by a loop over the grid. With as many threads as elements the loop's step does not matter.
+constexpr const char* kLoop = R"cuda(__global__ void unlaunched(float* y, int n) {
+  if (threadIdx.x + 5 < n) y[threadIdx.x] = 2.5f;
+}
+extern "C" __global__ void scale(float* y, const float* x, int n) {
+#if offset
+  x = x + offset - offset;
+#endif
+  const int unused = n + 7, step = gridDim.x * 64;
+  for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += step) y[i] = 1.5f * x[i];
+}
+extern "C" __global__ void scale_plain(float* y, const float* x, int n) {
+  for (int i = 0; i < n; ++i) y[i] = 1.5 * x[i] + 3.5 - 3.5;
+}
+)cuda";
+
+/// The mutants that `evo selftest` makes of it at all places, with these numbers of blocks.
+std::vector<nlohmann::json> loop_mutants(const Bench& bench, const nlohmann::json& blocks,
+                                         const std::string& seed = "1") {
+  const nlohmann::json form = {{"kernel", "scale.cu:scale"},
+                               {"genes", {{"blocks", blocks}, {"offset", {0}}}},
+                               {"shapes", {{{"N", 1001}}, {{"N", 333}}}},
+                               {"arguments", {"y=out float[N]", "x=float[N]", "N"}},
+                               {"grid", {"blocks"}},
+                               {"block", {64}},
+                               {"reference", "scale.cu:scale_plain"},
+                               {"reference_grid", {1}},
+                               {"reference_block", {1}}};
+  bench.write("scale.cu", kLoop);
+  bench.write("scale.json", form.dump());
+  return bench.json({"selftest", "scale.json", "--device", "vgpu", "--generate", "100", "--seed", seed})["mutants"];
+}
+
+nlohmann::json mutant_at(const std::vector<nlohmann::json>& mutants, const std::string& operation,
+                         const std::string& place) {
+  for (const nlohmann::json& mutant : mutants)
+    if (mutant["operation"] == operation && mutant["place"] == place) return mutant;
+  FAIL("no mutant: " << operation << " at " << place);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("mutants of ten lines are made of what is launched, in the rendered genome, and name it") {
+  const Bench bench;
+  const std::vector<nlohmann::json> mutants = loop_mutants(bench, {20});
+  CHECK(mutants.size() > 8);
+  for (const nlohmann::json& mutant : mutants) {
+    INFO(mutant);
+    CHECK((mutant["place"] == "scale.cu:8" || mutant["place"] == "scale.cu:9"));
+    CHECK(mutant["genome"] == "tuned: blocks=20 offset=0");
+  }
+}
+
+TEST_CASE("a mutant whose machine code is the original's is no change, and shown so") {
+  const Bench bench;
+  CHECK(mutant_at(loop_mutants(bench, {20}), "+ becomes -", "scale.cu:8")["kind"] == "no change");
+  const Outcome outcome = bench.evo({"selftest", "scale.json", "--device", "vgpu", "--generate", "100", "--seed", "1"});
+  CHECK(outcome.out.find("no change: + becomes -, scale.cu:8") != std::string::npos);
+  CHECK(outcome.out.find(" 1 no change,") != std::string::npos);
+}
+
+TEST_CASE("a mutant that is right in its genome alone is tried in others") {
+  const Bench bench;
+  // 20 blocks need one turn of the loop, 2 blocks several.
+  const auto step_of = [&](const nlohmann::json& blocks, const std::string& seed) {
+    return mutant_at(loop_mutants(bench, blocks, seed), "the loop steps twice as far", "scale.cu:9");
+  };
+  CHECK(step_of({20}, "1")["kind"] == "equivalent");
+  CHECK(step_of({20}, "1")["genomes"] == 1);
+  for (const char* seed : {"1", "2", "3", "4"}) {  // They begin with one or the other.
+    const nlohmann::json shown = step_of({20, 2}, seed);
+    CHECK(shown["kind"] == "killed");
+    CHECK(shown["genome"] == "tuned: blocks=2 offset=0");
+  }
+}
+
+TEST_CASE("a mutant that rounds ties otherwise survives if no draw has ties") {
+  const Bench bench;
+  const nlohmann::json form = {{"kernel", "whole.cu:whole"},
+                               {"genes", {{"threads", {64}}}},
+                               {"shapes", {{{"N", 300}}}},
+                               {"arguments", {"y=out float[N]", "x=float[N] :uniform(3.1, 3.4)", "N"}},
+                               {"grid", {"ceil_div(N, threads)"}},
+                               {"block", {"threads"}},
+                               {"reference", "whole.cu:whole_plain"},
+                               {"reference_grid", {1}},
+                               {"reference_block", {1}}};
+  bench.write("whole.json", form.dump());
+  bench.write("whole.cu", R"cuda(extern "C" __global__ void whole(float* y, const float* x, int n) {
+  const int i = blockIdx.x * threads + threadIdx.x;
+  if (i < n) y[i] = rintf(x[i]);
+}
+extern "C" __global__ void whole_plain(float* y, const float* x, int n) {
+  for (int i = 0; i < n; ++i) y[i] = rint(x[i]);
+}
+)cuda");
+  const nlohmann::json json =
+      bench.json({"selftest", "whole.json", "--device", "vgpu", "--generate", "50", "--seed", "1"}, 1);
+  const nlohmann::json mutant = mutant_at(json["mutants"], "ties are rounded away from zero", "whole.cu:3");
+  CHECK(mutant["kind"] == "survived");
+  CHECK(mutant["would_kill"] == "a draw in which a rounded value is a tie");
+}
+
+TEST_CASE("the self-test of ten lines takes no task and names the author's files") {
+  const Bench bench;
+  loop_mutants(bench, {20});
+  check_refused(bench.evo({"selftest", "scale.json", "--task", "toy"}), 2, {"--task", "FILE.json"});
+  std::string form = bench.read("scale.json");
+  bench.write("scale.json", form.replace(form.find("scale_plain"), 11, "scale_plan"));
+  check_refused(bench.evo({"selftest", "scale.json", "--device", "vgpu"}), 2, {"scale.json", "scale_plan"});
+}
