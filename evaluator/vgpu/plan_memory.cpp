@@ -7,6 +7,11 @@
 
 namespace evo::vgpu {
 
+DeviceAddress address_of(const Argument& argument, const Buffers& buffers) {
+  return argument.kind == Argument::Kind::tensor ? buffers.tensors.at(argument.index)
+                                                 : buffers.workspaces.at(argument.index);
+}
+
 std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
   std::set<std::size_t> tensors, workspaces;
   for (const Argument& argument : planned.arguments) {

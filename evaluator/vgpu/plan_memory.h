@@ -10,6 +10,9 @@
 /// The memory that the launches of a plan read and write.
 namespace evo::vgpu {
 
+/// Of an argument that is a tensor or a workspace.
+DeviceAddress address_of(const Argument& argument, const Buffers& buffers);
+
 /// Distinct bytes that a launch can touch: the buffers that it is given, by pointer or tensor map.
 std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned);
 

@@ -190,11 +190,6 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
   return std::nullopt;
 }
 
-DeviceAddress address_of(const Argument& argument, const Buffers& buffers) {
-  return argument.kind == Argument::Kind::tensor ? buffers.tensors.at(argument.index)
-                                                 : buffers.workspaces.at(argument.index);
-}
-
 std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
                                            const Buffers& buffers, std::vector<std::byte>& parameters) const {
   if (kernel.parameters.size() != planned.arguments.size()) {

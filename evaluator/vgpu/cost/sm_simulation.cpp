@@ -468,13 +468,10 @@ class Simulation {
 
 /// Instructions of the first `blocks` of the work; 1 for a block that issues none.
 double issued_by(const SmWork& work, std::uint64_t blocks) {
-  const auto least = [](const RecordedBlock* block) { return std::max(static_cast<double>(block->issued), 1.0); };
-  double all = 0, some = 0;
-  for (std::size_t i = 0; i < work.traces.size(); ++i) {
-    all += least(work.traces[i]);
-    if (i < blocks % work.traces.size()) some += least(work.traces[i]);
-  }
-  return static_cast<double>(blocks / work.traces.size()) * all + some;
+  std::uint64_t all = 0;
+  for (std::uint64_t i = 0; i < blocks; ++i)
+    all += std::max<std::uint64_t>(work.traces[i % work.traces.size()]->issued, 1);
+  return static_cast<double>(all);
 }
 
 }  // namespace
