@@ -478,20 +478,17 @@ double issued_by(const SmWork& work, std::uint64_t blocks) {
 }  // namespace sm
 
 SmResult simulate_sm(const DeviceModel& model, const RecordedTrace& trace, const SmWork& work) {
-  double kept = 0, issued = 0;
-  for (const RecordedBlock* block : work.traces) {
-    kept += static_cast<double>(block->kept);
-    issued += static_cast<double>(block->issued);
-  }
-  const double per_block = kept / static_cast<double>(work.traces.size());
+  std::uint64_t all_kept = 0;
+  for (const RecordedBlock* block : work.traces) all_kept += block->kept;
+  const auto kept = static_cast<double>(all_kept), per_block = kept / static_cast<double>(work.traces.size());
   // At least as many blocks as are resident, and all waves while they are cheap: then the tail of the last is exact.
   const auto resident = std::min<std::uint64_t>(work.blocks, static_cast<std::uint64_t>(work.resident));
   const auto affordable = static_cast<std::uint64_t>(static_cast<double>(sm::kEventBudget) / std::max(per_block, 1.0));
   const std::uint64_t blocks = std::clamp(affordable / resident * resident, resident, std::max(work.blocks, resident));
   const std::uint64_t simulated = std::min(work.blocks, blocks);
   SmResult result = sm::Simulation(model, trace, work).run(simulated);
-  const double more =
-      sm::issued_by(work, work.blocks) / sm::issued_by(work, simulated) * (kept == 0 ? 1.0 : issued / kept);
+  const double more = sm::issued_by(work, work.blocks) / sm::issued_by(work, simulated) *
+                      (kept == 0 ? 1.0 : sm::issued_by(work, work.traces.size()) / kept);
   result.clocks *= more;
   result.instructions *= more;
   result.warp_clocks *= more;
