@@ -258,9 +258,11 @@ bool Block::run_warp(Warp& warp) {
       if (warp.finished() || !warp.resume()) break;
       continue;
     }
+    const bool polled = why == Stop::yield && warp.polls.in_vain;
     // A whole round of this turn was in vain, and so would the rest be: nobody else runs.
-    if (why == Stop::yield && warp.polls.in_vain) warp.skip_polls(before, limit);
-    warp.take_turns();
+    if (polled) warp.skip_polls(before, limit);
+    const bool ran_long = warp.executed / kTurn != before / kTurn;
+    if (ran_long || (why == Stop::yield && !polled)) warp.take_turns();
     break;
   }
   launch->executed += warp.executed - before;
