@@ -18,6 +18,8 @@ struct Verification {
   bool comparable = true;  ///< The same device model as the claim's: latencies can be compared.
   bool modelled = false;
   double tolerance = 0;  ///< Relative; 0: exact.
+  /// The modelled latency on the claim's own inputs, where it is another one on fresh inputs; 0: nobody asked.
+  double own_inputs_us = 0;
   bool reproduced = false;
   std::string why;                    ///< In words, for either result.
   std::vector<std::string> held_out;  ///< Random sizes that no search has used: "N=513,S=7".

@@ -41,7 +41,8 @@ Claim exported_claim(Exported exported, std::string origin) {
               .device = provenance.device,
               .latency_us = provenance.latency_us,
               .worst_relative_l2 = provenance.worst_relative_l2,
-              .timings = provenance.timings};
+              .timings = provenance.timings,
+              .salt = provenance.salt};
   claim.family = find_family(claim.tree, claim.task, claim.genome.family);
   return claim;
 }
@@ -66,7 +67,8 @@ Claim claim_of(const Restored& restored) {
           .device = restored.run.info.device,
           .latency_us = evaluation.latency_us,
           .worst_relative_l2 = evaluation.worst_relative_l2,
-          .timings = evaluation.timings};
+          .timings = evaluation.timings,
+          .salt = evaluation.salt};
 }
 
 std::vector<Claim> exported_claims(const std::string& path) {

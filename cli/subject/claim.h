@@ -34,6 +34,7 @@ struct Claim {
   double latency_us = 0;
   double worst_relative_l2 = 0;
   std::vector<Timing> timings;
+  std::uint64_t salt = 0;  ///< Of the inputs that it was timed on; 0: unknown.
 };
 
 /// "17" and "#17".

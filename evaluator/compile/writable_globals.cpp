@@ -14,16 +14,19 @@ using ptx_text::statements;
 using ptx_text::trimmed;
 using ptx_text::without_remarks;
 
-/// What follows the state space of variables in global memory; empty where a statement declares none. In an instruction
-/// ".global" adjoins what is before it, and ".ptr .global" is where a parameter points.
-std::string_view declared_globals(std::string_view statement) {
-  constexpr std::string_view kSpace = ".global";
-  for (std::size_t at = statement.find(kSpace); at != std::string_view::npos; at = statement.find(kSpace, at + 1)) {
-    const std::string_view before = trimmed(statement.substr(0, at)), after = statement.substr(at + kSpace.size());
+/// What follows the state space of variables; empty where a statement declares none there. In an instruction ".global"
+/// adjoins what is before it, and ".ptr .global" is where a parameter points.
+std::string_view declared_in(std::string_view space, std::string_view statement) {
+  for (std::size_t at = statement.find(space); at != std::string_view::npos; at = statement.find(space, at + 1)) {
+    const std::string_view before = trimmed(statement.substr(0, at)), after = statement.substr(at + space.size());
     const bool adjoins = at > 0 && !is_blank(statement[at - 1]);
     if (!adjoins && !before.ends_with(".ptr") && !after.empty() && !is_name_character(after.front())) return after;
   }
   return {};
+}
+
+std::string_view declared_globals(std::string_view statement) {
+  return declared_in(".global", statement);
 }
 
 /// The last name before "[" or "=".
@@ -249,6 +252,15 @@ std::vector<std::string> writable_globals(std::string_view ptx) {
     }
   }
   return written;
+}
+
+std::vector<std::string> device_variables(std::string_view ptx) {
+  const std::string text = without_remarks(ptx);
+  std::vector<std::string> found;
+  for (const std::string_view statement : statements(text))
+    for (const std::string_view space : {".global", ".const"})
+      for (const std::string_view name : declared_names(declared_in(space, statement))) found.emplace_back(name);
+  return found;
 }
 
 }  // namespace evo

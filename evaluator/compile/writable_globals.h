@@ -14,4 +14,7 @@ namespace evo {
 /// assert) alone. So tables are constants, those of sinf too.
 std::vector<std::string> writable_globals(std::string_view ptx);
 
+/// All variables of a program in global and constant memory, by their names in the PTX.
+std::vector<std::string> device_variables(std::string_view ptx);
+
 }  // namespace evo

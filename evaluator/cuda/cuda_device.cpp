@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "evaluator/compile/writable_globals.h"
 #include "evaluator/cuda/bound_call.h"
 #include "evaluator/cuda/device_query.h"
 #include "evaluator/cuda/digest_kernel.h"
@@ -31,15 +32,37 @@ constexpr std::size_t kFlushFactor = 2;
 constexpr std::size_t kMinFlushBytes = std::size_t{64} << 20;
 constexpr std::size_t kPinnedBytes = std::size_t{64} << 20;
 
+/// Its variables outlive a launch. The host fills some before it; no kernel may change them.
+struct WatchedVariables {
+  std::vector<std::string> names;  ///< In PTX.
+  std::vector<DeviceRange> ranges;
+};
+
+WatchedVariables find_variables(const Driver& driver, CUmodule module, const std::string& ptx) {
+  constexpr DeviceAddress kWord = 8;  // Digests begin at whole words.
+  WatchedVariables found;
+  for (const std::string& name : device_variables(ptx)) {
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    if (driver.module_variable(&address, &bytes, module, name.c_str()) != CUDA_SUCCESS || bytes == 0) continue;
+    found.names.push_back(name);
+    found.ranges.push_back({address - address % kWord, bytes + address % kWord});
+  }
+  return found;
+}
+
 class LoadedModule final : public Module {
  public:
-  LoadedModule(OwnedModule module, Build build) : module_(std::move(module)), build_(std::move(build)) {}
+  LoadedModule(OwnedModule module, Build build, WatchedVariables variables)
+      : module_(std::move(module)), build_(std::move(build)), variables_(std::move(variables)) {}
   CUmodule get() const { return module_.get(); }
   const Build& build() const { return build_; }
+  const WatchedVariables& variables() const { return variables_; }
 
  private:
   OwnedModule module_;
   Build build_;
+  WatchedVariables variables_;
 };
 
 class CudaDevice final : public Device {
@@ -103,7 +126,11 @@ class CudaDevice final : public Device {
     failure.reset();
     CUmodule module = nullptr;
     const CUresult result = driver_->module_load(&module, binary.cubin.data());
-    if (result == CUDA_SUCCESS) return std::make_unique<LoadedModule>(OwnedModule(*driver_, module), binary.build);
+    if (result == CUDA_SUCCESS) {
+      OwnedModule owned(*driver_, module);
+      WatchedVariables variables = find_variables(*driver_, module, binary.ptx);
+      return std::make_unique<LoadedModule>(std::move(owned), binary.build, std::move(variables));
+    }
     failure = candidate_failure(*driver_, result, fmt::format("loading a cubin for {} on {}", binary.arch, info_.arch));
     return nullptr;
   }
@@ -118,8 +145,10 @@ class CudaDevice final : public Device {
     std::optional<Failure> failure;
     const auto& loaded = dynamic_cast<const LoadedModule&>(module);
     const BoundCall call(*driver_, loaded.get(), loaded.build(), plan, buffers, failure);
-    make_room(wanted);
     if (!failure) failure = call.fill_constants(stream_.get());
+    std::vector<std::uint64_t> variables;
+    if (!failure) variables = digests_of(loaded.variables());
+    make_room(wanted);
     if (!failure) failure = call.enqueue(stream_.get());
     // A fault of the kernel may already meet the reads.
     const CUresult started = failure ? CUDA_SUCCESS : start_reading(wanted);
@@ -127,17 +156,20 @@ class CudaDevice final : public Device {
     if (failure) return failure;
     require(started, "reading memory");
     take(wanted);
-    return std::nullopt;
+    return changed(loaded.variables(), variables);
   }
 
   Timing time(const Module& module, const Plan& plan, std::span<const Buffers> rotation, const TimingRequest& request,
               std::optional<Failure>& failure) override {
     const std::vector<BoundCall> calls = bound(module, plan, rotation, failure);
     if (failure) return {};
+    const WatchedVariables& watched = dynamic_cast<const LoadedModule&>(module).variables();
+    const std::vector<std::uint64_t> variables = digests_of(watched);
     const TimingContext context = timing_context();
     Timing timing = request.cold ? time_cold(context, calls, flush_buffer(), request, failure)
                                  : time_warm(context, calls, request, failure);
     if (failure) settle(failure);
+    if (!failure) failure = changed(watched, variables);
     return timing;
   }
 
@@ -197,6 +229,26 @@ class CudaDevice final : public Device {
 
   TimingContext timing_context() const {
     return {*driver_, stream_.get(), monitor_.get(), 1e3 * info_.clock_ghz, seconds_};
+  }
+
+  /// Waits for the GPU, unless there are none.
+  std::vector<std::uint64_t> digests_of(const WatchedVariables& variables) {
+    if (variables.ranges.empty()) return {};
+    Readback wanted;
+    wanted.digested = variables.ranges;
+    read(wanted);
+    return wanted.digests;
+  }
+
+  std::optional<Failure> changed(const WatchedVariables& variables, const std::vector<std::uint64_t>& before) {
+    const std::vector<std::uint64_t> now = digests_of(variables);
+    const auto [was, is] = std::ranges::mismatch(before, now);
+    if (was == before.end() || is == now.end()) return std::nullopt;
+    return Failure{
+        .verdict = Verdict::crashed,
+        .reason = fmt::format("the variable {} was written, which would outlive a launch: use a workspace of "
+                              "the plan",
+                              variables.names[static_cast<std::size_t>(was - before.begin())])};
   }
 
   OwnedMemory allocate_memory(std::size_t bytes, const std::string& name) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "evaluator/compile/writable_globals.h"
 #include "evaluator/vgpu/isa/instruction_set.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser.h"
@@ -12,10 +13,13 @@ namespace evo::vgpu {
 
 LoadedModule::LoadedModule(GlobalMemory& memory, std::string ptx, Build build, const DecodeOptions& options)
     : memory_(&memory), build_(std::move(build)) {
+  const std::vector<std::string> writable = writable_globals(ptx);
   const std::unique_ptr<ptx::Module> module = ptx::parse(std::move(ptx));
   target_ = module->target;
   try {
     place_variables(*module);
+    for (const NamedVariable& variable : variables_)
+      if (std::ranges::find(writable, variable.name) == writable.end()) memory_->make_table(variable.address);
     for (const ptx::Function& function : module->functions) {
       if (!function.entry || !function.defined) continue;
       try {

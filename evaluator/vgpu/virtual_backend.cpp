@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/base/random.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/vgpu/virtual_device.h"
 
@@ -61,7 +62,8 @@ DeviceBackend device_backend() {
           .usage = fmt::format("vgpu and vgpu:MODEL ({})", fmt::join(model_names(), ", ")),
           .list = [](std::string*) { return list_models(); },
           .find = [](std::string_view name) { return model_info(model_or_default(name)); },
-          .open = [](std::string_view name, int threads) { return make_device(model_or_default(name), threads); },
+          .open = [](std::string_view name,
+                     int threads) { return make_device(model_or_default(name), threads, fresh_salt()); },
           .open_compiler = make_nvrtc_compiler,
           .examine = examine};
 }

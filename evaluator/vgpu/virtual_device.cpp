@@ -10,18 +10,20 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/device/launch_rules.h"
+#include "evaluator/base/random.h"
 #include "evaluator/device/constants.h"
 #include "evaluator/device/digest.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/vgpu/cost/device_models.h"
 #include "evaluator/vgpu/cost/modelled_counters.h"
-#include "evaluator/vgpu/cost/trace_recorder.h"
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"
 #include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/plan_memory.h"
 #include "evaluator/vgpu/plan_parts.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
+#include "evaluator/vgpu/traced_launch.h"
 
 namespace evo::vgpu {
 namespace {
@@ -31,8 +33,10 @@ constexpr int kMostThreads = 8;
 
 class VirtualDevice : public VirtualGpu {
  public:
-  VirtualDevice(const DeviceModel& model, int threads)
-      : model_(model), info_(device_info(model)), threads_(std::clamp(threads, 1, kMostThreads)) {}
+  VirtualDevice(const DeviceModel& model, int threads, std::optional<std::uint64_t> address_salt)
+      : model_(model), info_(device_info(model)), threads_(std::clamp(threads, 1, kMostThreads)) {
+    if (address_salt) memory_.scatter(*address_salt);
+  }
 
   const DeviceInfo& info() const override { return info_; }
   DeviceAddress allocate(std::size_t bytes, const std::string& name) override {
@@ -106,20 +110,28 @@ class VirtualDevice : public VirtualGpu {
 
  private:
   enum class Blocks { all, traced };  ///< Which of them run.
+  struct TracedRun {
+    Blocks blocks = Blocks::all;
+    bool cold = false;
+    std::int64_t footprint_bytes = 0;
+    std::span<const DeviceRange> written;  ///< What the launch may change.
+    std::uint64_t salt = 0;                ///< Draws the blocks that are traced.
+  };
   std::optional<Failure> prepare(const LoadedModule& module, const evo::Launch& planned, Launch& launch);
   std::optional<Failure> prepare(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
                                  const Buffers& buffers, Launch& launch);
   PlanCost cost_of(const LoadedModule& module, const Plan& plan, const Buffers& buffers, bool cold, Blocks blocks,
                    std::optional<Failure>& failure);
-  LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold, Blocks which,
-                        std::int64_t footprint_bytes, Launch& launch) const;
+  LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, const TracedRun& how,
+                        Launch& launch) const;
   std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
   std::optional<Failure> bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
                               const Buffers& buffers, std::vector<std::byte>& parameters) const;
   Occupancy occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
   void watch_plan(const Plan& plan, const Buffers& buffers);
-  void run_watched(Launch& launch, const Sampling& sampling = {}) const;
+  template <class Run>
+  void watched(Launch& launch, Run run) const;
 
   const DeviceModel& model_;
   DeviceInfo info_;
@@ -305,10 +317,11 @@ void VirtualDevice::watch_plan(const Plan& plan, const Buffers& buffers) {
     sanitiser_->poisoned(buffers.workspaces.at(i), plan.workspaces[i].bytes, memory_);
 }
 
-void VirtualDevice::run_watched(Launch& launch, const Sampling& sampling) const {
+template <class Run>
+void VirtualDevice::watched(Launch& launch, Run run) const {
   launch.observer = sanitiser_.get();
   if (sanitiser_) sanitiser_->begin_launch(launch);
-  run_blocks(launch, sampling);
+  run(launch);
   if (sanitiser_) sanitiser_->end_launch(launch);
 }
 
@@ -317,10 +330,11 @@ std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan
   if (auto failure = fill_constants(module, plan, buffers)) return failure;
   watch_plan(plan, buffers);
   zero_workspaces(plan, buffers);
+  open_only(memory_, loaded, plan, buffers);
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
     if (auto failure = prepare(loaded, plan, planned, buffers, launch)) return failure;
-    run_watched(launch);
+    watched(launch, [](Launch& one) { run_blocks(one); });
     if (launch.failure) return launch.failure;
   }
   return std::nullopt;
@@ -338,10 +352,9 @@ std::optional<Failure> VirtualDevice::run_sanitised(const Module& module, const 
   return failure_of(Verdict::crashed, std::move(reason));
 }
 
-/// Runs a launch like any other, a few of its blocks traced, and models what it would cost. The cost means nothing when
-/// `launch.failure` is set.
-LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Launch& planned, bool cold, Blocks which,
-                                     std::int64_t footprint_bytes, Launch& launch) const {
+/// Runs a launch and models what it would cost. The cost means nothing when `launch.failure` is set.
+LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Launch& planned, const TracedRun& how,
+                                     Launch& launch) const {
   LaunchConfig config;
   config.kernel = planned.kernel;
   config.blocks = volume(planned.grid);
@@ -351,26 +364,31 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
       static_cast<std::uint32_t>(std::max(module.build().kernel(planned.kernel).registers, 16));
   config.smem_bytes = std::int64_t{launch.kernel->static_smem_bytes} + planned.dynamic_smem_bytes;
   config.programmatic = planned.programmatic;
-  config.cold = cold;
-  config.footprint_bytes = footprint_bytes;
-  TraceRecorder recorder;
-  const std::vector<std::uint64_t> blocks = blocks_to_trace(config.blocks);
-  run_watched(launch, {&recorder, blocks, which == Blocks::traced});
+  config.cold = how.cold;
+  config.footprint_bytes = how.footprint_bytes;
+  TracedLaunch traced;
+  watched(launch, [&](Launch& one) {
+    traced = how.blocks == Blocks::traced ? trace_alone(one) : run_and_trace(one, how.written, how.salt);
+  });
   if (launch.failure) return {};
-  return model_launch(model_, config, recorder.trace());
+  return model_launch(model_, config, traced.trace, traced.work);
 }
 
 PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, const Buffers& buffers, bool cold,
                                 Blocks blocks, std::optional<Failure>& failure) {
   failure = fill_constants(module, plan, buffers);
   if (failure) return {};
+  open_only(memory_, module, plan, buffers);
+  const std::vector<DeviceRange> written = written_by(module, plan, buffers);
+  const std::uint64_t salt = blocks == Blocks::all ? salt_of(memory_, plan, buffers) : 0;
   std::vector<LaunchCost> costs;
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
     failure = prepare(module, plan, planned, buffers, launch);
     if (failure) return {};
     if (blocks == Blocks::traced) launch.numerics = estimated(launch.numerics);
-    costs.push_back(run_traced(module, planned, cold, blocks, footprint_of(plan, planned), launch));
+    const TracedRun how{blocks, cold, footprint_of(plan, planned), written, mix(salt, costs.size())};
+    costs.push_back(run_traced(module, planned, how, launch));
     costs.back().executed = launch.executed;
     failure = launch.failure;
     if (failure) return {};
@@ -410,7 +428,10 @@ std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo
                                arguments.size()));
   }
   launch.parameters.assign(launch.kernel->parameter_bytes, std::byte{0});
+  memory_.open_all();
   std::int64_t footprint_bytes = 0;
+  std::vector<DeviceRange> written;
+  for (const auto& variable : loaded.variables()) written.push_back({variable.address, variable.bytes});
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (parameters[i].bytes != arguments[i].size()) {
       return refusal(fmt::format("kernel {}: argument {} has {} bytes, {} were given", launch.kernel->name, i,
@@ -420,10 +441,12 @@ std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo
     std::memcpy(launch.parameters.data() + parameters[i].offset, arguments[i].data(), arguments[i].size());
     std::uint64_t address = 0;
     if (arguments[i].size() == sizeof address) std::memcpy(&address, arguments[i].data(), sizeof address);
-    if (const Allocation* buffer = memory_.find(address))
-      footprint_bytes += static_cast<std::int64_t>(buffer->end - buffer->begin);
+    const Allocation* buffer = memory_.find(address);
+    if (buffer == nullptr) continue;
+    footprint_bytes += static_cast<std::int64_t>(buffer->end - buffer->begin);
+    written.push_back({buffer->begin, buffer->end - buffer->begin});
   }
-  run.cost = run_traced(loaded, planned, false, Blocks::all, footprint_bytes, launch);
+  run.cost = run_traced(loaded, planned, {Blocks::all, false, footprint_bytes, written, 0}, launch);
   run.printed = std::move(launch.printed);
   run.warp_instructions = launch.executed;
   return launch.failure;
@@ -485,8 +508,9 @@ DeviceInfo model_info(std::string_view model) {
   return device_info(device_model(model));
 }
 
-std::unique_ptr<VirtualGpu> make_device(std::string_view model, int threads) {
-  return std::make_unique<VirtualDevice>(device_model(model), threads);
+std::unique_ptr<VirtualGpu> make_device(std::string_view model, int threads,
+                                        std::optional<std::uint64_t> address_salt) {
+  return std::make_unique<VirtualDevice>(device_model(model), threads, address_salt);
 }
 
 std::unique_ptr<VirtualGpu> make_device(const DeviceInfo& info, int threads) {

@@ -70,8 +70,10 @@ class VirtualGpu : public Device {
 };
 
 /// A virtual GPU: interprets PTX on the CPU, checks every access, models latency. Deterministic. `threads` of the CPU,
-/// at most 8, run the blocks of a launch; results do not depend on it where blocks have no race.
-std::unique_ptr<VirtualGpu> make_device(std::string_view model, int threads = 1);
+/// at most 8, run the blocks of a launch; results do not depend on it where blocks have no race. With an `address_salt`
+/// nobody can foresee where buffers and variables are; without one they always are at the same places.
+std::unique_ptr<VirtualGpu> make_device(std::string_view model, int threads = 1,
+                                        std::optional<std::uint64_t> address_salt = std::nullopt);
 /// The virtual GPU that `info` describes. Throws usage_error when it describes a device of another kind.
 std::unique_ptr<VirtualGpu> make_device(const DeviceInfo& info, int threads = 1);
 

@@ -366,6 +366,27 @@ TEST_CASE("a variable that is missing or of another size is the candidate's fail
   CHECK(opened.failure_of(plan, {{0x1000}, {}}).reason == "variable d_x has 16 bytes, the value that fills it has 4");
 }
 
+TEST_CASE("a variable that a kernel has changed is its failure, in a call and while it is timed") {
+  Opened opened;
+  opened.gpu.variables = {{"table", std::vector<std::byte>(12)}};
+  Binary binary;
+  binary.ptx = ".global .align 4 .b8 table[12];\n";
+  std::optional<Failure> failure;
+  opened.module = opened.device->load(binary, failure);
+  REQUIRE_FALSE(failure);
+  CHECK_FALSE(opened.run(one_launch()));
+  opened.gpu.kernels["k"].body = [&](void**) { opened.gpu.variables["table"][9] ^= std::byte{1}; };
+  const Failure changed = opened.failure_of(one_launch());
+  CHECK(changed.verdict == Verdict::crashed);
+  CHECK_THAT(changed.reason, ContainsSubstring("variable table was written"));
+  int calls = 0;
+  opened.gpu.kernels["k"].body = [&](void**) { opened.gpu.variables["table"][9] = std::byte(++calls == 1 ? 5 : 6); };
+  const Buffers buffers;
+  opened.device->time(*opened.module, one_launch(), {&buffers, 1}, {}, failure);
+  REQUIRE(failure);
+  CHECK_THAT(failure->reason, ContainsSubstring("variable table was written"));
+}
+
 TEST_CASE("variables are filled once for all timed calls") {
   Opened opened;
   opened.gpu.variables = {{"rows", std::vector<std::byte>(4)}};

@@ -35,6 +35,12 @@ TEST_CASE("constants, shared memory and instructions are no global variables") {
   CHECK(writable_globals("").empty());
 }
 
+TEST_CASE("all variables in global and constant memory are listed, whatever becomes of them") {
+  CHECK(device_variables(".const .align 4 .b8 table[16];\n.global .align 4 .u32 a = 1, b[2];\n"
+                         ".shared .align 4 .b8 tile[64];\n\tld.const.u32 %r1, [table];\n\tst.global.u32 [a], 1;\n") ==
+        Names{"table", "a", "b"});
+}
+
 TEST_CASE("each statement is examined separately, on one line with a load or over several lines") {
   const std::string declared = ".version 9.0\n.target sm_90a\n.address_size 64\n.global .align 4 .u32 calls;\n";
   CHECK(writable_globals(declared + "ld.global.u32 %r1, [table]; atom.global.add.u32 %r2, [calls], 1;\n") ==

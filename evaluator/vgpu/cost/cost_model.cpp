@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/device/launch_rules.h"
+#include "evaluator/vgpu/cost/sm_share.h"
 #include "evaluator/vgpu/cost/sm_simulation.h"
 
 namespace evo::vgpu {
@@ -48,21 +49,21 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-/// Averages over the traced blocks.
-void count_block(LaunchCost& cost, std::span<const RecordedBlock> recorded) {
-  std::uint64_t issued = 0, sectors = 0, conflicts = 0, distinct = 0, rewritten = 0;
-  for (const RecordedBlock& block : recorded) {
-    issued += block.issued;
-    sectors += block.global_sectors;
-    conflicts += block.conflicts;
-    distinct += block.distinct_sectors;
-    rewritten += block.rewritten_sectors;
-  }
-  const std::uint64_t blocks = std::max<std::uint64_t>(recorded.size(), 1);
-  cost.instructions_per_block = issued / blocks;
-  cost.global_bytes_per_block = sectors * 32 / blocks;
-  cost.bank_conflicts_per_block = conflicts / blocks;
-  cost.rewritten = share(static_cast<double>(rewritten), static_cast<double>(distinct));
+/// Averages over all blocks, each as the trace that stands for it.
+void count_block(LaunchCost& cost, const RecordedTrace& trace, std::span<const BlockWork> work) {
+  const std::vector<double> counts = blocks_of_traces(trace, work, cost.blocks);
+  const auto all = [&](std::uint64_t RecordedBlock::*figure) {
+    double sum = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) sum += counts[i] * static_cast<double>(trace.blocks[i].*figure);
+    return sum;
+  };
+  const auto of_one = [&](double sum) {
+    return static_cast<std::uint64_t>(sum / static_cast<double>(std::max<std::uint64_t>(cost.blocks, 1)) + 1e-6);
+  };
+  cost.instructions_per_block = of_one(all(&RecordedBlock::issued));
+  cost.global_bytes_per_block = of_one(32 * all(&RecordedBlock::global_sectors));
+  cost.bank_conflicts_per_block = of_one(all(&RecordedBlock::conflicts));
+  cost.rewritten = share(all(&RecordedBlock::rewritten_sectors), all(&RecordedBlock::distinct_sectors));
 }
 
 /// Bytes between L2 and memory: what the launch touches, once, and once more what goes back after it has been read. No
@@ -74,7 +75,8 @@ double memory_bytes(const LaunchCost& cost, const LaunchConfig& config, double l
 
 }  // namespace
 
-LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const RecordedTrace& trace) {
+LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const RecordedTrace& trace,
+                        std::span<const BlockWork> work) {
   const Occupancy occupancy = occupancy_of(model, config);
   const auto sms = static_cast<std::uint64_t>(usable_sms(model, config.cluster));
   const bool from_memory =
@@ -89,11 +91,9 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   const auto warps = occupancy.blocks * ((config.threads_per_block + kWarpSize - 1) / kWarpSize);
   cost.occupancy = share(warps, launch_rules(model.sm).warps_per_sm);
   cost.waves = share(static_cast<double>(config.blocks), static_cast<double>(sms) * occupancy.blocks);
-  count_block(cost, trace.representative_blocks());
+  count_block(cost, trace, work);
 
-  // Blocks go to the SMs in turn: the busiest gets one more than the others.
-  const SmWork work{(config.blocks + sms - 1) / sms, occupancy.blocks, from_memory};
-  const SmResult sm = simulate_sm(model, trace, work);
+  const SmResult sm = busiest_sm(model, trace, work, config.blocks, {sms, occupancy.blocks}, from_memory);
   cost.sm_us = sm.clocks / clocks_per_us;
   for (int i = 0; i < kPipes; ++i) cost.pipe_use[i] = share(sm.busy[i], sm.clocks);
   for (int i = 0; i < kStalls; ++i) cost.stall_share[i] = share(sm.stalls[i], sm.warp_clocks);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "evaluator/vgpu/cost/device_models.h"
 #include "evaluator/vgpu/cost/pipes.h"
 #include "evaluator/vgpu/cost/recorded_trace.h"
+#include "evaluator/vgpu/machine/launch.h"
 
 /// The latency of a launch on a model GPU. One SM is simulated from the traces of a few blocks: each warp issues in
 /// order once its operands are ready (scoreboard), each of four schedulers issues one instruction a clock, and pipes
@@ -54,8 +56,10 @@ struct LaunchCost {
   std::uint64_t bank_conflicts_per_block = 0;  ///< Wavefronts beyond those that the bytes need.
 };
 
-/// The trace must hold at least one block. Registers, threads and shared memory of a block must fit an SM.
-LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const RecordedTrace& trace);
+/// The trace must hold at least one block. Registers, threads and shared memory of a block must fit an SM. `work` is
+/// what each block has executed; empty: unknown, and the traces stand for all blocks in turn.
+LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const RecordedTrace& trace,
+                        std::span<const BlockWork> work = {});
 
 struct PlanCost {
   double latency_us = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -65,6 +66,11 @@ struct RecordedTrace {
   /// A block with this many instructions is long: more blocks would only repeat it.
   static constexpr std::uint64_t kLong = 750'000;
 
+  /// The trace of the block of that number; null: it was not traced.
+  const RecordedBlock* find(std::uint64_t number) const {
+    const auto found = std::ranges::lower_bound(blocks, number, {}, &RecordedBlock::number);
+    return found == blocks.end() || found->number != number ? nullptr : &*found;
+  }
   bool middle_is_long() const { return !blocks.empty() && blocks[blocks.size() / 2].issued >= kLong; }
   /// The blocks that stand for all: the middle one alone where it is long.
   std::span<const RecordedBlock> representative_blocks() const {

@@ -20,7 +20,7 @@ constexpr double kSpecialQueueClocks = 8;
 class Simulation {
  public:
   Simulation(const DeviceModel& model, const RecordedTrace& trace, const SmWork& work)
-      : model_(model), trace_(trace), blocks_(trace.representative_blocks()), work_(work), demands_(model) {}
+      : model_(model), trace_(trace), work_(work), demands_(model) {}
 
   SmResult run(std::uint64_t blocks) {
     blocks_left_ = blocks;
@@ -39,7 +39,7 @@ class Simulation {
   Slot& slot_of(const Warp& warp) { return slots_[static_cast<std::size_t>(warp.slot)]; }
 
   void start_block(int slot, double time) {
-    const RecordedBlock& block = blocks_[started_++ % blocks_.size()];
+    const RecordedBlock& block = *work_.traces[started_++ % work_.traces.size()];
     --blocks_left_;
     Slot& to = slots_[static_cast<std::size_t>(slot)];
     if (to.warps < static_cast<int>(block.warps)) {  // The first block of the slot: all blocks have as many warps.
@@ -455,7 +455,6 @@ class Simulation {
 
   const DeviceModel& model_;
   const RecordedTrace& trace_;
-  const std::span<const RecordedBlock> blocks_;
   const SmWork& work_;
   const Demands demands_;
   std::vector<Slot> slots_;
@@ -467,25 +466,29 @@ class Simulation {
   SmResult result_;
 };
 
+/// Instructions of the first `blocks` of the work; 1 for a block that issues none.
+double issued_by(const SmWork& work, std::uint64_t blocks) {
+  std::uint64_t all = 0;
+  for (std::uint64_t i = 0; i < blocks; ++i)
+    all += std::max<std::uint64_t>(work.traces[i % work.traces.size()]->issued, 1);
+  return static_cast<double>(all);
+}
+
 }  // namespace
 }  // namespace sm
 
 SmResult simulate_sm(const DeviceModel& model, const RecordedTrace& trace, const SmWork& work) {
-  std::uint64_t kept = 0, issued = 0;
-  const std::span<const RecordedBlock> blocks_traced = trace.representative_blocks();
-  for (const RecordedBlock& block : blocks_traced) {
-    kept += block.kept;
-    issued += block.issued;
-  }
-  const double per_block = static_cast<double>(kept) / static_cast<double>(blocks_traced.size());
+  std::uint64_t all_kept = 0;
+  for (const RecordedBlock* block : work.traces) all_kept += block->kept;
+  const auto kept = static_cast<double>(all_kept), per_block = kept / static_cast<double>(work.traces.size());
   // At least as many blocks as are resident, and all waves while they are cheap: then the tail of the last is exact.
   const auto resident = std::min<std::uint64_t>(work.blocks, static_cast<std::uint64_t>(work.resident));
   const auto affordable = static_cast<std::uint64_t>(static_cast<double>(sm::kEventBudget) / std::max(per_block, 1.0));
   const std::uint64_t blocks = std::clamp(affordable / resident * resident, resident, std::max(work.blocks, resident));
   const std::uint64_t simulated = std::min(work.blocks, blocks);
   SmResult result = sm::Simulation(model, trace, work).run(simulated);
-  const double more = static_cast<double>(work.blocks) / static_cast<double>(simulated) *
-                      (kept == 0 ? 1.0 : static_cast<double>(issued) / static_cast<double>(kept));
+  const double more = sm::issued_by(work, work.blocks) / sm::issued_by(work, simulated) *
+                      (kept == 0 ? 1.0 : sm::issued_by(work, work.traces.size()) / kept);
   result.clocks *= more;
   result.instructions *= more;
   result.warp_clocks *= more;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "evaluator/vgpu/cost/device_models.h"
 #include "evaluator/vgpu/cost/pipes.h"
@@ -15,6 +16,9 @@ struct SmWork {
   std::uint64_t blocks = 1;  ///< Blocks that the SM runs in all.
   int resident = 1;          ///< Blocks that it runs at a time.
   bool from_memory = false;  ///< Global loads miss L2.
+  /// The traces that stand for those blocks, in the order in which they begin; if there are fewer, again from the
+  /// first.
+  std::vector<const RecordedBlock*> traces;
 };
 
 struct SmResult {
@@ -27,7 +31,8 @@ struct SmResult {
   double warp_clocks = 0;  ///< Clocks of resident warps, the denominator of `stalls`.
 };
 
-/// Deterministic. Beyond a bound on simulated events the rest is extrapolated from whole blocks.
+/// Deterministic. Beyond a bound on simulated events the rest is extrapolated from whole blocks, by the instructions
+/// that they issue.
 SmResult simulate_sm(const DeviceModel& model, const RecordedTrace& trace, const SmWork& work);
 
 }  // namespace evo::vgpu

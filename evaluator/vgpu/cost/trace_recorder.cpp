@@ -30,16 +30,14 @@ std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks) {
 }
 
 void TraceRecorder::begin_block(const TracedBlock& block) {
-  RecordedBlock& recorded = trace_.blocks.emplace_back();
+  current_ = &under_way_[block.number];
+  *current_ = {};
+  RecordedBlock& recorded = current_->recorded;
   recorded.number = block.number;
   recorded.warps = block.warps;
   recorded.events.resize(block.warps);
   recorded.phases.resize(1);
-  touched_.clear();
-  read_.clear();
-  written_.clear();
-  phases_.clear();
-  kept_results_.clear();
+  current_->rounds.resize(block.warps);
 }
 
 /// An instruction with its registers renumbered. With `again` its results are there already, so it costs nothing.
@@ -64,10 +62,11 @@ RecordedInstruction TraceRecorder::recorded(const TracedInstruction& instruction
 
 /// Keeps an action of an mbarrier or of the copy engine and returns Event::action for it.
 std::uint32_t TraceRecorder::keep(const AsyncAction& action) {
-  RecordedBlock& block = trace_.blocks.back();
+  RecordedBlock& block = current_->recorded;
   RecordedAction kept{action.kind, 0, action.bytes, action.global};
   if (action.phase != 0) {
-    const auto [found, added] = phases_.try_emplace(action.phase, static_cast<std::uint32_t>(block.phases.size()));
+    const auto [found, added] =
+        current_->phases.try_emplace(action.phase, static_cast<std::uint32_t>(block.phases.size()));
     if (added) block.phases.emplace_back();
     kept.phase = found->second;
     RecordedPhase& phase = block.phases[kept.phase];
@@ -79,25 +78,67 @@ std::uint32_t TraceRecorder::keep(const AsyncAction& action) {
 }
 
 /// What memory must bring and take back: a sector that is read and then written passes twice.
-void TraceRecorder::count_sectors(RecordedBlock& block, const MemoryAccess& memory, OpClass op_class) {
+void TraceRecorder::count_sectors(const MemoryAccess& memory, OpClass op_class) {
+  auto& [block, kept_results, phases, touched, read, written, rounds] = *current_;
   const bool changes = op_class == OpClass::atomic || op_class == OpClass::reduction;
   const bool writes = changes || op_class == OpClass::store || op_class == OpClass::matrix_store;
   for (const std::uint64_t sector : memory.sectors) {
     if (!writes) {
-      block.distinct_sectors += read_.insert(sector).second && !written_.contains(sector) ? 1 : 0;
-    } else if (written_.insert(sector).second) {
-      const bool read = read_.contains(sector);
-      block.distinct_sectors += read ? 0 : 1;
-      block.rewritten_sectors += read || changes ? 1 : 0;
+      block.distinct_sectors += read.insert(sector).second && !written.contains(sector) ? 1 : 0;
+    } else if (written.insert(sector).second) {
+      const bool was_read = read.contains(sector);
+      block.distinct_sectors += was_read ? 0 : 1;
+      block.rewritten_sectors += was_read || changes ? 1 : 0;
     }
   }
 }
 
+void TraceRecorder::count_memory(const MemoryAccess& memory, OpClass op_class, Event& event, Round& round) {
+  RecordedBlock& block = current_->recorded;
+  event.space = memory.space;
+  event.wavefronts = narrow(memory.wavefronts);
+  const std::uint64_t bytes =
+      std::uint64_t{memory.bytes_per_lane} * static_cast<std::uint64_t>(std::popcount(memory.lanes));
+  const std::uint64_t needed = (bytes + 127) / 128;
+  const std::uint64_t conflicts = memory.wavefronts > needed ? memory.wavefronts - needed : 0;
+  block.conflicts += conflicts;
+  round.conflicts += conflicts;
+  std::uint64_t known = 0;
+  if (reads_through_l1(op_class)) {
+    std::unordered_set<std::uint64_t>& touched = current_->touched;
+    if (touched.size() > kL1Sectors) touched.clear();
+    for (std::uint64_t sector : memory.sectors) known += touched.insert(sector).second ? 0 : 1;
+  }
+  event.l1_sectors = narrow(known);
+  event.l2_sectors = narrow(memory.sectors.size() - known);
+  block.global_sectors += memory.sectors.size() - known;
+  round.global_sectors += memory.sectors.size() - known;
+  if (memory.space == TracedSpace::global && known < memory.sectors.size()) count_sectors(memory, op_class);
+}
+
+/// A round in vain is forgotten: how often a warp looks until another has done its part says nothing of a GPU.
+void TraceRecorder::end_round(std::uint32_t warp, Poll poll) {
+  RecordedBlock& block = current_->recorded;
+  Round& round = current_->rounds[warp];
+  if (poll == Poll::in_vain) {
+    std::vector<Event>& events = block.events[warp];
+    events.resize(events.size() - round.kept);
+    block.issued -= round.issued;
+    block.kept -= round.kept;
+    block.global_sectors -= round.global_sectors;
+    block.conflicts -= round.conflicts;
+  }
+  round = {};
+}
+
 void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& issue) {
-  RecordedBlock& block = trace_.blocks.back();
+  RecordedBlock& block = current_->recorded;
+  if (issue.warp >= block.events.size()) return;
+  Round& round = current_->rounds[issue.warp];
   ++block.issued;
+  ++round.issued;
   const bool again =
-      instruction.once && !kept_results_.insert(std::uint64_t{issue.warp} << 32 | instruction.index).second;
+      instruction.once && !current_->kept_results.insert(std::uint64_t{issue.warp} << 32 | instruction.index).second;
   const auto [found, added] = by_index_.try_emplace(2 * instruction.index + (again ? 1 : 0),
                                                     static_cast<std::uint32_t>(trace_.instructions.size()));
   if (added) trace_.instructions.push_back(recorded(instruction, again));
@@ -105,45 +146,39 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
   Event event;
   event.instruction = found->second;
   event.paths = static_cast<std::uint8_t>(std::min(issue.branch_paths, 32u));
-  if (issue.memory != nullptr) {
-    const MemoryAccess& memory = *issue.memory;
-    event.space = memory.space;
-    event.wavefronts = narrow(memory.wavefronts);
-    const std::uint64_t bytes =
-        std::uint64_t{memory.bytes_per_lane} * static_cast<std::uint64_t>(std::popcount(memory.lanes));
-    const std::uint64_t needed = (bytes + 127) / 128;
-    if (memory.wavefronts > needed) block.conflicts += memory.wavefronts - needed;
-    std::uint64_t known = 0;
-    if (reads_through_l1(instruction.op_class)) {
-      if (touched_.size() > kL1Sectors) touched_.clear();
-      for (std::uint64_t sector : memory.sectors) known += touched_.insert(sector).second ? 0 : 1;
-    }
-    event.l1_sectors = narrow(known);
-    event.l2_sectors = narrow(memory.sectors.size() - known);
-    block.global_sectors += memory.sectors.size() - known;
-    if (memory.space == TracedSpace::global && known < memory.sectors.size())
-      count_sectors(block, memory, instruction.op_class);
-  }
+  if (issue.memory != nullptr) count_memory(*issue.memory, instruction.op_class, event, round);
   if (issue.barrier != nullptr) {
     event.barrier = narrow(issue.barrier->id);
     event.expected_warps = narrow(issue.barrier->expected_warps);
     event.waits = issue.barrier->waits;
   }
   if (issue.async != nullptr && issue.async->global) {
-    block.global_sectors += (issue.async->bytes + 31) / 32;
+    block.global_sectors += (issue.async->bytes + 31) / 32;  // A loop that polls copies nothing.
     block.distinct_sectors += (issue.async->bytes + 31) / 32;
   }
-  if (block.kept >= kMaxEvents || issue.warp >= block.events.size()) return;
-  if (issue.async != nullptr) event.action = keep(*issue.async);
-  ++block.kept;
-  block.events[issue.warp].push_back(event);
+  if (block.kept < kMaxEvents) {
+    if (issue.async != nullptr) event.action = keep(*issue.async);
+    ++block.kept;
+    ++round.kept;
+    block.events[issue.warp].push_back(event);
+  }
+  if (issue.poll != Poll::none) end_round(issue.warp, issue.poll);
 }
 
 void TraceRecorder::end_block() {
+  RecordedBlock& block = current_->recorded;
+  const std::uint64_t number = block.number;
   InstructionScheduler scheduler(trace_.instructions);
+  for (std::vector<Event>& events : block.events) scheduler.schedule(events);
   std::vector<RecordedBlock>& blocks = trace_.blocks;
-  for (std::vector<Event>& events : blocks.back().events) scheduler.schedule(events);
-  std::ranges::sort(blocks, {}, &RecordedBlock::number);
+  const auto behind = std::ranges::lower_bound(blocks, block.number, {}, &RecordedBlock::number);
+  if (behind != blocks.end() && behind->number == block.number) {  // It ran again.
+    *behind = std::move(block);
+  } else {
+    blocks.insert(behind, std::move(block));
+  }
+  under_way_.erase(number);
+  current_ = nullptr;
 }
 
 /// Where only traced blocks run, the middle one comes first.

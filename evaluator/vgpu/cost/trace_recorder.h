@@ -9,13 +9,15 @@
 
 namespace evo::vgpu {
 
-/// Linear indices of the blocks to trace, ascending: the first, the middle one and the last (which has the tail).
+/// Linear indices of the blocks that stand for all where only those run, ascending: the first, the middle one and the
+/// last (which has the tail).
 std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks);
 
 /// Records the traced blocks of one launch.
 class TraceRecorder : public Tracer {
  public:
   void begin_block(const TracedBlock& block) override;
+  void go_on_with(std::uint64_t number) override { current_ = &under_way_.at(number); }
   void issue(const TracedInstruction& instruction, const Issue& issue) override;
   void end_block() override;
   bool has_enough() const override;
@@ -23,18 +25,34 @@ class TraceRecorder : public Tracer {
   const RecordedTrace& trace() const { return trace_; }
 
  private:
+  /// What a warp has issued since its last poll of memory.
+  struct Round {
+    std::uint64_t issued = 0;
+    std::uint64_t kept = 0;
+    std::uint64_t global_sectors = 0;
+    std::uint64_t conflicts = 0;
+  };
+  struct BlockUnderWay {
+    RecordedBlock recorded;
+    std::unordered_set<std::uint64_t> kept_results;           ///< Warps and instructions.
+    std::unordered_map<std::uint64_t, std::uint32_t> phases;  ///< AsyncAction::phase to RecordedBlock::phases.
+    std::unordered_set<std::uint64_t> touched;                ///< Sectors that it has loaded.
+    std::unordered_set<std::uint64_t> read, written;          ///< Sectors of global memory that it has, at any time.
+    std::vector<Round> rounds;                                ///< By warp.
+  };
+
   std::uint32_t keep(const AsyncAction& action);
-  void count_sectors(RecordedBlock& block, const MemoryAccess& memory, OpClass op_class);
+  void count_memory(const MemoryAccess& memory, OpClass op_class, Event& event, Round& round);
+  void count_sectors(const MemoryAccess& memory, OpClass op_class);
+  void end_round(std::uint32_t warp, Poll poll);
   RecordedInstruction recorded(const TracedInstruction& instruction, bool again);
 
   RecordedTrace trace_;
   std::unordered_map<std::uint16_t, std::uint16_t> registers_;  ///< The kernel's register numbers to the trace's.
   /// 2 * TracedInstruction::index, plus 1 for an instruction whose results are kept, to RecordedTrace::instructions.
   std::unordered_map<std::uint32_t, std::uint32_t> by_index_;
-  std::unordered_set<std::uint64_t> kept_results_;           ///< Warps and instructions of the current block.
-  std::unordered_map<std::uint64_t, std::uint32_t> phases_;  ///< AsyncAction::phase to RecordedBlock::phases.
-  std::unordered_set<std::uint64_t> touched_;                ///< Sectors that the current block has loaded.
-  std::unordered_set<std::uint64_t> read_, written_;         ///< Sectors of global memory that it has, at any time.
+  std::unordered_map<std::uint64_t, BlockUnderWay> under_way_;  ///< By number.
+  BlockUnderWay* current_ = nullptr;
 };
 
 }  // namespace evo::vgpu

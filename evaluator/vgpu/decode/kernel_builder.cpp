@@ -54,6 +54,7 @@ std::unique_ptr<Kernel> KernelBuilder::build() {
   decode_procedures();
 
   insert_reconvergence_points();
+  mark_polls();
   write_code();
   write_procedures();
   write_trace();

@@ -142,6 +142,8 @@ class KernelBuilder {
   // kernel_builder_completion.cpp
   std::vector<Flow> flows() const;
   void insert_reconvergence_points();
+  void mark_polls();
+  bool only_polls(std::span<const Draft> loop) const;
   void write_code();
   std::vector<Fate> fates() const;
   void write_trace();

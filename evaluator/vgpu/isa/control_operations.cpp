@@ -19,6 +19,7 @@ const Instruction* code_at(const Warp& warp, std::uint32_t index) {
 }
 
 void execute_branch(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  if (code_at(warp, in.aux0) <= &in) warp.polls.at = nullptr;  // It may come back to a loop that it has left.
   if (mask == warp.active) {
     warp.next = code_at(warp, in.aux0);
     return;
@@ -29,6 +30,7 @@ void execute_branch(Warp& warp, const Instruction& in, std::uint32_t mask) {
 
 /// brx.idx: op[0] is the index into the table.
 void execute_branch_table(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  warp.polls.at = nullptr;
   const Word* index = warp.row(in.op[0]);
   const auto* targets = warp.launch->kernel->tables.data() + in.aux0;
   const auto count = static_cast<std::uint32_t>(in.immediate);

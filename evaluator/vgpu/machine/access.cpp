@@ -112,6 +112,13 @@ std::byte* resolve_global(Warp& warp, const Instruction& in, AccessMode mode, st
               lane, FindingKind::bad_access);
     return nullptr;
   }
+  if (mode.writes && buffer->closed) {
+    warp.fail(in,
+              fmt::format("{} at {}, which is no buffer of this launch", what_of(mode, bytes),
+                          describe_address(memory, address)),
+              lane, FindingKind::bad_access);
+    return nullptr;
+  }
   warp.launch->caches[in.cache] = buffer;
   return buffer->host + (address - buffer->begin);
 }

@@ -48,7 +48,7 @@ EVO_INLINE Reach reach_of(Warp& warp, const Instruction& in, AccessMode mode) {
     case Where::generic:
     case Where::global: {
       const Allocation* buffer = warp.launch->caches[in.cache];
-      if (buffer == nullptr || (mode.writes && buffer->read_only)) return {};
+      if (buffer == nullptr || (mode.writes && (buffer->read_only || buffer->closed))) return {};
       return {buffer->host, buffer->begin, buffer->end};
     }
     case Where::shared: {

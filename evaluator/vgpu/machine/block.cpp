@@ -15,6 +15,8 @@ namespace {
 
 /// After so many instructions without a wait a warp gives way: it may spin until another warp stores something.
 constexpr std::uint64_t kTurn = 65'536;
+/// The same where clusters take turns. What they share, such as a queue of work, all get at about the same rate.
+constexpr std::uint64_t kTurnAmongOthers = 4'096;
 
 std::uint32_t lanes_below(std::uint32_t lane) {
   return lane >= 32 ? kAllLanes : (1u << lane) - 1;
@@ -59,6 +61,7 @@ Block::~Block() = default;
 void Block::start(std::array<std::uint32_t, 3> block_index) {
   const Kernel& kernel = *launch->kernel;
   index = block_index;
+  number = (std::uint64_t{index[2]} * launch->grid[1] + index[1]) * launch->grid[0] + index[0];
   live = threads;
   barriers = {};
   mbarriers.clear();
@@ -207,6 +210,7 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
       launch->arrival = {};
       launch->async = {};
       launch->paths = 1;
+      launch->poll = Poll::none;
     }
     if constexpr (kWatched) {
       const Kernel& kernel = *launch->kernel;
@@ -228,6 +232,7 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
       issue.memory = launch->access.space == TracedSpace::none ? nullptr : &launch->access;
       issue.barrier = launch->arrival.expected_warps == 0 ? nullptr : &launch->arrival;
       issue.async = launch->async.kind == AsyncAction::Kind::none ? nullptr : &launch->async;
+      issue.poll = launch->poll;
       launch->tracer->issue(traced, issue);
     }
   }
@@ -237,7 +242,8 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
 bool Block::run_warp(Warp& warp) {
   if (warp.current < 0 && !warp.resume()) return false;
   const std::uint64_t before = warp.executed;
-  const std::uint64_t limit = std::min(before + kTurn, launch->budget.warp_instructions + 1);
+  const std::uint64_t limit =
+      std::min(before + (launch->takes_turns ? kTurnAmongOthers : kTurn), launch->budget.warp_instructions + 1);
   while (true) {
     const bool watched = launch->observer != nullptr || !launch->kernel->warpgroup_forms.empty();
     if (launch->tracer != nullptr) {
@@ -252,7 +258,11 @@ bool Block::run_warp(Warp& warp) {
       if (warp.finished() || !warp.resume()) break;
       continue;
     }
-    warp.take_turns();
+    const bool polled = why == Stop::yield && warp.polls.in_vain;
+    // A whole round of this turn was in vain, and so would the rest be: nobody else runs.
+    if (polled) warp.skip_polls(before, limit);
+    const bool ran_long = warp.executed / kTurn != before / kTurn;
+    if (ran_long || (why == Stop::yield && !polled)) warp.take_turns();
     break;
   }
   launch->executed += warp.executed - before;
@@ -297,6 +307,7 @@ std::string Block::lines_of_loop(Warp& warp) {
 bool Block::run_warps() {
   bool advanced = false;
   launch->tracer = tracer;
+  if (tracer != nullptr) tracer->go_on_with(number);
   for (Warp& warp : warps) {
     if (warp.finished()) continue;
     advanced |= run_warp(warp);
@@ -312,6 +323,16 @@ bool Block::run_warps() {
   }
   launch->tracer = nullptr;
   return advanced;
+}
+
+BlockWork Block::work() const {
+  BlockWork all;
+  for (const Warp& warp : warps) {
+    const std::uint64_t own = warp.executed - warp.polls.idle;
+    all.instructions += own;
+    all.longest_warp = std::max(all.longest_warp, own);
+  }
+  return all;
 }
 
 void Block::wake(Split::State state, std::uint32_t barrier) {

@@ -76,6 +76,8 @@ struct Block {
   /// The end of the phase makes its waiters ready. Returns the fault, or nothing.
   std::string change_mbarrier(Mbarrier& barrier, const MbarrierChange& change);
   void wake(Split::State state, std::uint32_t barrier);
+  /// Once it has ended.
+  BlockWork work() const;
 
   Launch* launch;
   Cluster* cluster;
@@ -89,6 +91,7 @@ struct Block {
   MbarrierTable mbarriers;
   std::uint32_t free_registers = 0;  ///< Of each thread of a warp: given back by setmaxnreg.
   Tracer* tracer = nullptr;          ///< Set while the block is sampled.
+  std::uint64_t number = 0;          ///< In the grid, x first.
   std::vector<WarpgroupLog> warpgroups;
   std::unique_ptr<ObservedBlock> observed;  ///< The observer's own; null: there is none.
 

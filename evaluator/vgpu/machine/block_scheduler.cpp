@@ -18,10 +18,6 @@
 namespace evo::vgpu {
 namespace {
 
-std::uint64_t linear_index(const Launch& launch, const std::array<std::uint32_t, 3>& index) {
-  return (std::uint64_t{index[2]} * launch.grid[1] + index[1]) * launch.grid[0] + index[0];
-}
-
 /// Whether all blocks are under way together.
 bool all_resident(const Launch& launch) {
   return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] <= launch.resident_blocks;
@@ -57,21 +53,29 @@ class Prepared {
   AlignedWords constants_;
 };
 
-/// Begins to trace the first of a cluster's blocks that is wanted, unless another is being traced.
-Block* begin_trace(Cluster& cluster, std::uint64_t first, const Sampling& sampling) {
+/// Begins to trace those of a cluster's blocks that are wanted.
+void begin_traces(Cluster& cluster, const Sampling& sampling) {
   for (const auto& block : cluster.blocks) {
-    const std::uint64_t linear = cluster.blocks.size() == 1 ? first : linear_index(*cluster.launch, block->index);
-    if (std::find(sampling.blocks.begin(), sampling.blocks.end(), linear) == sampling.blocks.end()) continue;
+    if (std::ranges::find(sampling.blocks, block->number) == sampling.blocks.end()) continue;
     TracedBlock traced;
     std::copy(block->index.begin(), block->index.end(), traced.index);
-    traced.number = linear;
+    traced.number = block->number;
     traced.warps = static_cast<std::uint32_t>(block->warps.size());
     traced.registers = cluster.launch->kernel->trace.register_count;
     sampling.tracer->begin_block(traced);
     block->tracer = sampling.tracer;
-    return block.get();
   }
-  return nullptr;
+}
+
+/// Notes what its blocks have done, and ends their traces.
+void end_blocks(Cluster& cluster) {
+  for (const auto& block : cluster.blocks) {
+    if (cluster.launch->work != nullptr) cluster.launch->work[block->number] = block->work();
+    if (block->tracer == nullptr) continue;
+    block->tracer->go_on_with(block->number);
+    block->tracer->end_block();
+    block->tracer = nullptr;
+  }
 }
 
 std::uint64_t blocks_of_cluster(const Launch& launch) {
@@ -149,7 +153,7 @@ class Scheduler {
         state = Cluster::State::failed;
       }
       if (state == Cluster::State::finished) {
-        end_trace(*cluster);
+        end_blocks(*cluster);
         idle_.push_back(std::move(cluster));
         continue;
       }
@@ -171,7 +175,7 @@ class Scheduler {
   /// Null when all have ended.
   std::unique_ptr<Cluster> choose() {
     std::optional<std::uint64_t> number;
-    if (sampling_.alone && sampling_.tracer->has_enough()) queue_.stop();
+    if (sampling_.alone && !sampling_.every && sampling_.tracer->has_enough()) queue_.stop();
     if (suspended_.size() < resident_) number = queue_.take();
     if (!number) {
       if (suspended_.empty()) return nullptr;
@@ -183,17 +187,8 @@ class Scheduler {
     std::unique_ptr<Cluster> fresh = std::move(idle_.back());
     idle_.pop_back();
     fresh->start(*number);
-    if (sampling_.tracer != nullptr && traced_ == nullptr) traced_ = begin_trace(*fresh, *number, sampling_);
+    if (sampling_.tracer != nullptr) begin_traces(*fresh, sampling_);
     return fresh;
-  }
-
-  void end_trace(Cluster& cluster) {
-    for (const auto& block : cluster.blocks) {
-      if (block.get() != traced_) continue;
-      block->tracer = nullptr;
-      sampling_.tracer->end_block();
-      traced_ = nullptr;
-    }
   }
 
   /// Whether all that could run have stalled, one after the other.
@@ -212,7 +207,6 @@ class Scheduler {
   std::uint64_t failed_in_ = 0;
   std::uint64_t progress_ = 0;
   std::uint64_t stalled_ = 0;
-  const Block* traced_ = nullptr;
   std::vector<std::unique_ptr<Cluster>> idle_;
   std::vector<std::unique_ptr<Cluster>> suspended_;
 };

@@ -11,7 +11,8 @@ namespace evo::vgpu {
 struct Sampling {
   Tracer* tracer = nullptr;
   std::span<const std::uint64_t> blocks;  ///< Linear indices.
-  bool alone = false;  ///< Only these run, with the clusters they are in: for a model, which asks for no results.
+  bool alone = false;                     ///< Only these run, with the clusters they are in.
+  bool every = false;                     ///< Of them: also those after which the tracer has enough.
 };
 
 /// Runs every block, in ascending order. On return `failure` says what went wrong, if anything. With several threads,

@@ -144,6 +144,16 @@ void execute_exit(Warp& warp, const Instruction&, std::uint32_t mask) {
   warp.block->cluster->release_if_complete();
 }
 
+void execute_polling_branch(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  const Instruction* code = warp.launch->kernel->code.data();
+  if (mask == warp.active) {
+    warp.next = code + in.aux0;
+    return warp.polled(in);
+  }
+  warp.launch->paths = 2;
+  warp.diverge(mask, code + in.aux0, in.aux1 == kNowhere ? nullptr : code + in.aux1);
+}
+
 void execute_call(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t procedure = site_of(warp, in).procedure;
   if (!enter(warp, in, mask, procedure)) return;
@@ -168,6 +178,7 @@ void execute_call_through_pointer(Warp& warp, const Instruction& in, std::uint32
 }
 
 void execute_return(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  warp.polls.at = nullptr;
   const Kernel& kernel = *warp.launch->kernel;
   // Lanes that were called from one place at a time. Those that were called from other places come here again.
   const std::uint32_t call = Lane(warp, std::countr_zero(mask)).call();

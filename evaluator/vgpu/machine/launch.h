@@ -24,6 +24,13 @@ struct Budget {
   std::uint64_t launch_instructions = 40'000'000'000;  ///< Of all warps of a launch.
 };
 
+/// What a block has executed, without rounds of loops that only wait for others.
+struct BlockWork {
+  std::uint64_t instructions = 0;  ///< Of all its warps.
+  std::uint64_t longest_warp = 0;
+  bool operator==(const BlockWork&) const = default;
+};
+
 /// One kernel launch and what its blocks share while it runs.
 struct Launch {
   const Kernel* kernel = nullptr;
@@ -51,6 +58,7 @@ struct Launch {
   std::uint64_t progress = 0;  ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
   bool takes_turns = false;    ///< Clusters let each other run often: one of them may spin on another's work.
   std::uint64_t phases = 0;    ///< Of all mbarriers: gives each phase a number.
+  BlockWork* work = nullptr;   ///< Filled for each block that ends, by its number; null: nobody asks.
   std::optional<Failure> failure;
   FindingKind failure_kind = FindingKind::fault;
   std::uint32_t failure_line = 0;  ///< Of the CUDA source; 0: unknown.
@@ -64,6 +72,7 @@ struct Launch {
   BarrierArrival arrival;   ///< Filled by barriers while traced.
   AsyncAction async;        ///< Filled by mbarrier instructions and bulk copies while traced.
   std::uint32_t paths = 1;  ///< Filled by branches while traced.
+  Poll poll = Poll::none;   ///< Filled by branches at the ends of loops that poll memory.
 };
 
 inline Failure failure_of(Verdict verdict, std::string reason) {

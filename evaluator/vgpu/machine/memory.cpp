@@ -7,6 +7,7 @@
 #include <new>
 
 #include "engine/base/error.h"
+#include "evaluator/base/random.h"
 
 namespace evo::vgpu {
 namespace {
@@ -14,6 +15,10 @@ namespace {
 constexpr std::uint64_t kAlignment = 256;
 // Wide enough for an index that misses by a whole row; addresses cost nothing.
 constexpr std::uint64_t kGap = 1ull << 20;
+// What scatter() adds are pages, up to so many: at first and in each gap.
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kFirstPages = 1ull << 26;
+constexpr std::uint64_t kGapPages = 1ull << 14;
 
 /// A block of the heap with what the allocator adds.
 std::uint64_t heap_cost(std::uint64_t bytes) {
@@ -21,6 +26,11 @@ std::uint64_t heap_cost(std::uint64_t bytes) {
 }
 
 }  // namespace
+
+void GlobalMemory::scatter(std::uint64_t salt) {
+  next_ += kPage * (mix(salt, "first buffer") % kFirstPages);
+  salt_ = salt;
+}
 
 std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool read_only) {
   auto owned = std::make_unique<Owned>();
@@ -31,7 +41,8 @@ std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool r
   }
   std::memset(owned->bytes.get(), kFreshByte, bytes);
   owned->allocation = {next_, next_ + bytes, owned->bytes.get(), std::move(name), read_only, false};
-  next_ = (next_ + bytes + kGap + kAlignment - 1) / kAlignment * kAlignment;
+  const std::uint64_t pages = salt_ ? mix(*salt_, next_) % kGapPages : 0;
+  next_ = (next_ + bytes + kGap + pages * kPage + kAlignment - 1) / kAlignment * kAlignment;
   buffers_.push_back(std::move(owned));  // Addresses only grow, so the order holds.
   return buffers_.back()->allocation.begin;
 }
@@ -43,6 +54,24 @@ void GlobalMemory::free(std::uint64_t address) {
     throw machine_error(fmt::format("no buffer of the virtual GPU begins at {:#x}", address));
   if ((*found)->allocation.of_heap) heap_bytes_ -= heap_cost((*found)->allocation.end - address);
   buffers_.erase(found);
+}
+
+void GlobalMemory::make_table(std::uint64_t address) {
+  for (const auto& owned : buffers_)
+    if (owned->allocation.begin == address) owned->allocation.table = owned->allocation.closed = true;
+}
+
+void GlobalMemory::close_all_but(std::span<const std::uint64_t> addresses) {
+  for (const auto& owned : buffers_) {
+    Allocation& buffer = owned->allocation;
+    buffer.closed = buffer.table || std::ranges::none_of(addresses, [&](std::uint64_t address) {
+                      return address >= buffer.begin && address < buffer.end;
+                    });
+  }
+}
+
+void GlobalMemory::open_all() {
+  for (const auto& owned : buffers_) owned->allocation.closed = owned->allocation.table;
 }
 
 std::uint64_t GlobalMemory::allocate_from_heap(std::uint64_t bytes) {

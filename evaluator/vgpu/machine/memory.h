@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,14 +37,25 @@ struct Allocation {
   std::string name;
   bool read_only = false;  ///< Constant memory.
   bool of_heap = false;    ///< By malloc in a kernel.
+  bool table = false;      ///< A variable that its program only reads.
+  bool closed = false;     ///< No kernel may write it: a table, or no buffer of the plan that runs.
 };
 
 /// Global memory: named buffers with unmapped gaps between them. An access beyond the end of one never hits another.
 class GlobalMemory {
  public:
+  /// From now on nobody can foresee where a buffer will be, nor how far from another one. What is modelled does not
+  /// change: places within pages stay.
+  void scatter(std::uint64_t salt);
   /// 256-byte aligned, filled with kFreshByte. Throws machine_error when memory is exhausted.
   std::uint64_t allocate(std::size_t bytes, std::string name, bool read_only = false);
   void free(std::uint64_t address);
+  /// The buffer at `address` is a variable that its program only reads: a kernel that writes it has got there by an
+  /// address of something else.
+  void make_table(std::uint64_t address);
+  /// Until open_all() kernels may only write the buffers that hold these addresses.
+  void close_all_but(std::span<const std::uint64_t> addresses);
+  void open_all();
   /// What malloc in a kernel returns: 0 for no bytes, and when the heap is full.
   std::uint64_t allocate_from_heap(std::uint64_t bytes);
 
@@ -60,7 +73,8 @@ class GlobalMemory {
   };
   std::vector<std::unique_ptr<Owned>> buffers_;  ///< By ascending address.
   std::uint64_t next_ = kGlobalBegin;
-  std::uint64_t heap_bytes_ = 0;  ///< In use.
+  std::optional<std::uint64_t> salt_;  ///< Of the gaps; none: all are alike.
+  std::uint64_t heap_bytes_ = 0;       ///< In use.
 };
 
 /// "0x7f0000000100, 16 bytes behind 'q' (0x7f0000000000, 256 bytes)": for reports of bad accesses.

@@ -91,6 +91,7 @@ std::string TensorBox::locate(const GlobalMemory& memory, bool writes) {
                        describe_address(memory, high + inside_ - 1));
   }
   if (writes && buffer->read_only) return "the tensor is in constant memory";
+  if (writes && buffer->closed) return fmt::format("'{}' is no buffer of this launch", buffer->name);
   low_ = low;
   host_ = buffer->host + (low - buffer->begin);
   return {};

@@ -139,6 +139,13 @@ struct AsyncAction {
   bool writes = false;      ///< Out of shared memory.
 };
 
+/// A branch back to the begin of a loop that polls memory, as others may have written it meanwhile.
+enum class Poll : std::uint8_t {
+  none,     ///< The instruction is no such branch.
+  round,    ///< The warp goes round again.
+  in_vain,  ///< It does, and is where it was a round ago: all its registers are as they were, and it wrote nothing.
+};
+
 /// One instruction issued by one warp.
 struct Issue {
   std::uint32_t warp = 0;                   ///< Of the block.
@@ -147,6 +154,7 @@ struct Issue {
   const MemoryAccess* memory = nullptr;     ///< For the memory classes, while the call lasts.
   const BarrierArrival* barrier = nullptr;  ///< For barrier, while the call lasts.
   const AsyncAction* async = nullptr;       ///< For mbarriers and bulk copies, while the call lasts.
+  Poll poll = Poll::none;                   ///< For branch. Those of a warp come in turn.
 };
 
 /// The block that is about to be traced.
@@ -157,11 +165,13 @@ struct TracedBlock {
   std::uint32_t registers = 0;  ///< One more than the highest register number.
 };
 
-/// Receives the events of sampled blocks, one block after another.
+/// Receives the events of sampled blocks. Blocks that wait for each other are under way together.
 class Tracer {
  public:
   virtual ~Tracer() = default;
   virtual void begin_block(const TracedBlock& block) = 0;
+  /// What follows is of the block of that number, which has begun.
+  virtual void go_on_with(std::uint64_t /*number*/) {}
   virtual void issue(const TracedInstruction& instruction, const Issue& issue) = 0;
   virtual void end_block() = 0;
   /// Whether the blocks so far are enough.

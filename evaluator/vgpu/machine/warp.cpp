@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "evaluator/vgpu/machine/launch.h"
@@ -25,7 +27,37 @@ void Warp::start(const Instruction* first) {
   at_cluster_barrier = 0;
   registers = launch->registers_per_thread;
   products.start(launch->kernel->product_registers.count);
+  polls.at = nullptr;
+  polls.in_vain = false;
+  polls.idle = 0;
   load(new_split(existing, first, -1));
+}
+
+void Warp::polled(const Instruction& branch) {
+  const Kernel& kernel = *launch->kernel;
+  const std::span<const std::uint32_t> rows(bases[0], std::size_t{kernel.rows} * kRowWords);
+  const std::span<const std::uint32_t> masks(predicates, kernel.predicates);
+  polls.in_vain = polls.at == &branch && polls.active == active && std::ranges::equal(rows, polls.rows) &&
+                  std::ranges::equal(masks, polls.predicates);
+  if (polls.in_vain) {
+    polls.idle += executed - polls.executed;
+    stop = Stop::yield;
+  } else {
+    polls.at = &branch;
+    polls.active = active;
+    polls.rows.assign(rows.begin(), rows.end());
+    polls.predicates.assign(masks.begin(), masks.end());
+  }
+  polls.began = polls.executed;
+  polls.executed = executed;
+  launch->poll = polls.in_vain ? Poll::in_vain : Poll::round;
+}
+
+void Warp::skip_polls(std::uint64_t from, std::uint64_t until) {
+  polls.in_vain = false;
+  if (polls.began < from || until <= executed) return;
+  polls.idle += until - executed;
+  polls.executed = executed = until;
 }
 
 std::int32_t Warp::new_split(std::uint32_t lanes, const Instruction* at, std::int32_t join) {

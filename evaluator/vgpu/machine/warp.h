@@ -113,6 +113,17 @@ struct BulkOperation {
   std::uint32_t arrivals = 0;  ///< Pending arrivals that the end completes.
 };
 
+/// A warp at the end of a loop that polls memory.
+struct Polls {
+  const Instruction* at = nullptr;  ///< The branch that it took last; null: none, or it has gone elsewhere.
+  std::uint32_t active = 0;
+  bool in_vain = false;                         ///< It took the branch as it had a round before.
+  std::uint64_t began = 0;                      ///< Warp::executed at the begin of the round before,
+  std::uint64_t executed = 0;                   ///< and at its end.
+  std::uint64_t idle = 0;                       ///< Instructions of rounds in vain, all together.
+  std::vector<std::uint32_t> rows, predicates;  ///< All of the warp's, then.
+};
+
 struct Warp {
   std::uint32_t* bases[2] = {nullptr, nullptr};  ///< Own rows; the kernel's constants.
   std::uint32_t* predicates = nullptr;           ///< One mask of 32 lanes each; number 0 is all ones.
@@ -143,6 +154,7 @@ struct Warp {
   std::array<std::uint32_t, 32> cluster_generation{};  ///< Of those lanes' arrivals.
   std::uint32_t registers = 0;                         ///< Of each thread, by setmaxnreg; 0: unknown.
   ProductWatch products;
+  Polls polls;
 
   const std::uint32_t* row(Place place) const { return bases[place >> 31] + (place & ~kConstantBit); }
   std::uint32_t* own(Place place) const { return bases[0] + place; }
@@ -179,6 +191,11 @@ struct Warp {
 
   /// Whether a split waits to execute an instruction together with all that live of `required`.
   bool meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const;
+  /// The warp goes round a loop again that polls memory and writes nothing. Nothing changes before others have run if
+  /// it is where it was a round ago: then its turn ends.
+  void polled(const Instruction& branch);
+  /// Counts as many more rounds in vain as end at `until` instructions, if the last one began at `from` or later.
+  void skip_polls(std::uint64_t from, std::uint64_t until);
   /// Chooses another split to run. False when none can.
   bool resume();
   /// After a long run: lets lanes that wait at reconvergence points go ahead, and chooses the next split in turn.

@@ -1,0 +1,133 @@
+#include "evaluator/vgpu/cost/sm_share.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "evaluator/vgpu/cost/block_strata.h"
+
+namespace evo::vgpu {
+namespace {
+
+std::vector<const RecordedBlock*> pointers(std::span<const RecordedBlock> blocks) {
+  std::vector<const RecordedBlock*> all;
+  for (const RecordedBlock& block : blocks) all.push_back(&block);
+  return all;
+}
+
+/// The trace that stands for each block, and how many times as long the block is.
+struct Assigned {
+  std::vector<const RecordedBlock*> trace;
+  std::vector<double> ratio;
+};
+
+/// The traces of a stratum stand for its blocks in turn. A stratum that has none takes those of its neighbour.
+Assigned assign(const RecordedTrace& trace, std::span<const BlockWork> work, const BlockStrata& strata) {
+  std::vector<std::vector<const RecordedBlock*>> traces = strata.traces(trace);
+  for (std::size_t s = 1; s < traces.size(); ++s)
+    if (traces[s].empty()) traces[s] = traces[s - 1];
+  for (std::size_t s = traces.size() - 1; s-- > 0;)
+    if (traces[s].empty()) traces[s] = traces[s + 1];
+  std::vector<std::size_t> turn(traces.size(), 0);
+  Assigned assigned;
+  assigned.trace.reserve(work.size());
+  assigned.ratio.reserve(work.size());
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const std::size_t stratum = strata.stratum_of(i);
+    const RecordedBlock* own = trace.find(i);
+    const RecordedBlock* one = own != nullptr ? own : traces[stratum][turn[stratum]++ % traces[stratum].size()];
+    assigned.trace.push_back(one);
+    assigned.ratio.push_back(issue_slots(work[i]) / issue_slots(work[one->number]));
+  }
+  return assigned;
+}
+
+/// What SMs get when each block begins where a place is free first.
+struct Dispatch {
+  std::vector<std::uint32_t> sm_of;  ///< Of each block.
+  std::uint64_t last = 0;            ///< The SM that ends last.
+  std::uint64_t fullest = 0;         ///< The SM whose blocks take longest one after another.
+};
+
+Dispatch dispatch(std::span<const double> clocks, const Residence& residence) {
+  const std::uint64_t places = residence.sms * static_cast<std::uint64_t>(residence.blocks);
+  using Free = std::pair<double, std::uint64_t>;  // When, and which place.
+  std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
+  for (std::uint64_t place = 0; place < std::min<std::uint64_t>(places, clocks.size()); ++place) free.push({0, place});
+  std::vector<double> sums(residence.sms, 0);
+  Dispatch result;
+  double end = -1;
+  for (const double each : clocks) {
+    const auto [begin, place] = free.top();
+    free.pop();
+    free.push({begin + each, place});
+    const std::uint64_t sm = place % residence.sms;
+    result.sm_of.push_back(static_cast<std::uint32_t>(sm));
+    sums[sm] += each;
+    if (begin + each <= end) continue;
+    end = begin + each;
+    result.last = sm;
+  }
+  result.fullest = static_cast<std::uint64_t>(std::ranges::max_element(sums) - sums.begin());
+  return result;
+}
+
+}  // namespace
+
+SmResult busiest_sm(const DeviceModel& model, const RecordedTrace& trace, std::span<const BlockWork> work,
+                    std::uint64_t blocks, const Residence& residence, bool from_memory) {
+  const BlockStrata strata(work);
+  SmWork same{(blocks + residence.sms - 1) / residence.sms, residence.blocks, from_memory,
+              pointers(trace.representative_blocks())};
+  // Blocks go to the SMs in turn: the busiest gets one more than the others.
+  if (strata.count() <= 1) return simulate_sm(model, trace, same);
+
+  const Assigned assigned = assign(trace, work, strata);
+  std::vector<double> alone(trace.blocks.size());
+  for (std::size_t i = 0; i < alone.size(); ++i)
+    alone[i] = simulate_sm(model, trace, {1, 1, from_memory, {&trace.blocks[i]}}).clocks;
+  const auto clocks_of = [&](std::size_t block) {
+    return alone[static_cast<std::size_t>(assigned.trace[block] - trace.blocks.data())];
+  };
+  std::vector<double> clocks(work.size());
+  for (std::size_t i = 0; i < clocks.size(); ++i) clocks[i] = clocks_of(i) * assigned.ratio[i];
+  const Dispatch dispatched = dispatch(clocks, residence);
+  const auto simulated = [&](std::uint64_t sm) {
+    SmWork own{0, residence.blocks, from_memory, {}};
+    double wanted = 0, traced = 0;
+    for (std::size_t i = 0; i < clocks.size(); ++i) {
+      if (dispatched.sm_of[i] != sm) continue;
+      own.traces.push_back(assigned.trace[i]);
+      wanted += clocks[i];
+      traced += clocks_of(i);
+    }
+    own.blocks = own.traces.size();
+    SmResult result = simulate_sm(model, trace, own);
+    if (traced > 0) result.clocks *= wanted / traced;
+    return result;
+  };
+  SmResult last = simulated(dispatched.last);
+  if (dispatched.fullest == dispatched.last) return last;
+  SmResult fullest = simulated(dispatched.fullest);
+  return last.clocks >= fullest.clocks ? last : fullest;
+}
+
+std::vector<double> blocks_of_traces(const RecordedTrace& trace, std::span<const BlockWork> work,
+                                     std::uint64_t blocks) {
+  const std::span<const RecordedBlock> all = trace.representative_blocks();
+  const BlockStrata strata(work);
+  std::vector<double> counts(trace.blocks.size(), 0);
+  if (strata.count() <= 1) {
+    for (const RecordedBlock& block : all)
+      counts[static_cast<std::size_t>(&block - trace.blocks.data())] =
+          static_cast<double>(blocks) / static_cast<double>(all.size());
+    return counts;
+  }
+  const Assigned assigned = assign(trace, work, strata);
+  for (std::size_t i = 0; i < work.size(); ++i)
+    counts[static_cast<std::size_t>(assigned.trace[i] - trace.blocks.data())] += assigned.ratio[i];
+  return counts;
+}
+
+}  // namespace evo::vgpu

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "evaluator/device/device.h"
+#include "evaluator/vgpu/loaded_module.h"
+#include "evaluator/vgpu/machine/memory.h"
+
+/// The memory that the launches of a plan read and write.
+namespace evo::vgpu {
+
+/// Of an argument that is a tensor or a workspace.
+DeviceAddress address_of(const Argument& argument, const Buffers& buffers);
+
+/// Distinct bytes that a launch can touch: the buffers that it is given, by pointer or tensor map.
+std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned);
+
+/// What a plan may change, and its module's variables.
+std::vector<DeviceRange> written_by(const LoadedModule& module, const Plan& plan, const Buffers& buffers);
+
+/// From now on kernels may write the plan's own buffers and nothing else: what a call left elsewhere the next one could
+/// find there.
+void open_only(GlobalMemory& memory, const LoadedModule& module, const Plan& plan, const Buffers& buffers);
+
+/// A number that the plan's inputs decide, all of their bytes. The same inputs give the same.
+std::uint64_t salt_of(const GlobalMemory& memory, const Plan& plan, const Buffers& buffers);
+
+}  // namespace evo::vgpu
