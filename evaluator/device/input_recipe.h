@@ -13,6 +13,21 @@
 
 namespace evo {
 
+/// A step of a regime that applies to one input.
+struct InputStep {
+  StepKind step = StepKind::scale;
+  double amount = 1;
+  double share = 0;
+  std::uint64_t stream = 0;  ///< Key of its random numbers; of the step `like`, the other input's.
+};
+
+template <>
+inline constexpr auto kFields<InputStep> = std::tuple(Field{"step", &InputStep::step},
+                                                      Field{"amount", &InputStep::amount},
+                                                      Field{"share", &InputStep::share},
+                                                      Field{"stream", &InputStep::stream});
+static_assert(lists_all_fields<InputStep>());
+
 /// How one input is made. Everything is resolved to numbers: a worker needs no task.
 struct InputRecipe {
   std::string name;
@@ -36,6 +51,7 @@ struct InputRecipe {
   std::vector<std::uint64_t> strides = {};      ///< In elements; empty: dense.
   std::optional<DType> widened = std::nullopt;  ///< The elements are stored as these: what a reference works on.
   bool unit_scale = false;                      ///< Its scales are 1, whatever its values are.
+  std::vector<InputStep> steps = {};            ///< Of the regime.
 };
 
 template <>
@@ -48,7 +64,7 @@ inline constexpr auto kFields<InputRecipe> = std::tuple(
     Field{"draw", &InputRecipe::draw}, Field{"numbers", &InputRecipe::numbers}, Field{"content", &InputRecipe::content},
     Field{"dims", &InputRecipe::dims}, Field{"scale_dims", &InputRecipe::scale_dims},
     Field{"strides", &InputRecipe::strides}, Field{"widened", &InputRecipe::widened},
-    Field{"unit_scale", &InputRecipe::unit_scale});
+    Field{"unit_scale", &InputRecipe::unit_scale}, Field{"steps", &InputRecipe::steps});
 static_assert(lists_all_fields<InputRecipe>());
 
 /// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
