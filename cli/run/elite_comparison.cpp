@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/noticeable.h"
 #include "engine/device/device_kind.h"
+#include "evaluator/base/statistics.h"
 
 namespace evo::cli {
 namespace {
