@@ -75,7 +75,7 @@ void write_softmax(const Bench& bench, const std::string& lowest) {
 void write_gemm(const Bench& bench, const std::string& type) {
   write_kernels(bench);
   bench.write("gemm.json", R"({"kernel": "k.cu:gemm", "genes": {"ACC": [")" + type + R"("]},
-    "shapes": [{"M": 8, "N": 32, "K": 64}], "requires": "N == 32",
+    "shapes": [{"M": 4, "N": 32, "K": 512}], "requires": "N == 32",
     "arguments": ["c=out half[M,N]", "a=half[M,K]", "b=half[K,N]", "N", "K"], "grid": ["M"], "block": [32],
     "limits": {"relative_l2": 0.004, "cosine": 0.999}, "reference": "k.cu:gemm_plain", "reference_grid": ["M"],
     "reference_block": [32]})");
