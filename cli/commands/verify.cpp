@@ -21,6 +21,7 @@
 #include "cli/subject/contract.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
+#include "cli/subject/known_attacks.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "cli/subject/tried_shapes.h"
@@ -67,14 +68,17 @@ SourceTree installed_templates(const std::string& wish) {
 
 Claim stored_claim(const VerifyRequest& request) {
   const CandidateId id = parse_id("candidate", request.subject);
-  const Restored restored = restore(Store::open(request.database, Store::Mode::read), id);
+  const Store store = Store::open(request.database, Store::Mode::read);
+  const Restored restored = restore(store, id);
   const Evaluation& evaluation = restored.row.evaluation;
   if (evaluation.verdict != Verdict::valid) {
     throw usage_error(
         fmt::format("candidate {} has no valid latency to verify: it is {}{}", id, name_of(evaluation.verdict),
                     reason_text(evaluation).empty() ? "" : fmt::format(" ({})", reason_text(evaluation))));
   }
-  return claim_of(restored);
+  Claim claim = claim_of(restored);
+  add_known_attacks(store, claim.task);
+  return claim;
 }
 
 /// The claim's own GPU, else one of its model.

@@ -13,6 +13,7 @@
 #include "cli/run/warm_start.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/arguments.h"
+#include "cli/subject/known_attacks.h"
 #include "cli/subject/restore.h"
 #include "cli/text/streams.h"
 #include "cli/text/suggest.h"
@@ -275,6 +276,9 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.command_line = command_line;
   info.evo_version = EVO_VERSION;
   run.templates = tree;
+  if (const std::size_t known = add_known_attacks(request.database, run.task); known > 0)
+    run.notice += fmt::format("{}{} regime{} that evo attack found {} validated, too", run.notice.empty() ? "" : "; ",
+                              known, known == 1 ? "" : "s", known == 1 ? "is" : "are");
   for (const std::string& from : request.seed_from) {
     for (std::vector<Seed>& ranking : warm_start_rankings(from, info.task, request.database))
       run.warm_start.push_back(std::move(ranking));
@@ -299,6 +303,7 @@ PreparedRun prepare_resumed(const RunRequest& request) {
         fmt::format("run {}: its stored files of {} give another task hash ({} instead of {}): start a new run", id,
                     row.info.task, run.task.hash, row.info.task_hash));
   }
+  add_known_attacks(store, run.task, row.started_at);
   run.notice = changed_templates_notice(request, run.task);
   if (names_devices(request)) {
     place_hosts(find_devices_of(request, run), run);

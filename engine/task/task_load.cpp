@@ -273,30 +273,12 @@ class TaskLoader {
   }
 
   Regime regime(const std::string& name, const JsonPlace& place) const {
-    place.allow_only({"distribution", "gain", "tensors", "objectives", "unit_scales"});
-    Regime regime;
-    regime.name = name;
-    regime.distribution = place.at("distribution").read_as(parse_distribution);
-    if (const auto gain = place.find("gain")) regime.gain = gain->number();
-    if (const auto tensors = place.find("tensors")) {
-      for (const JsonPlace& tensor : tensors->items()) {
-        require_known(tensor, "input", tensor.text(), names_of(drawn_tensors(task_)));
-        regime.tensors.push_back(tensor.text());
-      }
-    }
-    if (const auto objectives = place.find("objectives")) {
-      if (task_.regimes.empty()) objectives->fail("the first regime is every objective's");
-      for (const JsonPlace& objective : objectives->items()) {
-        require_known(objective, "objective", objective.text(), names_of(task_.objectives));
-        regime.objectives.push_back(objective.text());
-      }
-    }
-    if (const auto unit_scales = place.find("unit_scales")) {
-      regime.unit_scales = unit_scales->boolean();
-      const auto has_zero_point = [](const Tensor& tensor) { return !tensor.zero_point.empty(); };
-      if (std::ranges::any_of(task_.inputs, has_zero_point))
-        unit_scales->fail("only of tasks without zero points: these follow from the scales");
-    }
+    if (const auto objectives = place.find("objectives"); objectives && task_.regimes.empty())
+      objectives->fail("the first regime is every objective's");
+    const Regime regime = read_regime(place, name, names_of(drawn_tensors(task_)), names_of(task_.objectives));
+    const auto has_zero_point = [](const Tensor& tensor) { return !tensor.zero_point.empty(); };
+    if (place.find("unit_scales") && std::ranges::any_of(task_.inputs, has_zero_point))
+      place.at("unit_scales").fail("only of tasks without zero points: these follow from the scales");
     return regime;
   }
 

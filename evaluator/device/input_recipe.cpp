@@ -79,6 +79,18 @@ void keep_one_far(CaseRecipe& recipe, const std::vector<InputRecipe*>& floats) {
   }
 }
 
+/// `key`: of the case. A stream depends on the step's place, so that two of a kind draw other numbers.
+std::vector<InputStep> resolve_steps(const Regime& regime, const std::string& tensor, std::uint64_t key) {
+  std::vector<InputStep> steps;
+  for (std::size_t i = 0; i < regime.steps.size(); ++i) {
+    const DrawStep& step = regime.steps[i];
+    if (!step.tensors.empty() && std::ranges::find(step.tensors, tensor) == step.tensors.end()) continue;
+    const std::uint64_t stream = step.step == StepKind::like ? mix(key, step.like) : mix(mix(key, tensor), i + 1);
+    steps.push_back({step.step, step.amount, step.share, stream});
+  }
+  return steps;
+}
+
 }  // namespace
 
 CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& shape, const Regime& regime,
@@ -92,6 +104,7 @@ CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& s
     recipe.inputs.push_back(resolve_input(task, tensor, known, options, regime));
     InputRecipe& input = recipe.inputs.back();
     input.stream = mix(key, tensor.name);
+    input.steps = resolve_steps(regime, tensor.name, key);
     if (input.draw == DrawKind::file) input.content = task.files.at(tensor.draw.path);
   }
   for (const InputRecipe& input : recipe.inputs) {

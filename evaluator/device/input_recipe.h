@@ -13,6 +13,21 @@
 
 namespace evo {
 
+/// A step of a regime that applies to one input.
+struct InputStep {
+  StepKind step = StepKind::scale;
+  double amount = 1;
+  double share = 0;
+  std::uint64_t stream = 0;  ///< Key of its random numbers; of the step `like`, the other input's.
+};
+
+template <>
+inline constexpr auto kFields<InputStep> = std::tuple(Field{"step", &InputStep::step},
+                                                      Field{"amount", &InputStep::amount},
+                                                      Field{"share", &InputStep::share},
+                                                      Field{"stream", &InputStep::stream});
+static_assert(lists_all_fields<InputStep>());
+
 /// How one input is made. Everything is resolved to numbers: a worker needs no task.
 struct InputRecipe {
   std::string name;
@@ -37,10 +52,12 @@ struct InputRecipe {
   std::optional<DType> widened = std::nullopt;  ///< The elements are stored as these: what a reference works on.
   bool unit_scale = false;                      ///< Its scales are 1, whatever its values are.
   bool is_lesser = false;                       ///< Another tensor of floats has more elements: it may hold scales.
+  std::vector<InputStep> steps = {};            ///< Of the regime.
 };
 
 EVO_RECORD(InputRecipe, name, dtype, elements, row, matrix, group, distribution, gain, stream, scale, is_computed,
-           zero_point, draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser);
+           zero_point, draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser,
+           steps);
 
 /// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
 /// tensors have no elements.

@@ -36,6 +36,7 @@ class FieldBytes {
     add(static_cast<std::uint8_t>(number.index()));
     std::visit([this](auto value) { add(value); }, number);
   }
+  void add(const InputStep& step) { add_all(step.step, step.amount, step.share, step.stream); }
   template <typename T>
   void add(const std::optional<T>& value) {
     add(value.has_value());
@@ -57,9 +58,9 @@ std::string fingerprint(const CaseRecipe& recipe) {
   bytes.add_all(recipe.seed, recipe.repeating, recipe.perturbed, recipe.inputs.size());
   for (const InputRecipe& input : recipe.inputs) {
     const auto& [name, dtype, elements, row, matrix, group, distribution, gain, stream, scale, is_computed, zero_point,
-                 draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser] = input;
+                 draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser, steps] = input;
     bytes.add_all(name, dtype, elements, row, matrix, group, distribution, gain, stream, scale, is_computed, zero_point,
-                  draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser);
+                  draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser, steps);
   }
   return bytes.take();
 }

@@ -7,6 +7,7 @@
 
 #include "engine/record/enumerators.h"
 #include "evaluator/base/random.h"
+#include "evaluator/device/draw_steps.h"
 
 namespace evo {
 namespace {
@@ -239,6 +240,7 @@ void draw_values(const InputRecipe& recipe, std::uint64_t seed, std::uint64_t be
   const DrawnPart part{recipe, seed, begin, end, values};
   if (drawing.normals != Normals::none) draw_normal(part, drawing.normals == Normals::unit ? 1.0 : recipe.gain);
   drawing.change(part);
+  apply_steps(recipe, begin, end, values);
 }
 
 }  // namespace evo

@@ -334,6 +334,27 @@ inline constexpr auto kFields<SelftestRecord> = std::tuple(Field{"passed", &Self
                                                            Field{"nvrtc_version", &SelftestRecord::nvrtc_version},
                                                            Field{"at", &SelftestRecord::at});
 
+/// Inputs on which a kernel of a task was wrong.
+struct AttackRecord {
+  std::string task;
+  std::string task_hash;
+  DeviceRecord device;
+  std::string regime;           ///< As json_of (engine/task/regime.h) writes it.
+  Bindings shape;               ///< Its parameters.
+  std::optional<double> error;  ///< Over its limit. Empty: there was no answer.
+  std::string reason;
+  std::string origin;  ///< "candidate 17", "best.cu", ...
+  std::string evo_version;
+  std::string at = {};  ///< UTC, ISO 8601; the store knows it.
+};
+
+/// What stands in its row; task and device have rows of their own.
+template <>
+inline constexpr auto kFields<AttackRecord> = std::tuple(
+    Field{"regime", &AttackRecord::regime}, Field{"shape", &AttackRecord::shape}, Field{"error", &AttackRecord::error},
+    Field{"reason", &AttackRecord::reason}, Field{"origin", &AttackRecord::origin},
+    Field{"evo_version", &AttackRecord::evo_version}, Field{"at", &AttackRecord::at});
+
 /// The counts of a merge.
 struct MergeCounts {
   std::uint64_t runs = 0;

@@ -103,6 +103,10 @@ class Store {
   /// The newest of a task hash on any device of this kind ("cuda", "vgpu").
   std::optional<SelftestRecord> last_selftest(std::string_view task_hash, std::string_view device_kind) const;
 
+  /// Does nothing where the task hash has the same regime already.
+  void record_attack(AttackRecord record);
+  std::vector<AttackRecord> attacks(std::string_view task_hash) const;  ///< The oldest first.
+
   /// Throws usage_error when there is no such candidate.
   void record_sitting(Sitting sitting);
   /// Of one candidate, or all; newest first.

@@ -42,6 +42,7 @@ class Merge {
     while (runs.next()) merge_run(runs);
     merge_elites();
     merge_sittings();
+    merge_attacks();
     return counts_;
   }
 
@@ -333,6 +334,16 @@ class Merge {
       const std::int64_t device = device_for(row.integer(2));
       copy("rival", "sitting", row.integer(0),
            insert("sitting", row, 4, {{"candidate", candidate->second}, {"device", device}}));
+    }
+  }
+
+  void merge_attacks() {
+    Statement row = from_.prepare("SELECT task, device, regime, * FROM attack ORDER BY id");
+    while (row.next()) {
+      const std::int64_t task = task_for(row.integer(0)), device = device_for(row.integer(1));
+      Statement known = into_.prepare("SELECT 1 FROM attack WHERE task = ? AND regime = ?");
+      known.bind(task, row.text(2));
+      if (!known.next()) insert("attack", row, 3, {{"task", task}, {"device", device}});
     }
   }
 

@@ -491,6 +491,42 @@ TEST_CASE("the newest self-test of a task hash on a kind of device is remembered
   CHECK(store.task_files(info.task_hash) == info.files);
 }
 
+TEST_CASE("the attacks that found a task's kernels wrong are remembered, each once, and merged") {
+  const TempFolder folder;
+  Store store = Store::open(folder / "one.db", Store::Mode::write);
+  const RunInfo info = run_info();
+  AttackRecord record{.task = info.task,
+                      .task_hash = info.task_hash,
+                      .device = info.device,
+                      .regime = R"({"distribution":"normal","gain":8.0})",
+                      .shape = {{"S", std::int64_t{77}}},
+                      .error = 2.5,
+                      .reason = "relative L2 error 0.1 (limit 0.04)",
+                      .origin = "candidate 1",
+                      .evo_version = "0.1.0"};
+  store.record_attack(record);
+  store.record_attack(record);
+  record.regime = R"({"distribution":"sparse"})";
+  record.error = std::nullopt;
+  store.record_attack(record);
+  const auto check = [&](const Store& of) {
+    const std::vector<AttackRecord> back = of.attacks(info.task_hash);
+    REQUIRE(back.size() == 2);
+    CHECK(back[0].regime == R"({"distribution":"normal","gain":8.0})");
+    CHECK(back[0].shape == record.shape);
+    CHECK(back[0].error == 2.5);
+    CHECK(back[0].at.size() == 24);
+    CHECK(back[0].device.uuid == info.device.uuid);
+    CHECK_FALSE(back[1].error);
+    CHECK(of.attacks("another hash").empty());
+  };
+  check(store);
+  Store other = Store::open(folder / "other.db", Store::Mode::write);
+  other.merge(folder / "one.db");
+  other.merge(folder / "one.db");
+  check(other);
+}
+
 TEST_CASE("a store's version changes when another connection has changed the database, and not otherwise") {
   const TempFolder folder;
   Store writer = Store::open(folder / "evo.db", Store::Mode::write);

@@ -1,0 +1,315 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/commands.h"
+#include "cli/sources/short_form_file.h"
+#include "cli/sources/templates.h"
+#include "cli/subject/arguments.h"
+#include "cli/subject/claim.h"
+#include "cli/subject/held_out_shapes.h"
+#include "cli/subject/json.h"
+#include "cli/subject/long_shapes.h"
+#include "cli/subject/lookup.h"
+#include "cli/subject/restore.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/text/result_text.h"
+#include "cli/text/signals.h"
+#include "cli/text/streams.h"
+#include "cli/text/terminal.h"
+#include "engine/base/error.h"
+#include "engine/base/rng.h"
+#include "engine/device/device_kind.h"
+#include "evaluator/pipeline/kernel_attack.h"
+
+namespace evo::cli {
+namespace {
+
+/// Of the attack of one kernel: a virtual GPU makes a few tries a second, a GPU hundreds.
+constexpr double kSeconds = 30, kSecondsOnHost = 120;
+
+struct AttackRequest {
+  std::string subject;
+  std::string device;
+  std::string time;
+  std::string seed = "1";
+  std::vector<std::string> shapes, options;
+  std::string objective;
+  std::string family;
+  std::string database = kDefaultDatabase;
+  std::string templates;
+  bool json = false;
+};
+
+/// A kernel to attack.
+struct AttackedKernel {
+  std::string origin;
+  DeviceInfo device;
+  SourceTree tree;
+  Task task;
+  Target target;
+  std::function<Candidate(const Target&)> make;
+};
+
+struct AttackedOne {
+  AttackedKernel kernel;
+  AttackReport report;
+};
+
+// ---- What is attacked
+
+DeviceInfo device_of(const Claim& claim, const std::string& asked) {
+  if (!asked.empty()) return find_device(asked);
+  if (const auto found = find_again(claim.device)) return found->device;
+  return find_device("auto");
+}
+
+AttackedKernel kernel_of(const Claim& claim, const AttackRequest& request) {
+  return {claim.origin,
+          device_of(claim, request.device),
+          claim.tree,
+          claim.task,
+          claim.target,
+          [claim](const Target& target) {
+            return with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target,
+                              claim.device.facts);
+          }};
+}
+
+Genome first_genome(const Task& task, Family family, const DeviceInfo& device, const Target& target) {
+  keep_constraints_of(target, family);
+  const Space space({family}, known_to_space(device, target), specialisations_of(task, target));
+  if (space.size() == 0) throw usage_error(fmt::format("family {} has no legal genome", family.name));
+  if (space.size() < Space::kSaturated) return space.at(0);
+  Rng rng(0);
+  return space.sample(rng);
+}
+
+/// The first genome of each family.
+std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
+  std::optional<ShortForm> form;
+  if (is_short_form(request.subject)) form = load_short_form(request.subject);
+  const SourceTree tree = form ? with_shipped(form->files) : load_templates(request.templates);
+  const Task task = find_task(tree, form ? form->task : request.subject);
+  std::string notice;
+  const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
+  if (!notice.empty()) write_to_stderr(notice + "\n");
+  const Target target = make_target(task, device.kind, parse_shapes(task, request.shapes),
+                                    parse_options(task, request.options), request.objective);
+  std::vector<AttackedKernel> kernels;
+  for (const Family& family : load_families(tree, task)) {
+    if (!request.family.empty() && family.name != request.family) continue;
+    const Genome genome = first_genome(task, family, device, target);
+    kernels.push_back(
+        {fmt::format("{}, {}", task.name, to_text(genome)), device, tree, task, target, [=](const Target& wanted) {
+           return make_candidate(tree, task, family, genome, wanted, facts_of(device.limits));
+         }});
+  }
+  if (kernels.empty()) throw usage_error(fmt::format("{}: the task has no family {}", task.name, request.family));
+  return kernels;
+}
+
+std::vector<AttackedKernel> kernels_of(const AttackRequest& request, const CLI::App& command) {
+  const bool stored = is_candidate_id(request.subject);
+  if (!stored && !request.subject.ends_with(".cu")) return kernels_of_task(request);
+  refuse_options(command, {"--shapes", "--option", "--objective", "--family"}, "a candidate or an exported file");
+  std::vector<Claim> claims;
+  if (stored)
+    claims.push_back(
+        claim_of(restore(Store::open(request.database, Store::Mode::read), parse_id("candidate", request.subject))));
+  else
+    claims = exported_claims(request.subject);
+  std::vector<AttackedKernel> kernels;
+  for (const Claim& claim : claims) kernels.push_back(kernel_of(claim, request));
+  return kernels;
+}
+
+// ---- The attack
+
+AttackBudget budget_of(const AttackRequest& request, const DeviceInfo& device) {
+  AttackBudget budget;
+  budget.seed = parse_number("--seed", request.seed);
+  budget.seconds = kind_named(device.kind).on_host ? kSecondsOnHost : kSeconds;
+  if (!request.time.empty())
+    budget.seconds = std::chrono::duration<double>(parse_duration("--time", request.time)).count();
+  return budget;
+}
+
+std::string progress_text(const AttackProgress& progress) {
+  return fmt::format("{:.0f} s: {} tries, {} set aside, the largest error {:.3g} times its limit", progress.seconds,
+                     grouped(progress.tries), grouped(progress.set_aside), progress.worst);
+}
+
+/// On a terminal, a line that is written anew.
+class ProgressLine {
+ public:
+  void show(const AttackProgress& progress) {
+    if (terminal_.interactive) write_to_stderr("\r\x1b[K" + progress_text(progress));
+  }
+  ~ProgressLine() {
+    if (terminal_.interactive) write_to_stderr("\r\x1b[K");
+  }
+
+ private:
+  Terminal terminal_ = terminal_of(stderr);
+};
+
+AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& request,
+                           const InterruptGuard& interrupts) {
+  PipelineOptions options;
+  options.task = kernel.task;
+  options.tree = kernel.tree;
+  options.target = kernel.target;
+  options.device = kernel.device;
+  const AttackBudget budget = budget_of(request, kernel.device);
+  options.salt = budget.seed;
+  for (const std::vector<Shape>& further :
+       {held_out_shapes(kernel.task, kernel.target, kernel.device.kind, budget.seed),
+        long_shapes(kernel.task, kernel.target, kernel.device.kind)})
+    options.target.validated.insert(options.target.validated.end(), further.begin(), further.end());
+  KernelAttack attack(options);
+  ProgressLine line;
+  return attack.attack(kernel.make(options.target), budget, [&](const AttackProgress& progress) {
+    line.show(progress);
+    return !interrupts.requested();
+  });
+}
+
+/// A task's other objectives may have wider limits.
+void name_objective(const AttackedKernel& kernel, AttackFind& find) {
+  if (kernel.task.objectives.size() > 1) find.regime.objectives = {kernel.target.objective};
+}
+
+/// Later candidates of the task are checked on what was found.
+void keep(const AttackedKernel& kernel, const AttackFind& find, const std::string& database) {
+  AttackRecord record{.task = kernel.task.name,
+                      .task_hash = kernel.task.hash,
+                      .device = record_of(kernel.device),
+                      .regime = json_of(find.regime),
+                      .shape = find.shape.parameters,
+                      .error = {},
+                      .reason = reason_text(find.failure.reason, find.failure.mismatch),
+                      .origin = kernel.origin,
+                      .evo_version = EVO_VERSION};
+  if (find.error > 0) record.error = find.error;
+  Store::open(database, Store::Mode::write).record_attack(std::move(record));
+}
+
+// ---- For people
+
+std::string shape_text(const Shape& shape) {
+  std::string text;
+  for (const auto& [name, value] : shape.parameters)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, expr::to_string(value));
+  return text;
+}
+
+std::string failure_text(const Failure& failure) {
+  return fmt::format("{}: {}", name_of(failure.verdict), one_line(reason_text(failure.reason, failure.mismatch)));
+}
+
+std::string report_text(const AttackedOne& one, const Terminal& terminal) {
+  const AttackReport& report = one.report;
+  std::string text = fmt::format("{} on {}\n", one.kernel.origin, one.kernel.device.id);
+  if (report.not_built)
+    return text +
+           fmt::format("  {}: {}\n", styled(terminal, Style::bad, "not attacked"), failure_text(*report.not_built));
+  text += fmt::format("  {}\n", progress_text(report.progress));
+  if (!report.find) {
+    text += fmt::format("  {}\n", styled(terminal, Style::good, "nothing found"));
+    if (report.progress.worst > 0)
+      text += fmt::format("  worst: shape {}, {}\n", shape_text(report.shapes[report.worst.shape]),
+                          json_of(report.worst.regime));
+    return text;
+  }
+  const AttackFind& find = *report.find;
+  text += fmt::format("  {} at shape {}: {}\n", styled(terminal, Style::bad, "found"), shape_text(find.shape),
+                      failure_text(find.failure));
+  if (find.error > 0) text += fmt::format("  error: {:.3g} times its limit\n", find.error);
+  return text +
+         fmt::format("  regime, for task.json; the database keeps it for later candidates:\n    \"attack\": {}\n",
+                     json_of(find.regime));
+}
+
+// ---- For programs
+
+Json find_json(const AttackFind& find) {
+  return {{"shape", bindings_json(find.shape.parameters)},
+          {"regime", Json::parse(json_of(find.regime))},
+          {"error", positive_or_null(find.error)},
+          {"verdict", name_of(find.failure.verdict)},
+          {"reason", reason_text(find.failure.reason, find.failure.mismatch)}};
+}
+
+Json report_json(const AttackedOne& one) {
+  const AttackReport& report = one.report;
+  return {{"origin", one.kernel.origin},
+          {"task", one.kernel.task.name},
+          {"device", device_json(one.kernel.device)},
+          {"tries", report.progress.tries},
+          {"set_aside", report.progress.set_aside},
+          {"seconds", report.progress.seconds},
+          {"worst", report.progress.worst},
+          {"not_built", report.not_built ? Json(failure_text(*report.not_built)) : Json(nullptr)},
+          {"found", report.find ? find_json(*report.find) : Json(nullptr)}};
+}
+
+int attack(const AttackRequest& request, const CLI::App& command) {
+  const InterruptGuard interrupts;
+  Json document = json_document("attack");
+  document["kernels"] = Json::array();
+  bool right = true;
+  for (AttackedKernel& kernel : kernels_of(request, command)) {
+    AttackReport report = attack_kernel(kernel, request, interrupts);
+    if (report.find) {
+      name_objective(kernel, *report.find);
+      keep(kernel, *report.find, request.database);
+    }
+    const AttackedOne one{std::move(kernel), std::move(report)};
+    right = right && !one.report.find && !one.report.not_built;
+    if (request.json)
+      document["kernels"].push_back(report_json(one));
+    else
+      fmt::print("{}", report_text(one, terminal_of(stdout)));
+    if (interrupts.requested()) return kInterrupted;
+  }
+  if (request.json) fmt::print("{}", json_text(document));
+  return right ? kDone : kNothingValid;
+}
+
+}  // namespace
+
+void add_attack(CLI::App& app, Invocation& invocation) {
+  auto [command, request] =
+      add_command(app, invocation, "attack", "Evolve inputs on which a kernel breaks the limits of its task", attack);
+  add_option(
+      command, "ID|FILE.cu|TASK", "", request.subject,
+      "A candidate's number, an exported file, or a task or FILE.json, whose families' first genomes are attacked")
+      ->required();
+  add_option(command, "--time", "TIME", request.time,
+             "For each kernel, as 30s (default: 30s, on a virtual GPU 2m); minimising what is found comes on top");
+  add_option(command, "--seed", "N", request.seed, "Of the search and of its inputs")->capture_default_str();
+  add_option(command, "--device", "DEVICE", request.device,
+             "Run on this device (default: the candidate's own, or one of its model, else auto)");
+  add_option(command, "--shapes", "SHAPES", request.shapes, "For a task: these shapes instead of its own")
+      ->allow_extra_args(false);
+  add_option(command, "--option", "NAME=VALUE", request.options, "For a task: an option; may be repeated")
+      ->allow_extra_args(false);
+  add_option(command, "--objective", "NAME", request.objective, "For a task: its objective (default: the first)");
+  add_option(command, "--family", "NAME", request.family, "For a task: only this family");
+  add_database_option(command, request.database);
+  add_templates_option(command, request.templates);
+  add_json_flag(command, request.json);
+}
+
+}  // namespace evo::cli

@@ -1,0 +1,57 @@
+#include "cli/subject/long_shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "engine/device/device_kind.h"
+#include "engine/task/floor.h"
+
+namespace evo::cli {
+namespace {
+
+constexpr std::int64_t kLongest = 1 << 17;
+
+bool is_specialised(const Task& task, const std::string& parameter) {
+  return std::ranges::find(task.specialised, parameter) != task.specialised.end();
+}
+
+/// Every parameter that may be 1 is; the others are those of `base`.
+Shape least_shape(const Task& task, const Target& target, const Shape& base) {
+  Shape least = base;
+  for (auto& [parameter, value] : least.parameters) {
+    if (is_specialised(task, parameter)) continue;
+    const Value given = value;
+    value = std::int64_t{1};
+    if (!is_legal(task, target.options, least)) value = given;
+  }
+  return least;
+}
+
+}  // namespace
+
+std::vector<Shape> long_shapes(const Task& task, const Target& target, std::string_view device_kind) {
+  const DeviceKind& kind = kind_named(device_kind);
+  std::vector<Shape> shapes;
+  for (const Bindings& specialisation : specialisations_of(task, target)) {
+    const Shape least = least_shape(task, target, shapes_of(task, target, specialisation).front());
+    for (const std::string& parameter : task.shape_parameters) {
+      if (is_specialised(task, parameter)) continue;
+      std::optional<Shape> longest;
+      for (std::int64_t length = 2; length <= kLongest; length *= 2) {
+        Shape shape = least;
+        shape.parameters[parameter] = length;
+        if (!is_legal(task, target.options, shape)) continue;
+        if (work_of(task, target.options, shape, kind) > kind.held_out_work) break;
+        longest = shape;
+      }
+      if (!longest) continue;
+      longest->name = fmt::format("long_{}_{}", parameter, shapes.size() + 1);
+      shapes.push_back(*std::move(longest));
+    }
+  }
+  return shapes;
+}
+
+}  // namespace evo::cli

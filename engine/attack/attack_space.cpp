@@ -1,0 +1,350 @@
+#include "engine/attack/attack_space.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "engine/record/enumerators.h"
+#include "engine/task/task.h"
+
+namespace evo {
+namespace {
+
+constexpr std::size_t kMostSteps = 5;
+
+template <class T>
+const T& any_of(const std::vector<T>& values, Rng& rng) {
+  return values[rng.below(values.size())];
+}
+
+bool by_chance(double chance, Rng& rng) {
+  return rng.unit() < chance;
+}
+
+/// Evenly in its logarithm.
+double between(double low, double high, Rng& rng) {
+  return low * std::pow(high / low, rng.unit());
+}
+
+double with_any_sign(double value, Rng& rng) {
+  return by_chance(0.5, rng) ? -value : value;
+}
+
+/// What is found is read and pasted by people. The nearest double, which prints as few digits.
+double rounded_to_digits(double value, int digits) {
+  if (value == 0) return 0;
+  const double place = std::floor(std::log10(std::fabs(value))) - (digits - 1);
+  const double unit = std::pow(10.0, std::fabs(place));
+  return place < 0 ? std::round(value * unit) / unit : std::round(value / unit) * unit;
+}
+
+double random_amount(StepKind kind, Rng& rng) {
+  switch (kind) {
+    case StepKind::scale:
+      return between(1.0 / 64, 64, rng);
+    case StepKind::shift:
+      return with_any_sign(between(0.25, kLargestStepped / 4, rng), rng);
+    case StepKind::heavy_tail:
+      return between(1, 6, rng);
+    case StepKind::scale_rows:
+    case StepKind::scale_columns:
+    case StepKind::scale_matrices:
+      return between(0.5, 6, rng);
+    case StepKind::shift_rows:
+    case StepKind::shift_columns:
+      return between(0.25, 1024, rng);
+    case StepKind::rounded:
+      return between(1.0 / 16, 4, rng);
+    case StepKind::outliers:
+    case StepKind::few_rows:
+    case StepKind::first_rows:
+    case StepKind::last_rows:
+      return with_any_sign(between(2, 256, rng), rng);
+    default:
+      return between(1.0 / 64, 256, rng);
+  }
+}
+
+/// Amounts at which faults show that show in one step at all.
+std::vector<double> telling_amounts(StepKind kind) {
+  switch (kind) {
+    case StepKind::scale:
+      return {0.02, 8, 30, 1000};
+    case StepKind::shift:
+      return {-100'000, -1000, -30, 30, 1000, 100'000};
+    case StepKind::heavy_tail:
+      return {1, 2};
+    case StepKind::scale_rows:
+    case StepKind::scale_columns:
+    case StepKind::scale_matrices:
+      return {3};
+    case StepKind::shift_rows:
+      return {30, 100'000};
+    case StepKind::shift_columns:
+      return {30};
+    case StepKind::rounded:
+      return {1};
+    case StepKind::growing_rows:
+    case StepKind::growing_columns:
+      return {0.02, 30};
+    default:
+      return {8, -30};
+  }
+}
+
+std::vector<DrawStep> telling_steps(const AttackSpace& space) {
+  std::vector<DrawStep> steps;
+  for (std::size_t i = 0; i < kEnumerators<StepKind>; ++i) {
+    const auto kind = static_cast<StepKind>(i);
+    const StepMembers members = members_of(kind);
+    if (members.like) continue;
+    const std::vector<double> amounts = members.amount ? telling_amounts(kind) : std::vector<double>{1};
+    for (const double amount : amounts) steps.push_back({.step = kind, .amount = amount, .share = 0.01});
+  }
+  for (const std::string& one : space.floats)
+    for (const std::string& other : space.floats)
+      if (one != other) steps.push_back({.step = StepKind::like, .tensors = {one}, .like = other});
+  return steps;
+}
+
+template <class T>
+void shuffle(std::vector<T>& values, Rng& rng) {
+  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+}
+
+std::vector<std::string> some_inputs(const AttackSpace& space, Rng& rng) {
+  if (space.floats.size() < 2 || by_chance(0.3, rng)) return {};
+  std::vector<std::string> some = {any_of(space.floats, rng)};
+  if (const std::string& second = any_of(space.floats, rng); second != some.front() && by_chance(0.3, rng))
+    some.push_back(second);
+  return some;
+}
+
+DrawStep random_step(const AttackSpace& space, Rng& rng) {
+  DrawStep step;
+  do step.step = static_cast<StepKind>(rng.below(kEnumerators<StepKind>));
+  while (step.step == StepKind::like && space.floats.size() < 2);
+  const StepMembers members = members_of(step.step);
+  if (members.amount) step.amount = rounded_to_digits(random_amount(step.step, rng), 3);
+  if (members.share) step.share = rounded_to_digits(between(1.0 / 2048, 0.75, rng), 3);
+  step.tensors = some_inputs(space, rng);
+  if (members.like) {
+    step.like = any_of(space.floats, rng);
+    step.tensors.clear();
+    for (const std::string& other : space.floats)
+      if (other != step.like && (step.tensors.empty() || by_chance(0.5, rng))) step.tensors = {other};
+  }
+  return step;
+}
+
+Distribution random_distribution(const AttackSpace& space, Rng& rng) {
+  if (!space.integers && by_chance(0.7, rng)) return Distribution::normal;
+  return static_cast<Distribution>(rng.below(kEnumerators<Distribution>));
+}
+
+std::size_t random_shape(const AttackSpace& space, Rng& rng) {
+  double all = 0;
+  for (const double weight : space.shapes) all += weight;
+  double left = rng.unit() * all;
+  for (std::size_t i = 0; i < space.shapes.size(); ++i)
+    if ((left -= space.shapes[i]) < 0) return i;
+  return space.shapes.size() - 1;
+}
+
+void set_distribution(const AttackSpace& space, Regime& regime, Rng& rng) {
+  regime.distribution = random_distribution(space, rng);
+  regime.gain = regime.distribution == Distribution::normal || by_chance(0.3, rng)
+                    ? 1
+                    : rounded_to_digits(between(1.0 / 8, 64, rng), 3);
+  regime.tensors.clear();
+  if (regime.distribution != Distribution::normal && !space.integers) regime.tensors = some_inputs(space, rng);
+}
+
+/// A step with another amount, share or inputs.
+void change_step(const AttackSpace& space, DrawStep& step, Rng& rng) {
+  const StepMembers members = members_of(step.step);
+  const double factor = std::exp2(4 * rng.unit() - 2);
+  if (members.share && (by_chance(0.4, rng) || !members.amount)) {
+    step.share = std::clamp(rounded_to_digits(step.share * factor, 3), 1e-5, 1.0);
+  } else if (members.amount && by_chance(0.75, rng)) {
+    step.amount = std::clamp<double>(rounded_to_digits(step.amount * factor, 3), -kLargestStepped, kLargestStepped);
+    if (step.step != StepKind::heavy_tail && step.step != StepKind::rounded && by_chance(0.1, rng))
+      step.amount = -step.amount;
+  } else if (!members.like) {
+    step.tensors = some_inputs(space, rng);
+  }
+}
+
+void mutate_steps(const AttackSpace& space, std::vector<DrawStep>& steps, Rng& rng) {
+  const double choice = rng.unit();
+  if (steps.empty() || (choice < 0.3 && steps.size() < kMostSteps)) {
+    const auto place = static_cast<std::ptrdiff_t>(rng.below(steps.size() + 1));
+    steps.insert(steps.begin() + place, random_step(space, rng));
+  } else if (choice < 0.4) {
+    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(rng.below(steps.size())));
+  } else if (choice < 0.5) {
+    steps[rng.below(steps.size())] = random_step(space, rng);
+  } else if (choice < 0.55 && steps.size() > 1) {
+    std::swap(steps[rng.below(steps.size())], steps[rng.below(steps.size())]);
+  } else {
+    change_step(space, steps[rng.below(steps.size())], rng);
+  }
+}
+
+/// An amount that changes values less, or the same where it changes them little.
+double milder(const DrawStep& step) {
+  const double most = std::fabs(step.amount);
+  switch (step.step) {
+    case StepKind::heavy_tail:
+      return most < 8 ? 2 * most : most;
+    case StepKind::rounded:
+      return step.amount;
+    case StepKind::shift:
+    case StepKind::shift_rows:
+    case StepKind::shift_columns:
+    case StepKind::scale_rows:
+    case StepKind::scale_columns:
+    case StepKind::scale_matrices:
+      return most > 0.5 ? step.amount / 2 : step.amount;
+    default: {
+      const double one = std::copysign(1, step.amount);
+      return most > 2 ? std::max(most / 4, std::sqrt(most)) * one
+                      : (most < 0.5 ? std::min(most * 4, std::sqrt(most)) * one : step.amount);
+    }
+  }
+}
+
+/// With all inputs, rounder numbers, milder amounts.
+std::vector<DrawStep> simpler_steps(const DrawStep& step) {
+  std::vector<DrawStep> all;
+  if (!step.tensors.empty() && step.step != StepKind::like) {
+    all.push_back(step);
+    all.back().tensors.clear();
+  }
+  const StepMembers members = members_of(step.step);
+  for (const int digits : {1, 2}) {
+    if (members.amount && rounded_to_digits(step.amount, digits) != step.amount) {
+      all.push_back(step);
+      all.back().amount = rounded_to_digits(step.amount, digits);
+    }
+    if (members.share && rounded_to_digits(step.share, digits) != step.share) {
+      all.push_back(step);
+      all.back().share = std::min(rounded_to_digits(step.share, digits), 1.0);
+    }
+  }
+  if (const double amount = rounded_to_digits(milder(step), 2); members.amount && amount != step.amount) {
+    all.push_back(step);
+    all.back().amount = amount;
+  }
+  return all;
+}
+
+}  // namespace
+
+AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<double> shapes) {
+  AttackSpace space;
+  space.shapes = std::move(shapes);
+  std::set<std::string> computed;
+  bool zero_points = false;
+  for (const Tensor& tensor : task.inputs) {
+    computed.insert({tensor.scale, tensor.zero_point});
+    zero_points = zero_points || !tensor.zero_point.empty();
+  }
+  for (const Tensor& tensor : drawn_tensors(task)) {
+    if (!is_present(tensor, options) || computed.contains(tensor.name)) continue;
+    const DType dtype = dtype_of(tensor, options);
+    if (draws_whole_numbers(tensor, dtype)) {
+      space.integers = true;
+    } else if (tensor.draw.kind == DrawKind::automatic) {
+      space.floats.push_back(tensor.name);
+      space.scaled = space.scaled || !tensor.scale.empty();
+    }
+  }
+  space.unit_scales = space.scaled && !zero_points;
+  return space;
+}
+
+std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng) {
+  std::vector<Attack> on_all, on_one;
+  if (space.floats.empty()) return {};
+  for (const DrawStep& step : telling_steps(space)) {
+    Attack attack;
+    attack.regime.steps = {step};
+    on_all.push_back(attack);
+    if (space.floats.size() < 2 || step.step == StepKind::like) continue;
+    for (const std::string& input : space.floats) {
+      attack.regime.steps.front().tensors = {input};
+      on_one.push_back(attack);
+    }
+  }
+  shuffle(on_all, rng);
+  shuffle(on_one, rng);
+  on_all.insert(on_all.end(), on_one.begin(), on_one.end());
+  return on_all;
+}
+
+Attack random_attack(const AttackSpace& space, Rng& rng) {
+  Attack attack;
+  attack.shape = random_shape(space, rng);
+  set_distribution(space, attack.regime, rng);
+  if (!space.floats.empty()) {
+    attack.regime.steps.push_back(random_step(space, rng));
+    if (by_chance(0.5, rng)) attack.regime.steps.push_back(random_step(space, rng));
+  }
+  attack.regime.unit_scales = space.unit_scales && by_chance(0.2, rng);
+  return attack;
+}
+
+Attack mutated(const AttackSpace& space, const Attack& parent, Rng& rng) {
+  Attack child = parent;
+  while (child == parent) {
+    const double choice = rng.unit();
+    if (choice < 0.15) {
+      child.shape = random_shape(space, rng);
+    } else if (choice < 0.25 || space.floats.empty()) {
+      set_distribution(space, child.regime, rng);
+      if (space.floats.empty() && space.shapes.size() < 2) break;
+    } else if (choice < 0.3 && space.unit_scales) {
+      child.regime.unit_scales = !child.regime.unit_scales;
+    } else {
+      mutate_steps(space, child.regime.steps, rng);
+    }
+  }
+  return child;
+}
+
+Attack crossed(const Attack& one, const Attack& other, Rng& rng) {
+  Attack child = one;
+  std::vector<DrawStep>& steps = child.regime.steps;
+  for (const DrawStep& step : other.regime.steps)
+    if (steps.size() < kMostSteps && by_chance(0.6, rng)) steps.push_back(step);
+  return child;
+}
+
+std::vector<Attack> simpler(const Attack& attack) {
+  std::vector<Attack> all;
+  const auto with = [&](auto change) {
+    Attack one = attack;
+    change(one.regime);
+    if (one != attack) all.push_back(std::move(one));
+  };
+  for (std::size_t i = 0; i < attack.regime.steps.size(); ++i)
+    with([&](Regime& regime) { regime.steps.erase(regime.steps.begin() + static_cast<std::ptrdiff_t>(i)); });
+  with([](Regime& regime) { regime.unit_scales = false; });
+  with([](Regime& regime) {
+    regime.distribution = Distribution::normal;
+    regime.gain = 1;
+    regime.tensors.clear();
+  });
+  with([](Regime& regime) { regime.gain = 1; });
+  with([](Regime& regime) { regime.tensors.clear(); });
+  with([](Regime& regime) { regime.gain = rounded_to_digits(regime.gain, 1); });
+  for (std::size_t i = 0; i < attack.regime.steps.size(); ++i)
+    for (const DrawStep& step : simpler_steps(attack.regime.steps[i]))
+      with([&](Regime& regime) { regime.steps[i] = step; });
+  return all;
+}
+
+}  // namespace evo
