@@ -25,7 +25,7 @@ bool is_known(const Task& task, const Target& target, const Shape& shape) {
 Shape vary(const Task& task, const Shape& base, Rng& rng) {
   Shape shape = base;
   for (auto& [name, value] : shape.parameters) {
-    if (std::ranges::find(task.specialised, name) != task.specialised.end()) continue;
+    if (task.is_specialised(name)) continue;
     const auto largest = static_cast<std::uint64_t>(std::get<std::int64_t>(value)) * 2;
     value = static_cast<std::int64_t>(1 + rng.below(largest));
   }

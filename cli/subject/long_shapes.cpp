@@ -13,15 +13,11 @@ namespace {
 
 constexpr std::int64_t kLongest = 1 << 17;
 
-bool is_specialised(const Task& task, const std::string& parameter) {
-  return std::ranges::find(task.specialised, parameter) != task.specialised.end();
-}
-
 /// Every parameter that may be 1 is; the others are those of `base`.
 Shape least_shape(const Task& task, const Target& target, const Shape& base) {
   Shape least = base;
   for (auto& [parameter, value] : least.parameters) {
-    if (is_specialised(task, parameter)) continue;
+    if (task.is_specialised(parameter)) continue;
     const Value given = value;
     value = std::int64_t{1};
     if (!is_legal(task, target.options, least)) value = given;
@@ -37,7 +33,7 @@ std::vector<Shape> long_shapes(const Task& task, const Target& target, std::stri
   for (const Bindings& specialisation : specialisations_of(task, target)) {
     const Shape least = least_shape(task, target, shapes_of(task, target, specialisation).front());
     for (const std::string& parameter : task.shape_parameters) {
-      if (is_specialised(task, parameter)) continue;
+      if (task.is_specialised(parameter)) continue;
       std::optional<Shape> longest;
       for (std::int64_t length = 2; length <= kLongest; length *= 2) {
         Shape shape = least;

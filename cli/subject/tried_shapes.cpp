@@ -33,10 +33,6 @@ std::int64_t size_of(const Shape& shape, const std::string& parameter) {
   return std::get<std::int64_t>(shape.parameters.at(parameter));
 }
 
-bool is_specialised(const Task& task, const std::string& parameter) {
-  return std::ranges::find(task.specialised, parameter) != task.specialised.end();
-}
-
 /// The shapes of a target, timed ones first.
 std::vector<Shape> listed_shapes(const Target& target) {
   std::vector<Shape> shapes = target.timed;
@@ -78,7 +74,7 @@ class Trials {
   std::vector<TriedShape> all(const Family& family) {
     const Sizes sizes = breaking_sizes(family);
     for (const std::string& parameter : task_.shape_parameters) {
-      if (is_specialised(task_, parameter)) continue;
+      if (task_.is_specialised(parameter)) continue;
       for (const std::int64_t size : sizes) vary(parameter, size);
     }
     for (const Shape& base : listed_)
@@ -111,7 +107,7 @@ class Trials {
 
   Shape least_of(Shape shape) const {
     for (auto& [parameter, size] : shape.parameters)
-      if (!is_specialised(task_, parameter)) size = std::int64_t{1};
+      if (!task_.is_specialised(parameter)) size = std::int64_t{1};
     return shape;
   }
 
@@ -126,7 +122,7 @@ class Trials {
     Shape shape = base;
     std::int64_t more = 0;
     for (auto& [parameter, size] : shape.parameters)
-      if (!is_specialised(task_, parameter)) size = (std::get<std::int64_t>(size) | 1) + (more += 2);
+      if (!task_.is_specialised(parameter)) size = (std::get<std::int64_t>(size) | 1) + (more += 2);
     if (!is_affordable(shape, kCheap * most_work_)) return false;
     add(std::move(shape), "");
     return true;

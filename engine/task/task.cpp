@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/expression/json_place.h"
 
 namespace evo {
 namespace {
@@ -85,6 +86,10 @@ Bindings Task::default_options() const {
   return defaults;
 }
 
+bool Task::is_specialised(std::string_view parameter) const {
+  return std::ranges::find(specialised, parameter) != specialised.end();
+}
+
 bool is_mutant_file(std::string_view path, std::string_view task) {
   return path.starts_with(task) && path.substr(task.size()).starts_with("/mutants/");
 }
@@ -101,6 +106,16 @@ std::string torch_reference_path(std::string_view task) {
 
 bool has_torch_reference(const Task& task) {
   return task.reference == torch_reference_path(task.name);
+}
+
+std::vector<std::string> cautions(const SourceTree& tree, std::string_view task, std::string_view objective) {
+  const std::string file = std::string(task) + "/cautions.json";
+  if (!tree.contains(file)) return {};
+  std::vector<std::string> sentences;
+  if (const auto place = JsonPlace::read(tree, file).find(objective)) {
+    for (const JsonPlace& sentence : place->items()) sentences.push_back(sentence.text());
+  }
+  return sentences;
 }
 
 std::set<std::string> borrowed_files(const SourceTree& tree, std::string_view task) {

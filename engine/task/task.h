@@ -115,6 +115,7 @@ struct Task {
   const Objective& objective(std::string_view name) const;  ///< Throws usage_error listing the names there are.
   const Tensor* tensor(std::string_view name) const;        ///< Null when there is none.
   Bindings default_options() const;
+  bool is_specialised(std::string_view parameter) const;
 };
 
 /// The names of the tasks in the tree, sorted.
@@ -132,6 +133,11 @@ bool is_hashed(std::string_view path, std::string_view task);
 std::string torch_reference_path(std::string_view task);
 /// Whether reference.py is the task's reference: no kernel computes it.
 bool has_torch_reference(const Task& task);
+
+/// Where kernels of an objective do not keep what its limits promise, one sentence each, for people: TASK/cautions.json,
+/// `{"faithful": ["..."]}`. None without the file or for another objective. The task's hash does not cover it. Throws
+/// usage_error that names the file, the key and the reason.
+std::vector<std::string> cautions(const SourceTree& tree, std::string_view task, std::string_view objective);
 
 /// The files of include/ and of other tasks' families that a task's files name, and those that these name.
 std::set<std::string> borrowed_files(const SourceTree& tree, std::string_view task);

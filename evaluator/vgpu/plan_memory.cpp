@@ -1,15 +1,66 @@
 #include "evaluator/vgpu/plan_memory.h"
 
+#include <fmt/core.h>
+
+#include <cstring>
 #include <set>
+#include <utility>
 
 #include "evaluator/base/random.h"
 #include "evaluator/device/digest.h"
+#include "evaluator/numbers/elements.h"
+#include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/tensor_map.h"
 
 namespace evo::vgpu {
 
 DeviceAddress address_of(const Argument& argument, const Buffers& buffers) {
   return argument.kind == Argument::Kind::tensor ? buffers.tensors.at(argument.index)
                                                  : buffers.workspaces.at(argument.index);
+}
+
+std::optional<Failure> bind_arguments(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
+                                      const Buffers& buffers, std::vector<std::byte>& parameters) {
+  const auto refusal = [](std::string reason) { return failure_of(Verdict::launch_failed, std::move(reason)); };
+  if (kernel.parameters.size() != planned.arguments.size()) {
+    return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", kernel.name,
+                               kernel.parameters.size(), planned.arguments.size()));
+  }
+  parameters.assign(kernel.parameter_bytes, std::byte{0});
+  for (std::size_t i = 0; i < planned.arguments.size(); ++i) {
+    const Argument& argument = planned.arguments[i];
+    std::uint64_t address = 0;
+    TensorMapObject map;
+    std::vector<std::byte> fields;
+    const void* value = &address;
+    std::size_t bytes = sizeof address;
+    switch (argument.kind) {
+      case Argument::Kind::tensor:
+      case Argument::Kind::workspace:
+        address = address_of(argument, buffers);
+        break;
+      case Argument::Kind::value:
+        fields = bytes_of(argument.fields);
+        value = fields.data();
+        bytes = fields.size();
+        break;
+      case Argument::Kind::tensor_map: {
+        const TensorMap& mapped = plan.tensor_maps.at(argument.index);
+        std::string refused;
+        map = tensor_map_of(mapped, address_of(mapped.source, buffers), refused);
+        if (!refused.empty()) return refusal(fmt::format("tensor map {} {}", mapped.name, refused));
+        value = &map;
+        bytes = kTensorMapBytes;
+        break;
+      }
+    }
+    if (kernel.parameters[i].bytes != bytes) {
+      return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}", kernel.name, i,
+                                 kernel.parameters[i].bytes, bytes));
+    }
+    std::memcpy(parameters.data() + kernel.parameters[i].offset, value, bytes);
+  }
+  return std::nullopt;
 }
 
 std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {

@@ -1,17 +1,29 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "evaluator/device/device.h"
 #include "evaluator/vgpu/loaded_module.h"
+#include "evaluator/vgpu/machine/kernel.h"
 #include "evaluator/vgpu/machine/memory.h"
 
-/// The memory that the launches of a plan read and write.
+/// What the launches of a plan are given: their sizes, and the memory that they read and write.
 namespace evo::vgpu {
+
+/// Blocks of a grid, threads of a block.
+inline std::uint64_t volume(const Dim3& dims) {
+  return std::uint64_t{dims[0]} * dims[1] * dims[2];
+}
 
 /// Of an argument that is a tensor or a workspace.
 DeviceAddress address_of(const Argument& argument, const Buffers& buffers);
+
+/// Writes the values of a launch's arguments where the kernel's parameters are. Fails where they do not fit each other.
+std::optional<Failure> bind_arguments(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
+                                      const Buffers& buffers, std::vector<std::byte>& parameters);
 
 /// Distinct bytes that a launch can touch: the buffers that it is given, by pointer or tensor map.
 std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned);

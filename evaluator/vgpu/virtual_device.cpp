@@ -18,9 +18,7 @@
 #include "evaluator/vgpu/cost/modelled_counters.h"
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"
-#include "evaluator/vgpu/machine/tensor_map.h"
 #include "evaluator/vgpu/plan_memory.h"
-#include "evaluator/vgpu/plan_parts.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 #include "evaluator/vgpu/traced_launch.h"
@@ -125,8 +123,6 @@ class VirtualDevice : public VirtualGpu {
   LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, const TracedRun& how,
                         Launch& launch) const;
   std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
-  std::optional<Failure> bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
-                              const Buffers& buffers, std::vector<std::byte>& parameters) const;
   Occupancy occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
   void watch_plan(const Plan& plan, const Buffers& buffers);
@@ -190,49 +186,6 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
   return std::nullopt;
 }
 
-std::optional<Failure> VirtualDevice::bind(const Kernel& kernel, const Plan& plan, const evo::Launch& planned,
-                                           const Buffers& buffers, std::vector<std::byte>& parameters) const {
-  if (kernel.parameters.size() != planned.arguments.size()) {
-    return refusal(fmt::format("kernel {} takes {} arguments, the plan passes {}", kernel.name,
-                               kernel.parameters.size(), planned.arguments.size()));
-  }
-  parameters.assign(kernel.parameter_bytes, std::byte{0});
-  for (std::size_t i = 0; i < planned.arguments.size(); ++i) {
-    const Argument& argument = planned.arguments[i];
-    std::uint64_t address = 0;
-    TensorMapObject map;
-    std::vector<std::byte> fields;
-    const void* value = &address;
-    std::size_t bytes = sizeof address;
-    switch (argument.kind) {
-      case Argument::Kind::tensor:
-      case Argument::Kind::workspace:
-        address = address_of(argument, buffers);
-        break;
-      case Argument::Kind::value:
-        fields = bytes_of(argument.fields);
-        value = fields.data();
-        bytes = fields.size();
-        break;
-      case Argument::Kind::tensor_map: {
-        const TensorMap& mapped = plan.tensor_maps.at(argument.index);
-        std::string refused;
-        map = tensor_map_of(mapped, address_of(mapped.source, buffers), refused);
-        if (!refused.empty()) return refusal(fmt::format("tensor map {} {}", mapped.name, refused));
-        value = &map;
-        bytes = kTensorMapBytes;
-        break;
-      }
-    }
-    if (kernel.parameters[i].bytes != bytes) {
-      return refusal(fmt::format("kernel {}: argument {} has {} bytes, the plan passes {}", kernel.name, i,
-                                 kernel.parameters[i].bytes, bytes));
-    }
-    std::memcpy(parameters.data() + kernel.parameters[i].offset, value, bytes);
-  }
-  return std::nullopt;
-}
-
 Occupancy VirtualDevice::occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const {
   return occupancy(info_.limits, {.threads = static_cast<std::int64_t>(volume(planned.block)),
                                   .registers_per_thread = build.kernel(planned.kernel).registers,
@@ -276,7 +229,7 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
 std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const Plan& plan, const evo::Launch& planned,
                                               const Buffers& buffers, Launch& launch) {
   if (auto failure = prepare(module, planned, launch)) return failure;
-  return bind(*launch.kernel, plan, planned, buffers, launch.parameters);
+  return bind_arguments(*launch.kernel, plan, planned, buffers, launch.parameters);
 }
 
 std::optional<Failure> VirtualDevice::fill_constants(const Module& module, const Plan& plan, const Buffers& buffers) {

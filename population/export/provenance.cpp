@@ -13,7 +13,6 @@
 #include "engine/expression/json_value.h"
 #include "engine/record/record_json.h"
 #include "engine/source/template.h"
-#include "engine/task/cautions.h"
 #include "population/code/kernel_source.h"
 #include "population/code/text.h"
 #include "population/export/choice.h"

@@ -12,7 +12,6 @@
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_python.h"
-#include "engine/task/cautions.h"
 #include "engine/task/limits.h"
 #include "population/code/alignment.h"
 #include "population/code/text.h"
