@@ -110,6 +110,7 @@ class FurtherTrials::Group {
     options_.binaries = options.binaries;
     options_.dedup = false;
     options_.stop = options.stop;
+    options_.worker_command = options.worker_command;
     options_.only_judging = true;
   }
 

@@ -35,7 +35,8 @@ class FurtherTrials {
     DeviceInfo device;
     int device_threads = 0;  ///< As in PipelineOptions.
     std::shared_ptr<BinaryCache> binaries = nullptr;
-    const std::atomic<bool>* stop = nullptr;  ///< As in PipelineOptions.
+    const std::atomic<bool>* stop = nullptr;       ///< As in PipelineOptions.
+    std::vector<std::string> worker_command = {};  ///< Likewise.
   };
   explicit FurtherTrials(Options options);
   ~FurtherTrials();

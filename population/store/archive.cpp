@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "population/store/board.h"
 #include "population/store/elite_checks.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
@@ -29,30 +30,6 @@ std::int64_t board_of(Database& database, RunId run) {
   return row.integer(0);
 }
 
-std::vector<Contender> elites_of(Database& database, std::int64_t board) {
-  return read_rows(database, "SELECT candidate, latency_us, source_hash, binary_hash FROM elite WHERE board = ?", board,
-                   [](const Statement& row) -> Contender {
-                     return {row.integer(0), row.number(1), row.text(2), row.text(3)};
-                   });
-}
-
-void enter(Database& database, std::int64_t board, const Contender& elite, const Contender* displaced) {
-  if (displaced) database.prepare("DELETE FROM elite WHERE candidate = ?").bind(displaced->candidate).run();
-  const std::string now = now_of(database);
-  const auto binary_hash = elite.binary_hash.empty() ? std::nullopt : std::optional(elite.binary_hash);
-  database.prepare("INSERT INTO elite VALUES (?, ?, ?, ?, ?, ?)")
-      .bind(elite.candidate, board, elite.latency_us, elite.source_hash, binary_hash, now)
-      .run();
-  const auto displaced_id = displaced ? std::optional(displaced->candidate) : std::nullopt;
-  const auto displaced_us = displaced ? std::optional(displaced->latency_us) : std::nullopt;
-  database
-      .prepare(
-          "INSERT INTO elite_history (board, entered, entered_us, displaced, displaced_us, at) "
-          "VALUES (?, ?, ?, ?, ?, ?)")
-      .bind(board, elite.candidate, elite.latency_us, displaced_id, displaced_us, now)
-      .run();
-}
-
 }  // namespace
 
 std::optional<CandidateId> find_candidate(Database& database, RunId run, std::uint64_t ticket) {
@@ -60,20 +37,6 @@ std::optional<CandidateId> find_candidate(Database& database, RunId run, std::ui
   row.bind(run, ticket);
   if (!row.next()) return std::nullopt;
   return row.integer(0);
-}
-
-void compete(Database& database, std::int64_t board, const Contender& challenger) {
-  const std::vector<Contender> elites = elites_of(database, board);
-  const EliteDecision decision = decide(elites, challenger);
-  if (!decision.enters) return;
-  const auto displaced = std::find_if(elites.begin(), elites.end(),
-                                      [&](const Contender& elite) { return decision.displaces == elite.candidate; });
-  enter(database, board, challenger, displaced == elites.end() ? nullptr : &*displaced);
-}
-
-void enter_free_place(Database& database, std::int64_t board, const Contender& challenger) {
-  const EliteDecision decision = decide(elites_of(database, board), challenger);
-  if (decision.enters && !decision.displaces) enter(database, board, challenger, nullptr);
 }
 
 namespace {

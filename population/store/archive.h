@@ -13,11 +13,6 @@ namespace evo {
 
 std::unique_ptr<Archive> make_archive(Database& database, RunId run, EliteComparer compare, EliteChecks checks);
 
-/// Lets a valid candidate compete for the elites of a board.
-void compete(Database& database, std::int64_t board, const Contender& challenger);
-/// The same, but it displaces none.
-void enter_free_place(Database& database, std::int64_t board, const Contender& challenger);
-
 /// The candidate of a proposal of a run.
 std::optional<CandidateId> find_candidate(Database& database, RunId run, std::uint64_t ticket);
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "population/store/archive.h"
+#include "population/store/board.h"
 #include "population/store/elites.h"
 #include "population/store/record_rows.h"
 #include "population/store/rows.h"

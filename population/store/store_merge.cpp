@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "population/store/archive.h"
+#include "population/store/board.h"
 #include "population/store/database.h"
 #include "population/store/elite_checks.h"
 #include "population/store/elites.h"

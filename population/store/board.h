@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "population/store/database.h"
+#include "population/store/elites.h"
+
+/// The elites of a board as rows. Internal to population/store.
+namespace evo {
+
+std::vector<Contender> elites_of(Database& database, std::int64_t board);
+
+/// Lets a valid candidate compete for the elites of a board.
+void compete(Database& database, std::int64_t board, const Contender& challenger);
+/// The same, but it displaces none.
+void enter_free_place(Database& database, std::int64_t board, const Contender& challenger);
+
+}  // namespace evo
