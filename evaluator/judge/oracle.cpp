@@ -221,16 +221,16 @@ std::string why_not_written(const Plan& plan, std::span<const std::byte> outputs
 }
 
 std::string why_no_answer(const Plan& plan, const Expected& expected) {
-  const auto is_nan = [](const ExpectedOutput& output) {
+  const auto is_nowhere_finite = [](const ExpectedOutput& output) {
     if (!is_floating(output.dtype) || output.bytes.empty()) return false;
     for (std::uint64_t i = 0; i < output.bytes.size() / size_of(output.dtype); ++i)
-      if (!std::isnan(as_double(load_at(output.dtype, output.bytes.data(), i)))) return false;
+      if (std::isfinite(as_double(load_at(output.dtype, output.bytes.data(), i)))) return false;
     return true;
   };
   std::size_t number = 0;
   for (const PlanTensor& tensor : plan.tensors) {
     if (!tensor.output || tensor.bytes == 0) continue;
-    if (is_nan(expected.at(number++))) return fmt::format("{} is NaN everywhere", tensor.name);
+    if (is_nowhere_finite(expected.at(number++))) return fmt::format("{} has no finite value", tensor.name);
   }
   return {};
 }

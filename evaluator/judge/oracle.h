@@ -32,7 +32,7 @@ Expected expected_outputs(const Plan& plan, std::span<const std::byte> outputs);
 /// "y[3] was never written", of the bytes of every output of the reference's plan; empty when all are. Infinities and
 /// NaN that it computes are answers.
 std::string why_not_written(const Plan& plan, std::span<const std::byte> outputs);
-/// "y is NaN everywhere"; empty when every output has another value. On usual inputs a reference has.
+/// "y has no finite value"; empty when every output has one. On usual inputs a reference has.
 std::string why_no_answer(const Plan& plan, const Expected& expected);
 /// Keeps what floats that are read and written hold before the call. `recipe`: the candidates'.
 void note_drawn(const Task& task, const Bindings& options, const CaseRecipe& recipe, Expected& expected);

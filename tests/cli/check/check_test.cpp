@@ -120,7 +120,8 @@ TEST_CASE("check names a reference that is at fault") {
   write_convolution(bench);
   bench.write("conv.cu", changed_convolution("double sum = 0;", "double sum = width / 0.0;"));
   const auto check = checked(bench, 1);
-  CHECK_THAT(check["reference"][0].get<std::string>(), ContainsSubstring("6x40: ") && ContainsSubstring("not finite"));
+  CHECK_THAT(check["reference"][0].get<std::string>(),
+             ContainsSubstring("6x40: ") && ContainsSubstring("no finite value"));
   CHECK_THAT(bench.evo({"check", "conv.json"}).out, ContainsSubstring("reference: 6x40: "));
 }
 
