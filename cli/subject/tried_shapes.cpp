@@ -69,14 +69,14 @@ class Trials {
     std::ranges::stable_sort(listed_, std::greater(), [&](const Shape& shape) { return work(shape); });
     for (const Shape& shape : task.shapes) known_.insert(spelled(task, shape));
     for (const Shape& shape : listed_) known_.insert(spelled(task, shape));
+    for (const std::string& parameter : task.shape_parameters)
+      if (varies(parameter)) varied_.push_back(parameter);
   }
 
   std::vector<TriedShape> all(const Family& family) {
     const Sizes sizes = breaking_sizes(family);
-    for (const std::string& parameter : task_.shape_parameters) {
-      if (task_.is_specialised(parameter)) continue;
+    for (const std::string& parameter : varied_)
       for (const std::int64_t size : sizes) vary(parameter, size);
-    }
     for (const Shape& base : listed_)
       if (make_odd(base)) break;
     keep_affordable();
@@ -84,6 +84,16 @@ class Trials {
   }
 
  private:
+  /// A size that all listed shapes share is fixed, unless the task's `requires` speaks of it.
+  bool varies(const std::string& parameter) const {
+    if (task_.is_specialised(parameter)) return false;
+    if (std::ranges::count(task_.legal.names(), parameter) > 0) return true;
+    std::set<std::int64_t> sizes;
+    for (const Shape& shape : task_.shapes) sizes.insert(size_of(shape, parameter));
+    for (const Shape& shape : listed_) sizes.insert(size_of(shape, parameter));
+    return sizes.size() > 1;
+  }
+
   double work(const Shape& shape) const { return work_of(task_, target_.options, shape, kind_); }
 
   bool is_affordable(const Shape& shape, double most_work) const {
@@ -106,8 +116,7 @@ class Trials {
   }
 
   Shape least_of(Shape shape) const {
-    for (auto& [parameter, size] : shape.parameters)
-      if (!task_.is_specialised(parameter)) size = std::int64_t{1};
+    for (const std::string& parameter : varied_) shape.parameters[parameter] = std::int64_t{1};
     return shape;
   }
 
@@ -121,8 +130,9 @@ class Trials {
   bool make_odd(const Shape& base) {
     Shape shape = base;
     std::int64_t more = 0;
-    for (auto& [parameter, size] : shape.parameters)
-      if (!task_.is_specialised(parameter)) size = (std::get<std::int64_t>(size) | 1) + (more += 2);
+    if (varied_.empty()) return true;
+    for (const std::string& parameter : varied_)
+      shape.parameters[parameter] = (size_of(shape, parameter) | 1) + (more += 2);
     if (!is_affordable(shape, kCheap * most_work_)) return false;
     add(std::move(shape), "");
     return true;
@@ -156,6 +166,7 @@ class Trials {
   const double most_work_;
   std::vector<Shape> listed_;  ///< The largest first.
   std::set<std::string> known_;
+  std::vector<std::string> varied_;
   std::vector<TriedShape> tried_;
 };
 

@@ -17,11 +17,12 @@ struct TriedShape {
   std::string exclude;  ///< What the task's `requires` would say if there were no kernels for it: "S <= 64".
 };
 
-/// Sizes at which kernels break that were right at all others. Each parameter that is not specialised takes, one after
-/// the other, 1, the neighbours of the family's tile sizes and of powers of two, and sizes beyond 2^15 and 2^16.
-/// The other parameters are those of a listed shape, so small that a case costs at most `most_work`, or else 1. Once,
-/// all parameters are odd. `requires` excludes shapes. Those that are listed are left out, and the most
-/// expensive ones where all together would cost more than twice `most_work`.
+/// Sizes at which kernels break that were right at all others. Each parameter that varies (not a specialised one, nor
+/// one that has the same value in all listed shapes and is not in `requires`) takes, one after the other, 1, the
+/// neighbours of the family's tile sizes and of powers of two, and sizes beyond 2^15 and 2^16. The other parameters are
+/// those of a listed shape, so small that a case costs at most `most_work`, or else 1. Once, all parameters are odd.
+/// `requires` excludes shapes. Those that are listed are left out, and the most expensive ones where all together would
+/// cost more than twice `most_work`.
 std::vector<TriedShape> tried_shapes(const Task& task, const Target& target, const Family& family,
                                      std::string_view device_kind, double most_work);
 

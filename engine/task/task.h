@@ -134,7 +134,8 @@ std::string torch_reference_path(std::string_view task);
 /// Whether reference.py is the task's reference: no kernel computes it.
 bool has_torch_reference(const Task& task);
 
-/// Where kernels of an objective do not keep what its limits promise, one sentence each, for people: TASK/cautions.json,
+/// Where kernels of an objective do not keep what its limits promise, one sentence each, for people:
+/// TASK/cautions.json,
 /// `{"faithful": ["..."]}`. None without the file or for another objective. The task's hash does not cover it. Throws
 /// usage_error that names the file, the key and the reason.
 std::vector<std::string> cautions(const SourceTree& tree, std::string_view task, std::string_view objective);

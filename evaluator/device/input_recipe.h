@@ -56,8 +56,7 @@ struct InputRecipe {
 };
 
 EVO_RECORD(InputRecipe, name, dtype, elements, row, matrix, group, distribution, gain, stream, scale, is_computed,
-           zero_point, draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser,
-           steps);
+           zero_point, draw, numbers, content, dims, scale_dims, strides, widened, unit_scale, is_lesser, steps);
 
 /// What is drawn for one case, in the order of drawn_tensors: the inputs, then the outputs that are read. Absent
 /// tensors have no elements.

@@ -236,8 +236,8 @@ TEST_CASE("no rival, an unknown one and a wrong candidate are refused in one lin
 TEST_CASE("the shipped rivals are listed, and say in one line why they cannot run on a virtual GPU") {
   const Bench bench;
   const Outcome list = bench.evo({"baseline", "--list"});
-  for (const char* name : {"cublas ", "cudnn_attention ", "flash_attention3 ", "torch_compile ", "torch_library ",
-                           "triton_attention "}) {
+  for (const char* name :
+       {"cublas ", "cudnn_attention ", "flash_attention3 ", "torch_compile ", "torch_library ", "triton_attention "}) {
     INFO(name);
     CHECK(holds(list.out, name));
   }

@@ -99,9 +99,9 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(diff) == document({"a", "b", "genes", "source_diff"}));
   CHECK(members(diff["genes"][0]) == Names{"gene", "a", "b"});
   const nlohmann::json verify = bench.json({"verify", a});
-  CHECK(members(verify) == document({"origin", "edited", "task", "contract", "genome", "device", "reproduced", "why",
-                                     "comparable", "tolerance", "own_inputs_us", "claim", "found", "held_out", "checks",
-                                     "launcher"}));
+  CHECK(members(verify) ==
+        document({"origin", "edited", "task", "contract", "genome", "device", "reproduced", "why", "comparable",
+                  "tolerance", "own_inputs_us", "claim", "found", "held_out", "checks", "launcher"}));
   CHECK(members(verify["found"]) == evaluation_members);
   const nlohmann::json doctor = bench.json({"doctor"});
   CHECK(members(doctor) == document({"can_run", "can_measure", "checks"}));

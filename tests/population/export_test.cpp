@@ -147,7 +147,8 @@ TEST_CASE("the top of the file gives its content, origin, latency and build comm
                                     "FILE.cu -o best && ./best [R,N]"));
 }
 
-TEST_CASE("the top of the file says where kernels of its objective do not hold, and the task's hash does not cover that") {
+TEST_CASE(
+    "the top of the file says where kernels of its objective do not hold, and the task's hash does not cover that") {
   ExportRequest request = toy_request();
   const std::string hash = load_task(request.files, "toy").hash;
   request.files["toy/cautions.json"] = R"({"latency": ["Sizes above 9 err."], "other": ["Not this one."]})";

@@ -55,6 +55,18 @@ TEST_CASE("sizes that nobody listed are 1, the neighbours of tiles and powers of
       }
 }
 
+TEST_CASE("a size that all listed shapes share is fixed, unless `requires` names it") {
+  const auto tried_with_one_shape = [](const std::string& more) {
+    Rows rows(more);
+    rows.task.shapes.resize(1);
+    rows.target.timed = rows.task.shapes;
+    rows.target.validated.clear();
+    return rows.tried();
+  };
+  CHECK(tried_with_one_shape("").empty());
+  CHECK(tried_with_one_shape(R"("requires": "N > 0",)").contains("N=1"));
+}
+
 TEST_CASE("`requires` limits the sizes that are tried, and so does the work of a case") {
   const std::set<std::string> names = Rows(R"("requires": "N % 5 != 4 && N < 40000",)").tried();
   CHECK(names.contains("N=127"));
