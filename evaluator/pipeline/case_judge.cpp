@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
+#include <variant>
 
 #include "engine/task/limits.h"
 #include "evaluator/judge/comparison.h"
@@ -27,6 +29,28 @@ bool has_infinities(const ExpectedOutput& want) {
   for (std::uint64_t i = 0; is_floating(want.dtype) && i < want.bytes.size() / size_of(want.dtype); ++i)
     if (!std::isfinite(as_double(load_at(want.dtype, want.bytes.data(), i)))) return true;
   return false;
+}
+
+/// Limits were meant for the sizes that are listed. Sums that are longer err further, at random as the root of their
+/// length.
+Limits of_longer_sums(Limits limits, const Task& task, const Shape& shape) {
+  double longer = 1;
+  for (const auto& [parameter, value] : shape.parameters) {
+    const auto* size = std::get_if<std::int64_t>(&value);
+    std::int64_t most = 0;
+    for (const Shape& listed : task.shapes) {
+      const auto found = listed.parameters.find(parameter);
+      if (found == listed.parameters.end()) continue;
+      if (const auto* there = std::get_if<std::int64_t>(&found->second)) most = std::max(most, *there);
+    }
+    if (size != nullptr && most > 0) longer = std::max(longer, static_cast<double>(*size) / static_cast<double>(most));
+  }
+  const double further = std::sqrt(longer);
+  limits.relative_l2 *= further;
+  limits.row_l2 *= further;
+  limits.max_abs *= further;
+  limits.cosine = 1 - (1 - limits.cosine) * longer;
+  return limits;
 }
 
 /// `miss`: empty for an output that is right.
@@ -62,13 +86,13 @@ ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected>
   return compared;
 }
 
-Limits CaseJudge::grown_limits(const Limits& limits, const Case& one, const Expected& expected,
-                               std::size_t output) const {
+Limits CaseJudge::grown_limits(Limits limits, const Case& one, const Expected& expected, std::size_t output) const {
   const Target& target = setup_.options.target;
   const Task& task = setup_.options.task;
+  if (setup_.options.only_judging) limits = of_longer_sums(limits, task, one.shape);
   if (limits.atol <= 0) return limits;
   if (one.regime.name == task.regimes_of(target.objective).front().name) {
-    // `atol` was meant for the listed sizes: at others answers may be larger.
+    // At sizes that are not listed answers may be larger than those that `atol` was meant for.
     return setup_.options.only_judging ? grown(limits, expected.at(output), expected.at(output)) : limits;
   }
   const std::size_t ordinary = ordinary_case(task, target, setup_.plan, one);
