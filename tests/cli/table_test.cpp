@@ -31,7 +31,7 @@ evo::EliteRow elite(int rank, const std::string& family, const evo::Bindings& ge
   timing.median_us = 4 + rank;
   timing.low_us = 3.9 + rank;
   timing.high_us = 4.2 + rank;
-  for (const std::string_view check : evo::kEliteChecks) row.checks.push_back({std::string(check)});
+  for (const std::string_view check : evo::kEliteChecks) row.checks.push_back({.name = std::string(check), .note = ""});
   return row;
 }
 

@@ -240,10 +240,10 @@ TEST_CASE("of measured runs a page predicts the latencies, and has intervals and
   const Json& predictions = document["predictions"];
   CHECK(predictions["model"] == "vgpu:h200");
   REQUIRE(predictions["candidate"].size() == 5);
-  // What was "measured" is what the same model said.
+  // What was "measured" is what the same model said, of other blocks.
   for (std::size_t i = 0; i < 5; ++i)
     CHECK(std::abs(predictions["predicted_us"][i].get<double>() / predictions["measured_us"][i].get<double>() - 1) <
-          1e-5);
+          0.05);
   CHECK(predictions["rank_correlation"] == 1);
   CHECK(document["best"]["timings"][0]["low_us"].get<double>() < document["best"]["latency_us"].get<double>());
   const Json& counted = document["floors"][0]["kernels"][0]["counted"];

@@ -169,8 +169,8 @@ TEST_CASE("a terminal shows rate, best, time left and the last reasons of reject
   CHECK(holds(lines, " left\r\n"));
   CHECK(holds(lines, "  1 wrong_answer: shape "));
   CHECK(holds(outcome.err, "  2 wrong_answer: shape "));
-  // What stands at the end of the search is cleared.
-  CHECK(outcome.err.ends_with("\r\x1b[J"));
+  // What stands at the end of the search is cleared. Lines about elites that are still to be checked may follow.
+  CHECK_FALSE(holds(outcome.err.substr(outcome.err.rfind("\r\x1b[J")), "evaluated"));
 }
 
 TEST_CASE("what is no terminal gets no progress, unless it is asked for") {
