@@ -224,10 +224,11 @@ ProgressReport::Settings progress_settings(const SearchParts& with,
 SearchResult search_recorded(const SearchParts& with, const EliteComparer& compare, ProgressReport& progress,
                              RunClock& clock) {
   EliteCheckRunner checks(with.run, with.binaries, *with.evaluators.pipeline);
-  const std::unique_ptr<Archive> archive =
-      with.store.archive(with.id, compare, checks.checks(with.store, *with.limits.stop, [&](const std::string& line) {
-        progress.say(with.request.form ? with.request.form->in_authors_places(line) : line);
-      }));
+  EliteChecks further = checks.checks(with.store, *with.limits.stop, [&](const std::string& line) {
+    progress.say(with.request.form ? with.request.form->in_authors_places(line) : line);
+  });
+  if (with.request.quiet) further.notice = [](const std::string&) {};
+  const std::unique_ptr<Archive> archive = with.store.archive(with.id, compare, std::move(further));
   const std::unique_ptr<Archive> recording = clock.measured(*archive);
   const std::unique_ptr<Strategy> asking = clock.measured(with.strategy);
   try {

@@ -87,7 +87,7 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(show["evaluation"]["builds"][0]) == Names{"specialisation", "arch", "cubin_hash", "compile_ms", "flags",
                                                           "log", "kernels", "kernel_names", "variables"});
   CHECK(members(show["evaluation"]["builds"][0]["kernels"].front()) ==
-        Names{"registers", "spill_bytes", "stack_bytes", "static_smem_bytes", "launched", "warning"});
+        Names{"registers", "spill_bytes", "stack_bytes", "static_smem_bytes", "launched", "cooperative", "warning"});
   CHECK(members(show["evaluation"]["cases"][0]) ==
         Names{"shape", "seed", "regime", "output", "relative_l2", "max_abs", "cosine"});
   CHECK(members(show["programs"][0]) == Names{"specialisation", "max_registers", "source_hash", "source"});
