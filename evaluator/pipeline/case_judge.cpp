@@ -41,7 +41,7 @@ bool takes_floats(const Task& task) {
 
 /// Limits were meant for the sizes that are listed. Sums that are longer err further, at random as the root of their
 /// length, and among more elements there are nearer ties.
-Limits of_longer_sums(Limits limits, const Task& task, const Shape& shape) {
+Limits of_longer_sums(Limits limits, const Task& task, const Tensor& output, const Shape& shape) {
   double longer = 1;
   for (const auto& [parameter, value] : shape.parameters) {
     const auto* size = std::get_if<std::int64_t>(&value);
@@ -58,7 +58,7 @@ Limits of_longer_sums(Limits limits, const Task& task, const Shape& shape) {
   limits.row_l2 *= further;
   limits.max_abs *= further;
   limits.cosine = 1 - (1 - limits.cosine) * longer;
-  if (limits.exact && longer > 1 && takes_floats(task)) {
+  if (limits.exact && longer > 1 && output.any_of_equal.empty() && takes_floats(task)) {
     limits.exact = false;
     limits.off_by_one = kNearTies;
   }
@@ -88,8 +88,8 @@ ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected>
   std::vector<EmulationError>& honest = compared.honest;
   const Limits of_regime = limits_for(setup_.calibration, task, limits_, one.regime.name);
   const auto limits_of = [&](const Tensor& output) {
-    const Limits limits =
-        grown_limits(limits_of_output(task, output, choices, of_regime), one, *compared.expected, honest.size());
+    const Limits limits = grown_limits(limits_of_output(task, output, choices, of_regime), output, one,
+                                       *compared.expected, honest.size());
     honest.push_back(limits.follow_emulation() ? setup_.floor.emulation_error(one, *compared.expected, honest.size())
                                                : EmulationError{});
     return following(limits, honest.back());
@@ -98,10 +98,11 @@ ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected>
   return compared;
 }
 
-Limits CaseJudge::grown_limits(Limits limits, const Case& one, const Expected& expected, std::size_t output) const {
+Limits CaseJudge::grown_limits(Limits limits, const Tensor& tensor, const Case& one, const Expected& expected,
+                               std::size_t output) const {
   const Target& target = setup_.options.target;
   const Task& task = setup_.options.task;
-  if (setup_.options.only_judging) limits = of_longer_sums(limits, task, one.shape);
+  if (setup_.options.only_judging) limits = of_longer_sums(limits, task, tensor, one.shape);
   if (limits.atol <= 0) return limits;
   if (one.regime.name == task.regimes_of(target.objective).front().name) {
     // At sizes that are not listed answers may be larger than those that `atol` was meant for.

@@ -52,7 +52,8 @@ class CaseJudge {
 
  private:
   /// As the output is larger than on ordinary inputs, or sums are longer than at the sizes that are listed.
-  Limits grown_limits(Limits limits, const Case& one, const Expected& expected, std::size_t output) const;
+  Limits grown_limits(Limits limits, const Tensor& tensor, const Case& one, const Expected& expected,
+                      std::size_t output) const;
   std::string look_of(const Case& one, const ComparedOutput& output) const;
 
   const ValidationSetup& setup_;
