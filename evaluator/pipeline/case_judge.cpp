@@ -31,8 +31,9 @@ bool has_infinities(const ExpectedOutput& want) {
   return false;
 }
 
-/// Of integers that are rounded floats: so near to a tie that single precision falls on the other side.
-constexpr double kNearTies = 1e-4;
+/// Of integers that are rounded floats: so near to a tie that single precision falls on the other side. The share of
+/// elements, and how many may be so in any case.
+constexpr double kNearTies = 1e-4, kFewNearTies = 2.5;
 
 bool takes_floats(const Task& task) {
   return std::ranges::any_of(task.inputs,
@@ -40,8 +41,8 @@ bool takes_floats(const Task& task) {
 }
 
 /// Limits were meant for the sizes that are listed. Sums that are longer err further, at random as the root of their
-/// length, and among more elements there are nearer ties.
-Limits of_longer_sums(Limits limits, const Task& task, const Tensor& output, const Shape& shape) {
+/// length.
+Limits of_longer_sums(Limits limits, const Task& task, const Shape& shape) {
   double longer = 1;
   for (const auto& [parameter, value] : shape.parameters) {
     const auto* size = std::get_if<std::int64_t>(&value);
@@ -58,10 +59,6 @@ Limits of_longer_sums(Limits limits, const Task& task, const Tensor& output, con
   limits.row_l2 *= further;
   limits.max_abs *= further;
   limits.cosine = 1 - (1 - limits.cosine) * longer;
-  if (limits.exact && longer > 1 && output.any_of_equal.empty() && takes_floats(task)) {
-    limits.exact = false;
-    limits.off_by_one = kNearTies;
-  }
   return limits;
 }
 
@@ -102,7 +99,15 @@ Limits CaseJudge::grown_limits(Limits limits, const Tensor& tensor, const Case& 
                                std::size_t output) const {
   const Target& target = setup_.options.target;
   const Task& task = setup_.options.task;
-  if (setup_.options.only_judging) limits = of_longer_sums(limits, task, tensor, one.shape);
+  if (setup_.options.only_judging) {
+    limits = of_longer_sums(limits, task, one.shape);
+    if (limits.exact && tensor.any_of_equal.empty() && takes_floats(task)) {
+      const ExpectedOutput& answer = expected.at(output);
+      const auto elements = static_cast<double>(answer.bytes.size() / size_of(answer.dtype));
+      limits.exact = false;
+      limits.off_by_one = std::max(kNearTies, kFewNearTies / std::max(elements, 1.0));
+    }
+  }
   if (limits.atol <= 0) return limits;
   if (one.regime.name == task.regimes_of(target.objective).front().name) {
     // At sizes that are not listed answers may be larger than those that `atol` was meant for.
