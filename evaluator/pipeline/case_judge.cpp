@@ -24,13 +24,6 @@ Failure wrong_answer_of(Mismatch mismatch) {
   return failure;
 }
 
-/// Errors have no form where a reference is NaN or infinite.
-bool has_infinities(const ExpectedOutput& want) {
-  for (std::uint64_t i = 0; is_floating(want.dtype) && i < want.bytes.size() / size_of(want.dtype); ++i)
-    if (!std::isfinite(as_double(load_at(want.dtype, want.bytes.data(), i)))) return true;
-  return false;
-}
-
 /// Of integers that are rounded floats: so near to a tie that single precision falls on the other side. The share of
 /// elements, and how many may be so in any case.
 constexpr double kNearTies = 1e-4, kFewNearTies = 2.5;
@@ -73,6 +66,12 @@ Mismatch mismatch_of(const Case& one, const ComparedOutput& output, const std::o
 }
 
 }  // namespace
+
+bool is_finite(const ExpectedOutput& output) {
+  for (std::uint64_t i = 0; is_floating(output.dtype) && i < output.bytes.size() / size_of(output.dtype); ++i)
+    if (!std::isfinite(as_double(load_at(output.dtype, output.bytes.data(), i)))) return false;
+  return true;
+}
 
 ComparedCase CaseJudge::compare(const Case& one, std::shared_ptr<const Expected> expected,
                                 std::vector<std::byte> outputs) const {
@@ -155,7 +154,7 @@ std::optional<Failure> CaseJudge::check_pools() const {
 
 /// The summary of a diagnosis. Very large answers are not looked at: a search must not wait for them.
 std::string CaseJudge::look_of(const Case& one, const ComparedOutput& output) const {
-  if (output.elements > kLookedAt || has_infinities(*output.want)) return {};
+  if (output.elements > kLookedAt || !is_finite(*output.want)) return {};
   const auto wrong = wrong_answer(setup_.options.task, setup_.options.target.options, one, output);
   return wrong ? summary(*wrong) : "";
 }

@@ -23,6 +23,9 @@ struct ComparedCase {
   std::vector<EmulationError> honest;  ///< By output.
 };
 
+/// Whether no element is NaN or infinite: where a reference has them, errors have no form.
+bool is_finite(const ExpectedOutput& output);
+
 /// Judges the outputs of one candidate.
 class CaseJudge {
  public:

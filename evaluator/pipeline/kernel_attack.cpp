@@ -82,14 +82,6 @@ bool has_usual_products(const CaseRecipe& recipe) {
   return first * second <= kLargestProduct;
 }
 
-/// Whether no element is NaN or infinite: such answers say nothing about a kernel's errors.
-bool is_finite(const ExpectedOutput& output) {
-  if (!is_floating(output.dtype)) return true;
-  for (std::uint64_t i = 0; i < output.bytes.size() / size_of(output.dtype); ++i)
-    if (!std::isfinite(as_double(load_at(output.dtype, output.bytes.data(), i)))) return false;
-  return true;
-}
-
 }  // namespace
 
 struct KernelAttack::Impl {

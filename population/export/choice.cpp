@@ -70,8 +70,7 @@ std::vector<std::vector<std::string>> size_groups(const Task& task, const Bindin
   for (const std::string& name : task.shape_parameters) known[name] = std::int64_t{128};
   std::vector<std::vector<std::string>> groups;
   for (const std::string& name : task.shape_parameters) {
-    const bool constant = std::find(task.specialised.begin(), task.specialised.end(), name) != task.specialised.end();
-    if (constant) continue;
+    if (task.is_specialised(name)) continue;
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<std::string>& others) {
       return std::all_of(others.begin(), others.end(),
                          [&](const std::string& other) { return interchangeable(task, known, name, other); });

@@ -208,8 +208,7 @@ std::string python_support(const std::vector<Specialised>& kernels) {
   const Task& task = kernels.front().request->task;
   std::string text;
   for (const std::string& parameter : task.shape_parameters)
-    if (std::ranges::find(task.specialised, parameter) == task.specialised.end())
-      text += fmt::format("{} > 0 and ", parameter);
+    if (!task.is_specialised(parameter)) text += fmt::format("{} > 0 and ", parameter);
   return fmt::format("{}({})", text, fmt::join(cases, " or "));
 }
 
