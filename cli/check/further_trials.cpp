@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -198,7 +199,8 @@ class FurtherTrials::Group {
     }
   }
 
-  /// The cheapest shape of each specialisation stands for those that are timed: none is.
+  /// The largest shape of each specialisation stands for those that are timed, though none is: what is usual is told by
+  /// answers of many elements.
   void open() {
     Target& target = options_.target;
     target.timed.clear();
@@ -207,8 +209,7 @@ class FurtherTrials::Group {
     std::ranges::stable_sort(target.validated, {}, [&](const Shape& shape) {
       return work_of(task_, target.options, shape, kind_named(options_.device.kind));
     });
-    for (const Shape& shape : target.validated) {
-      Target so_far = target;
+    for (const Shape& shape : std::views::reverse(target.validated)) {
       Bindings specialisation;
       for (const std::string& parameter : task_.specialised) specialisation[parameter] = shape.parameters.at(parameter);
       if (std::ranges::none_of(target.timed, [&](const Shape& timed) { return has_values(timed, specialisation); }))

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/task/limits.h"
+#include "evaluator/judge/answer_size.h"
 #include "evaluator/judge/comparison.h"
 #include "evaluator/judge/wrong_answer.h"
 #include "evaluator/numbers/elements.h"
@@ -27,6 +28,9 @@ Failure wrong_answer_of(Mismatch mismatch) {
 /// Of integers that are rounded floats: so near to a tie that single precision falls on the other side. The share of
 /// elements, and how many may be so in any case.
 constexpr double kNearTies = 1e-4, kFewNearTies = 2.5;
+
+/// Draws that tell how large an answer usually is.
+constexpr int kDrawsOfSize = 8;
 
 bool takes_floats(const Task& task) {
   return std::ranges::any_of(task.inputs,
@@ -116,13 +120,26 @@ Limits CaseJudge::grown_limits(Limits limits, const Tensor& tensor, const Case& 
   return grown(limits, expected.at(output), setup_.oracles.get(ordinary)->at(output));
 }
 
+/// Errors are relative to the answer. One of few elements may be small by chance, and then to what it usually is. Where
+/// the answer is within its limits anyway nothing else is asked for.
+Difference CaseJudge::difference_of(const Case& one, const ComparedCase& compared, const ComparedOutput& output) const {
+  if (output.elements >= kFewElements || output.limits.exact || !miss_of(output.difference, output.limits))
+    return output.difference;
+  const auto number = static_cast<std::size_t>(output.want - compared.expected->data());
+  std::vector<AnswerSize> sizes;
+  for (const Case& like_it :
+       more_cases(setup_.options.task, setup_.options.target, one, setup_.options.salt, kDrawsOfSize))
+    sizes.push_back(answer_size(setup_.extra.get(like_it)->at(number)));
+  return relative_to_usual(output.difference, answer_size(*output.want), usual_size(sizes));
+}
+
 CaseJudge::Check CaseJudge::judge(const Case& one, const ComparedCase& compared, bool further) {
   if (!compared.has_right_size)
     return {Failure{Verdict::harness_failed, name_of_case(one) + ": an answer of the wrong size"}};
   Check check;
   for (std::size_t i = 0; i < compared.outputs.size(); ++i) {
     const ComparedOutput& output = compared.outputs[i];
-    const Difference& difference = output.difference;
+    const Difference difference = difference_of(one, compared, output);
     const auto miss = miss_of(difference, output.limits);
     check.closeness = std::max(check.closeness, closeness(difference, output.limits));
     const bool open = miss && PooledDraws::leave_open(difference, output.limits, output.rows, further);

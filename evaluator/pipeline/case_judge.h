@@ -57,6 +57,8 @@ class CaseJudge {
   /// As the output is larger than on ordinary inputs, or sums are longer than at the sizes that are listed.
   Limits grown_limits(Limits limits, const Tensor& tensor, const Case& one, const Expected& expected,
                       std::size_t output) const;
+  /// The difference that is held to the limits.
+  Difference difference_of(const Case& one, const ComparedCase& compared, const ComparedOutput& output) const;
   std::string look_of(const Case& one, const ComparedOutput& output) const;
 
   const ValidationSetup& setup_;
