@@ -15,7 +15,7 @@ constexpr int kMostFiles = 40;
 const std::vector<std::string> kTops = {"engine", "evaluator", "population", "cli",  "rivals",
                                         "tests",  "templates", "docs",       "cmake"};
 /// They hold data, one small file for each case, and so do the folders below them.
-const std::vector<std::string> kOfData = {"tests/data", "tests/vgpu/sanitiser/planted"};
+const std::vector<std::string> kOfData = {"tests/data", "tests/vgpu/sanitiser"};
 
 bool is_of_data(const std::string& folder) {
   return std::ranges::any_of(kOfData, [&](const std::string& data) { return (folder + "/").starts_with(data + "/"); });

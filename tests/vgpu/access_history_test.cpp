@@ -67,7 +67,7 @@ TEST_CASE("a copy in flight conflicts with every access, even of its own thread"
   const auto conflict = history.read(32, 4, thread(1));
   REQUIRE(conflict);
   CHECK(conflict->under_way);
-  history.end_write(32, 16, 1, 0, 1, 3);
+  history.end_write(32, 16, thread(1), 0, 1, 3);
   CHECK(!history.read(32, 4, thread(1, 3)));
   CHECK(history.read(32, 4, thread(2)));
 }
@@ -86,11 +86,12 @@ TEST_CASE("strong accesses conflict with weak ones only, and with strong ones of
   CHECK(history.read(0, 4, strong));
 }
 
-TEST_CASE("a plain read conflicts with an earlier strong write, too, unless an atomic has seen it") {
-  const auto strong = [](std::uint32_t number, bool seen) {
+TEST_CASE("a plain read conflicts with every earlier strong write, unless an atomic has seen it") {
+  SeenWrites sees;
+  const auto strong = [&](std::uint32_t number, bool seen) {
     Accessor by = thread(number);
     by.flags.strong = true;
-    by.flags.sees_earlier = seen;
+    by.sees = seen ? &sees : nullptr;
     return by;
   };
   AccessHistory unseen(1024, 32), seen(1024, 32);
@@ -98,7 +99,9 @@ TEST_CASE("a plain read conflicts with an earlier strong write, too, unless an a
     CHECK(!unseen.write(0, 4, strong(number, false)));
     CHECK(!seen.write(0, 4, strong(number, true)));
   }
-  const auto conflict = unseen.read(0, 4, thread(2));
+  VectorClock all = knows(1, 1);
+  all.raise(0, 2, 1);
+  const auto conflict = unseen.read(0, 4, thread(2, 1, &all));
   REQUIRE(conflict);
   CHECK(conflict->with_write);
   CHECK(conflict->thread == 40);
@@ -106,6 +109,37 @@ TEST_CASE("a plain read conflicts with an earlier strong write, too, unless an a
   // Plain writes begin anew.
   CHECK(unseen.write(0, 4, thread(2)));
   CHECK(!unseen.read(0, 4, thread(2)));
+}
+
+TEST_CASE("a thread's own atomic does not hide its plain access from the atomics of others") {
+  for (const bool writes : {false, true}) {
+    AccessHistory history(1024, 32);
+    Accessor first = thread(1), other = thread(40);
+    first.flags.strong = other.flags.strong = true;
+    CHECK(!(writes ? history.write(0, 4, thread(1)) : history.read(0, 4, thread(1))));
+    CHECK(!history.write(0, 4, first));
+    const auto conflict = history.write(0, 4, other);
+    REQUIRE(conflict);
+    CHECK(conflict->with_write == writes);
+    CHECK(conflict->thread == 1);
+  }
+}
+
+TEST_CASE("what a strong read sees comes before what its thread does next, and nothing else does") {
+  AccessHistory history(1024, 32);
+  SeenWrites seen;
+  Accessor adds = thread(1), looks = thread(40);
+  adds.flags.strong = looks.flags.strong = true;
+  looks.sees = &seen;
+  CHECK(!history.write(0, 4, thread(1)));
+  AccessHistory lock(1024, 32);
+  CHECK(!lock.write(0, 4, adds));
+  CHECK(!lock.read(0, 4, looks));
+  REQUIRE(seen.fresh.size() == 1);
+  VectorClock clock;
+  clock.raise(kSeenWrites, seen.fresh[0], 1);
+  CHECK(!lock.write(0, 4, thread(40, 1, &clock)));
+  CHECK(history.read(0, 4, thread(40, 1, &clock)));
 }
 
 TEST_CASE("volatile accesses race where one reads a value that the other writes") {

@@ -138,7 +138,7 @@ void Form::place_source(const ptx::Operand& operand, ptx::Type type, bool in_lis
     case Kind::variable: {
       const auto place = builder_.place_of(operand);
       const std::uint64_t address = place.address + static_cast<std::uint64_t>(operand.offset);
-      if (!place.framed) return fill_constant(builder_.constant(address, is_wide(type)), in_list);
+      if (!place.framed) return fill_constant(builder_.address_constant(operand, address, is_wide(type)), in_list);
       const std::uint32_t sum = builder_.new_register(is_wide(type) ? 2 : 1);
       Form in_frame(builder_, statement_);
       in_frame.left_ = 0;

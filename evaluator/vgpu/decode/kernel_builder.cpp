@@ -109,14 +109,17 @@ std::uint32_t KernelBuilder::special(Special special) {
 
 Place KernelBuilder::constant(std::uint64_t bits, bool wide) {
   const auto [found, fresh] = constants_.try_emplace({bits, wide}, 0);
-  if (fresh) {
-    found->second = kConstantBit | static_cast<Place>(kernel_->constants.size());
-    for (int lane = 0; lane < 32; ++lane) {
-      kernel_->constants.push_back(static_cast<std::uint32_t>(bits));
-      if (wide) kernel_->constants.push_back(static_cast<std::uint32_t>(bits >> 32));
-    }
-  }
+  if (fresh) found->second = new_constant(bits, wide);
   return found->second;
+}
+
+Place KernelBuilder::new_constant(std::uint64_t bits, bool wide) {
+  const Place place = kConstantBit | static_cast<Place>(kernel_->constants.size());
+  for (int lane = 0; lane < 32; ++lane) {
+    kernel_->constants.push_back(static_cast<std::uint32_t>(bits));
+    if (wide) kernel_->constants.push_back(static_cast<std::uint32_t>(bits >> 32));
+  }
+  return place;
 }
 
 std::uint32_t KernelBuilder::opcode_number(std::string opcode) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,6 +57,8 @@ class KernelBuilder {
   std::uint32_t special(Special special);
   /// A row (two when `wide`) of one value.
   Place constant(std::uint64_t bits, bool wide);
+  /// Likewise, of an address in a variable. Those in shared and local memory become Kernel::variable_addresses.
+  Place address_constant(const ptx::Operand& variable, std::uint64_t address, bool wide);
 
   /// Where a variable is: its address in its own space.
   struct VariablePlace {
@@ -136,6 +139,9 @@ class KernelBuilder {
   void place_locals(Frame& frame, std::size_t first);
   std::uint32_t allocate(std::uint32_t& space, const ptx::Variable& variable);
 
+  Place new_constant(std::uint64_t bits, bool wide);
+  const ptx::Variable& declared(const ptx::Operand& variable) const;
+
   void decode_body();
   void close_frame(std::uint32_t end);
 
@@ -162,6 +168,8 @@ class KernelBuilder {
   std::vector<std::uint32_t> pinned_;
   std::map<Special, std::uint32_t> specials_;
   std::map<std::pair<std::uint64_t, bool>, Place> constants_;
+  /// By address, width, space and begin of the variable.
+  std::map<std::tuple<std::uint64_t, bool, ptx::Space, std::uint64_t>, Place> address_constants_;
   std::map<std::uint32_t, std::uint32_t> shared_variables_;  ///< Module variable: offset in the kernel's shared memory.
   std::map<const ptx::Variable*, std::uint32_t> function_shared_;  ///< Likewise, of functions.
   std::vector<std::uint32_t> dynamic_shared_;

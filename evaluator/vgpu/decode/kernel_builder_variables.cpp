@@ -142,8 +142,25 @@ KernelBuilder::VariablePlace KernelBuilder::place_of(const ptx::Operand& variabl
   return {declared.space, layout_.address[variable.index]};
 }
 
+const ptx::Variable& KernelBuilder::declared(const ptx::Operand& variable) const {
+  return (variable.of_module ? module_.variables : frames_.back().function->variables)[variable.index];
+}
+
 std::uint64_t KernelBuilder::bytes_of(const ptx::Operand& variable) const {
-  return (variable.of_module ? module_.variables : frames_.back().function->variables)[variable.index].bytes;
+  return declared(variable).bytes;
+}
+
+Place KernelBuilder::address_constant(const ptx::Operand& variable, std::uint64_t address, bool wide) {
+  const VariablePlace at = place_of(variable);
+  if (at.space != ptx::Space::shared && at.space != ptx::Space::local) return constant(address, wide);
+  const auto [found, fresh] = address_constants_.try_emplace({address, wide, at.space, at.address}, 0);
+  if (!fresh) return found->second;
+  found->second = new_constant(address, wide);
+  const ptx::Variable& of = declared(variable);
+  const auto begin = static_cast<std::uint32_t>(at.address);
+  const std::uint32_t end = of.unsized ? kNowhere : begin + static_cast<std::uint32_t>(of.bytes);
+  kernel_->variable_addresses.push_back({found->second, at.space, readable(of.name), begin, end});
+  return found->second;
 }
 
 }  // namespace evo::vgpu

@@ -4,8 +4,7 @@ namespace evo::vgpu {
 namespace {
 
 // Scopes, cache operators, eviction priorities: the interpreter has no caches.
-constexpr std::string_view kScopes[] = {"cluster", "gpu", "sys", "nc", "ca", "cg",
-                                        "cs",      "lu",  "cv",  "wb", "wt", "unified"};
+constexpr std::string_view kScopes[] = {"cluster", "gpu", "sys", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified"};
 constexpr std::string_view kHints[] = {"L1::evict_normal", "L1::evict_unchanged",
                                        "L1::evict_first",  "L1::evict_last",
                                        "L1::no_allocate",  "L2::evict_normal",
@@ -37,6 +36,7 @@ MemoryOrder take_memory_hints(Form& form) {
   if (form.take("acq_rel")) order.acquires = order.releases = true;
   order.strong |= order.acquires || order.releases;
   if (form.take("cta")) order.block_scope = true;
+  order.read_only = form.take("nc") || form.name() == "ldu";
   for (const std::string_view scope : kScopes) form.take(scope);
   for (const std::string_view hint : kHints) form.take(hint);
   return order;

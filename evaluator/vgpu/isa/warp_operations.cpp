@@ -40,6 +40,13 @@ bool MemberGroups::next(std::uint32_t& mask) {
   return postpone_incomplete();
 }
 
+std::vector<Executing> MemberGroups::executing(std::uint32_t mask) const {
+  std::vector<Executing> all(elsewhere_.begin(), elsewhere_.end());
+  for (const Executing& other : elsewhere_) mask &= ~other.lanes;
+  all.push_back({&in_, mask});
+  return all;
+}
+
 const Word* MemberGroups::composed(std::size_t operand, std::size_t words) {
   std::array<Word, 2 * kRowWords>& row = rows_[rows_composed_++];
   const auto take = [&](const Instruction& from, std::uint32_t lanes) {
@@ -99,6 +106,8 @@ struct ShuffleBody {
         from[lane] = valid ? source : lane;
         inside |= static_cast<std::uint32_t>(valid) << lane;
       }
+      if (warp.launch->observer != nullptr)
+        warp.launch->observer->shuffled(warp, groups.executing(mask), std::span<const std::int32_t, 32>(from));
       alignas(64) Word result[32];
       for (int lane = 0; lane < 32; ++lane) result[lane] = a[from[lane] & 31];
       groups.put(0, result, mask);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "evaluator/vgpu/machine/lanes.h"
 
@@ -21,6 +22,9 @@ class MemberGroups {
       : warp_(warp), in_(in), members_(warp.row(members_at)), first_(mask), left_(mask) {}
   /// False when no group is left, those that miss lanes wait, or the warp has failed.
   bool next(std::uint32_t& mask);
+
+  /// The lanes of the group by the instruction that they execute.
+  std::vector<Executing> executing(std::uint32_t mask) const;
 
   // Operands of the group that next() has found, by their number in Instruction::op. A row of 64-bit values is two.
   template <class T = Word>

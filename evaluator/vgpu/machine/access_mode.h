@@ -39,14 +39,16 @@ struct MemoryOrder {
   bool block_scope = false;
   bool proxy = false;        ///< fence.proxy.async
   bool is_volatile = false;  ///< Strong for the hardware; C++ promises no order between threads.
+  bool read_only = false;    ///< ld.global.nc, ldu: of memory that nobody writes while the kernel runs.
 
   constexpr std::uint32_t encoded() const {
     return (strong ? 1u << 8 : 0) | (acquires ? 1u << 9 : 0) | (releases ? 1u << 10 : 0) |
-           (block_scope ? 1u << 11 : 0) | (proxy ? 1u << 12 : 0) | (is_volatile ? 1u << 13 : 0);
+           (block_scope ? 1u << 11 : 0) | (proxy ? 1u << 12 : 0) | (is_volatile ? 1u << 13 : 0) |
+           (read_only ? 1u << 14 : 0);
   }
   static MemoryOrder decoded(std::uint32_t bits) {
-    return {(bits & 1u << 8) != 0,  (bits & 1u << 9) != 0,  (bits & 1u << 10) != 0,
-            (bits & 1u << 11) != 0, (bits & 1u << 12) != 0, (bits & 1u << 13) != 0};
+    return {(bits & 1u << 8) != 0,  (bits & 1u << 9) != 0,  (bits & 1u << 10) != 0, (bits & 1u << 11) != 0,
+            (bits & 1u << 12) != 0, (bits & 1u << 13) != 0, (bits & 1u << 14) != 0};
   }
 };
 

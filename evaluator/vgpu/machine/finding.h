@@ -8,8 +8,9 @@ namespace evo::vgpu {
 
 enum class FindingKind : std::uint8_t {
   bad_access,         ///< Out of bounds, misaligned, a write to constant memory.
-  uninitialised,      ///< A read of memory that nobody has written.
+  uninitialised,      ///< A use of what nobody has written, or of what a shuffle takes from a lane that is not there.
   race,               ///< Two accesses that nothing orders.
+  stale_read,         ///< A read through the read-only cache of what the same launch writes.
   unwaited_copy,      ///< An asynchronous copy that is used, or left, before it was waited for.
   divergent_barrier,  ///< Lanes of a warp that are not together at a barrier that needs them all.
   deadlock,           ///< No warp can advance.

@@ -90,6 +90,16 @@ struct SharedVariable {
   std::uint32_t bytes = 0;
 };
 
+/// A constant that is an address in a variable of shared or local memory: whatever is computed from it stays in that
+/// variable.
+struct VariableAddress {
+  Place place = 0;  ///< Of the constant. No other number has this one.
+  ptx::Space space = ptx::Space::shared;
+  std::string name;
+  std::uint32_t begin = 0;  ///< Of the variable, in its space.
+  std::uint32_t end = 0;    ///< kNowhere for dynamic shared memory: as much as the launch gives.
+};
+
 /// Lists of register numbers of all instructions, for the cost model; `traced[i]` belongs to `code[i]`.
 struct TraceTable {
   std::uint32_t register_count = 0;  ///< One more than the highest number.
@@ -118,8 +128,9 @@ struct Kernel {
       0;  ///< Rows of Special::frame and Special::stack, if there are calls or allocations on the stack.
   Place stack_place = 0;
   std::vector<KernelParameter> parameters;
-  std::vector<SharedVariable> shared_variables;  ///< The static ones.
-  std::string dynamic_smem_name;                 ///< Of the first array without a size; empty: there is none.
+  std::vector<SharedVariable> shared_variables;     ///< The static ones.
+  std::string dynamic_smem_name;                    ///< Of the first array without a size; empty: there is none.
+  std::vector<VariableAddress> variable_addresses;  ///< By place.
   TraceTable trace;
 
   std::uint32_t parameter_bytes = 0;

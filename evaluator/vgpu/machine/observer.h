@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "evaluator/vgpu/machine/access_mode.h"
 #include "evaluator/vgpu/machine/instruction.h"
@@ -16,6 +17,7 @@ namespace evo::vgpu {
 struct Block;
 struct BulkOperation;
 struct Cluster;
+struct Executing;
 struct PendingCopy;
 struct SharedPlace;
 
@@ -63,6 +65,9 @@ class Observer {
   virtual void warp_barrier(Warp& warp, std::uint32_t lanes) = 0;
   /// Lanes have met in a shuffle or vote.
   virtual void meet(Warp& warp, std::uint32_t lanes) = 0;
+  /// The lanes of `executing` take values of each other, before they are written: each that of lane `from[lane]`, which
+  /// need not be among them.
+  virtual void shuffled(Warp& warp, std::span<const Executing> executing, std::span<const std::int32_t, 32> from) = 0;
   /// Lanes go on from where they were to meet `awaited`.
   virtual void go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards) = 0;
 

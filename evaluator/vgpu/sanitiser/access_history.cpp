@@ -2,48 +2,86 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 #include "evaluator/vgpu/machine/instruction.h"
 
 namespace evo::vgpu {
 namespace {
 
+/// Numbers for writes that are seen. They make clocks longer, so a launch has this many; further ones stay unseen.
+constexpr std::uint32_t kMostSeen = 2048;
+
 /// Strong accesses race with each other only where one is strong for its own block alone.
-bool atomic_to_each_other(AccessFlags a, AccessFlags b, bool same_block) {
+bool compatible(AccessFlags a, AccessFlags b, bool same_block) {
+  if (!a.writes && !b.writes) return true;
   if ((a.reads_value && b.writes_value) || (b.reads_value && a.writes_value)) return false;
   return a.strong && b.strong && (same_block || (!a.block_scope && !b.block_scope));
 }
 
-std::uint32_t thread_of(const ReadRecord& read, std::uint32_t lane) {
-  return read.warp * 32u + lane;
+/// Whether all that conflicts with `old` conflicts with `fresh`, too. Accesses of block scope are compared with those
+/// of the same block; the rare mixtures of scopes across blocks are not told apart.
+bool stands_for(const AccessRecord& fresh, const AccessRecord& old) {
+  const AccessFlags f = fresh.flags, o = old.flags;
+  if (o.writes && !f.writes) return false;
+  if (!f.strong) return true;
+  if (!o.strong || (o.reads_value && !f.reads_value) || (o.writes_value && !f.writes_value)) return false;
+  return f.block_scope || !o.block_scope;
 }
 
-/// The first lane of a record whose reading may not be over for the accessor; 32 when there is none.
-std::uint32_t first_unknown(const ReadRecord& read, const Accessor& by) {
-  for (const std::uint32_t lane : lanes_of(read.lanes)) {
-    if (!by.knows(read.block, thread_of(read, lane), read.time)) return lane;
+/// The thread sees a strong write. What it does next happens after it.
+void see(AccessRecord& write, SeenWrites& seen) {
+  if (write.seen == 0 && seen.given < kMostSeen) write.seen = ++seen.given;
+  if (write.seen != 0) seen.fresh.push_back(write.seen);
+}
+
+std::optional<Conflict> conflict_with(const AccessRecord& old, const Accessor& by) {
+  if (old.time == 0 || (!old.flags.writes && !by.flags.writes)) return std::nullopt;
+  const std::uint32_t left = by.unordered(old);
+  const auto conflict = [&](std::uint32_t lanes, bool unfenced) {
+    return Conflict{old.flags.writes,
+                    old.time == kUnderWay && !unfenced,
+                    old.flags.asynchronous && !unfenced,
+                    unfenced,
+                    old.block,
+                    old.thread(static_cast<std::uint32_t>(std::countr_zero(lanes))),
+                    old.code};
+  };
+  if (left != 0) {
+    if (compatible(old.flags, by.flags, old.block == by.block)) return std::nullopt;
+    return conflict(left, false);
   }
-  return 32;
-}
-
-std::optional<Conflict> conflict_with(const ReadRecord& read, const Accessor& by) {
-  if (read.time == 0 || atomic_to_each_other(read.flags, by.flags, read.block == by.block)) return std::nullopt;
-  ReadRecord left = read;
-  left.lanes &= ~by.met(read);
-  const std::uint32_t lane = first_unknown(left, by);
-  if (lane == 32) return std::nullopt;
-  return Conflict{false,    read.time == kUnderWay, read.flags.asynchronous, false, read.block, thread_of(read, lane),
-                  read.code};
+  // The copy engine and the tensor cores read what threads have written only behind a proxy fence.
+  if (by.flags.writes || !by.flags.asynchronous || old.flags.asynchronous) return std::nullopt;
+  std::uint32_t hidden = 0;
+  for (const std::uint32_t lane : lanes_of(old.lanes))
+    if (by.proxied == nullptr || by.proxied->time_of(old.block, old.thread(lane)) < old.time) hidden |= 1u << lane;
+  if (hidden == 0) return std::nullopt;
+  return conflict(hidden, true);
 }
 
 }  // namespace
 
-std::uint32_t Accessor::met(const ReadRecord& read) const {
+std::uint32_t Accessor::met(const AccessRecord& read) const {
   if (meetings == nullptr || read.flags.asynchronous || read.block != block || read.warp != thread / 32) return 0;
   std::uint32_t lanes = 0;
   for (const Meeting& meeting : *meetings)
     if (read.time <= meeting.time && (meeting.lanes >> thread % 32 & 1u) != 0) lanes |= meeting.lanes;
   return lanes;
+}
+
+bool Accessor::knows(const AccessRecord& old, std::uint32_t lane) const {
+  if (!collective && old.block == block && old.thread(lane) == thread) return true;
+  return known != nullptr && known->time_of(old.block, old.thread(lane)) >= old.time;
+}
+
+std::uint32_t Accessor::unordered(const AccessRecord& old) const {
+  if (old.time == kUnderWay) return old.lanes;
+  if (old.seen != 0 && known != nullptr && known->time_of(kSeenWrites, old.seen) != 0) return 0;
+  std::uint32_t lanes = 0;
+  for (const std::uint32_t lane : lanes_of(old.lanes))
+    if (!knows(old, lane)) lanes |= 1u << lane;
+  return old.flags.writes || lanes == 0 ? lanes : lanes & ~met(old);
 }
 
 AccessHistory::Page& AccessHistory::page_for(std::size_t number, std::uint32_t shift) {
@@ -64,12 +102,7 @@ void AccessHistory::refine(Page& page, std::uint32_t shift) {
   const std::size_t parts = std::size_t{1} << (page.shift - shift);
   for (std::size_t i = 0; i < fine.size(); ++i) {
     fine[i] = page.cells[i / parts];
-    if (i % parts == 0) continue;
-    if (fine[i].earlier != kNone) {
-      writes_.push_back(WriteRecord(writes_[fine[i].earlier]));
-      fine[i].earlier = static_cast<std::uint32_t>(writes_.size() - 1);
-    }
-    if (fine[i].more == kNone) continue;
+    if (i % parts == 0 || fine[i].more == kNone) continue;
     const std::uint32_t list = new_list();
     lists_[list] = lists_[fine[i].more];
     fine[i].more = list;
@@ -108,200 +141,168 @@ void AccessHistory::clear() {
   used_.clear();
   lists_.clear();
   free_lists_.clear();
-  writes_.clear();
-  free_writes_.clear();
 }
 
-namespace {
-
-std::optional<Conflict> conflict_with(const WriteRecord& write, const Accessor& by) {
-  if (write.time == 0) return std::nullopt;
-  if (by.knows(write.block, write.thread, write.time)) {
-    const bool visible = !by.flags.asynchronous || write.flags.asynchronous ||
-                         (by.proxied != nullptr && by.proxied->time_of(write.block, write.thread) >= write.time);
-    if (visible) return std::nullopt;
-    return Conflict{true, false, false, true, write.block, write.thread, write.code};
-  }
-  if (atomic_to_each_other(write.flags, by.flags, write.block == by.block)) return std::nullopt;
-  return Conflict{true,      write.time == kUnderWay, write.flags.asynchronous, false, write.block, write.thread,
-                  write.code};
-}
-
-}  // namespace
-
-std::optional<Conflict> AccessHistory::conflict_with_write(const Cell& cell, const Accessor& by) const {
+/// The latest write first, then earlier ones, then reads.
+std::optional<Conflict> AccessHistory::conflict_in(const Cell& cell, const Accessor& by) const {
   if (auto conflict = conflict_with(cell.write, by)) return conflict;
-  return cell.earlier == kNone ? std::nullopt : conflict_with(writes_[cell.earlier], by);
-}
-
-std::optional<Conflict> AccessHistory::conflict_with_reads(const Cell& cell, const Accessor& by) const {
+  if (cell.more != kNone)
+    for (const AccessRecord& old : lists_[cell.more] | std::views::reverse)
+      if (old.flags.writes)
+        if (auto conflict = conflict_with(old, by)) return conflict;
+  if (!by.flags.writes) return std::nullopt;
   if (auto conflict = conflict_with(cell.read, by)) return conflict;
-  if (cell.more == kNone) return std::nullopt;
-  for (const ReadRecord& read : lists_[cell.more])
-    if (auto conflict = conflict_with(read, by)) return conflict;
+  if (cell.more != kNone)
+    for (const AccessRecord& old : lists_[cell.more])
+      if (!old.flags.writes)
+        if (auto conflict = conflict_with(old, by)) return conflict;
   return std::nullopt;
 }
 
-void AccessHistory::record_read(Cell& cell, const Accessor& by, std::uint32_t time) {
-  const ReadRecord fresh{time,    by.block, by.code, 1u << by.thread % 32, static_cast<std::uint16_t>(by.thread / 32),
-                         by.flags};
-  const auto merges = [&](ReadRecord& old) {
-    if (old.time != time || old.warp != fresh.warp || old.block != fresh.block) return false;
-    if (old.flags.asynchronous != fresh.flags.asynchronous || (time == kUnderWay && old.code != fresh.code))
+void AccessHistory::record(Cell& cell, const Accessor& by, std::uint32_t time, bool races) {
+  AccessRecord fresh;
+  fresh.time = time;
+  fresh.block = by.block;
+  fresh.code = by.code;
+  fresh.lanes = 1u << by.thread % 32;
+  fresh.warp = static_cast<std::uint16_t>(by.thread / 32);
+  fresh.flags = by.flags;
+  const auto merges = [&](AccessRecord& old) {
+    if (old.time != time || old.warp != fresh.warp || old.block != fresh.block || old.flags != fresh.flags)
       return false;
+    if (old.seen != 0 || (time == kUnderWay && (fresh.flags.writes || old.code != fresh.code))) return false;
     old.lanes |= fresh.lanes;
     old.code = fresh.code;
-    if (!fresh.flags.strong) old.flags.strong = false;
-    old.flags.reads_value |= fresh.flags.reads_value;
     return true;
   };
-  if (merges(cell.read)) return;
-  // Reads that happen before this one can be dropped: an access that is ordered after this one is ordered after them.
-  const auto stands_for = [&](const ReadRecord& old) {
-    return !fresh.flags.strong || (old.flags.strong && (fresh.flags.reads_value || !old.flags.reads_value));
-  };
-  const auto is_over = [&](const ReadRecord& old) {
-    return old.time == 0 || (first_unknown(old, by) == 32 && stands_for(old));
-  };
-  if (cell.more == kNone) {
-    if (is_over(cell.read)) {
-      cell.read = fresh;
-      return;
+  AccessRecord& latest = fresh.flags.writes ? cell.write : cell.read;
+  const bool alone = !fresh.flags.writes || (cell.read.time == 0 && cell.more == kNone);
+  if (by.sees == nullptr && !races && alone && merges(latest)) return;
+  const auto is_gone = [&](AccessRecord& old) {
+    if (old.time == 0) return true;
+    const std::uint32_t left = by.unordered(old);
+    const bool replaced = stands_for(fresh, old);
+    if (left == 0) return replaced;
+    if (!compatible(old.flags, fresh.flags, old.block == fresh.block)) return fresh.flags.writes;
+    if (by.sees != nullptr && old.flags.writes && old.time != kUnderWay) {
+      if (replaced) return true;
+      see(old, *by.sees);
     }
-    cell.more = new_list();
-  } else {
-    for (ReadRecord& old : lists_[cell.more])
-      if (merges(old)) return;
-    std::erase_if(lists_[cell.more], is_over);
-    if (is_over(cell.read)) {
-      cell.read = fresh;
-      return;
+    if (replaced) old.lanes = left;
+    return false;
+  };
+  if (is_gone(cell.write)) cell.write = {};
+  if (is_gone(cell.read)) cell.read = {};
+  if (cell.more != kNone) {
+    std::vector<AccessRecord>& list = lists_[cell.more];
+    std::erase_if(list, is_gone);
+    if (merges(latest) || std::ranges::any_of(list, merges)) return;
+    if (list.empty()) {
+      free_lists_.push_back(cell.more);
+      cell.more = kNone;
     }
   }
-  std::vector<ReadRecord>& list = lists_[cell.more];
-  if (list.size() >= most_reads_) list.erase(list.begin());
-  list.push_back(fresh);
+  if (merges(latest)) return;
+  if (latest.time != 0) keep(cell, latest);
+  latest = fresh;
 }
 
-/// Strong writes do not race with each other, but each may with a plain access that follows. One is remembered besides
-/// the latest.
-void AccessHistory::keep_earlier(Cell& cell, const Accessor& by, std::uint32_t time) {
-  const bool adds = by.flags.strong && !by.flags.sees_earlier && time != kUnderWay;
-  const WriteRecord& latest = cell.write;
-  const auto unordered = [&](const WriteRecord& write) { return !by.knows(write.block, write.thread, write.time); };
-  if (adds && latest.time != 0 && latest.flags.strong && unordered(latest)) {
-    if (cell.earlier == kNone) {
-      if (free_writes_.empty()) {
-        free_writes_.push_back(static_cast<std::uint32_t>(writes_.size()));
-        writes_.emplace_back();
-      }
-      cell.earlier = free_writes_.back();
-      free_writes_.pop_back();
-    }
-    writes_[cell.earlier] = latest;
-    return;
+void AccessHistory::keep(Cell& cell, const AccessRecord& record) {
+  if (cell.more == kNone) cell.more = new_list();
+  std::vector<AccessRecord>& list = lists_[cell.more];
+  if (list.size() >= most_) {
+    const auto strong = std::ranges::find_if(list, [](const AccessRecord& old) { return old.flags.strong; });
+    list.erase(strong != list.end() ? strong : list.begin());
   }
-  if (cell.earlier == kNone || (adds && unordered(writes_[cell.earlier]))) return;
-  free_writes_.push_back(cell.earlier);
-  cell.earlier = kNone;
+  list.push_back(record);
 }
 
-void AccessHistory::record_write(Cell& cell, const Accessor& by, std::uint32_t time) {
-  keep_earlier(cell, by, time);
-  cell.write = {time, by.block, by.code, static_cast<std::uint16_t>(by.thread), by.flags};
-  cell.read = {};
-  if (cell.more == kNone) return;
-  free_lists_.push_back(cell.more);
-  cell.more = kNone;
+std::optional<Conflict> AccessHistory::access(std::size_t at, std::size_t bytes, const Accessor& by, bool writes,
+                                              std::uint32_t time) {
+  Accessor whole = by;
+  whole.flags.writes = writes;
+  std::optional<Conflict> first;
+  each_cell(at, bytes, [&](Cell& cell) {
+    const auto conflict = conflict_in(cell, whole);
+    if (!first) first = conflict;
+    record(cell, whole, time, conflict.has_value());
+  });
+  return first;
 }
 
 std::optional<Conflict> AccessHistory::read(std::size_t at, std::size_t bytes, const Accessor& by) {
-  std::optional<Conflict> first;
-  each_cell(at, bytes, [&](Cell& cell) {
-    if (auto conflict = conflict_with_write(cell, by); conflict && !first) first = conflict;
-    record_read(cell, by, by.now);
-  });
-  return first;
+  return access(at, bytes, by, false, by.now);
 }
 
 std::optional<Conflict> AccessHistory::write(std::size_t at, std::size_t bytes, const Accessor& by) {
-  std::optional<Conflict> first;
-  each_cell(at, bytes, [&](Cell& cell) {
-    if (auto conflict = conflict_with_write(cell, by); conflict && !first) first = conflict;
-    if (auto conflict = conflict_with_reads(cell, by); conflict && !first) first = conflict;
-    record_write(cell, by, by.now);
-  });
-  return first;
-}
-
-std::optional<Conflict> AccessHistory::check(std::size_t at, std::size_t bytes, const Accessor& by, bool writes) {
-  std::optional<Conflict> first;
-  each_cell(at, bytes, [&](const Cell& cell) {
-    if (first) return;
-    first = conflict_with_write(cell, by);
-    if (!first && writes) first = conflict_with_reads(cell, by);
-  });
-  return first;
+  return access(at, bytes, by, true, by.now);
 }
 
 std::optional<Conflict> AccessHistory::begin_write(std::size_t at, std::size_t bytes, const Accessor& by) {
-  std::optional<Conflict> first;
-  each_cell(at, bytes, [&](Cell& cell) {
-    auto overwrites = conflict_with_write(cell, by);
-    if (overwrites && !overwrites->unfenced && !first) first = overwrites;
-    if (auto conflict = conflict_with_reads(cell, by); conflict && !first) first = conflict;
-    record_write(cell, by, kUnderWay);
-  });
-  return first;
-}
-
-void AccessHistory::end_write(std::size_t at, std::size_t bytes, std::uint32_t code, std::uint32_t block,
-                              std::uint32_t thread, std::uint32_t time) {
-  each_cell(at, bytes, [&](Cell& cell) {
-    // Another write has come since; that has been reported.
-    if (cell.write.time != kUnderWay || cell.write.code != code) return;
-    cell.write.block = block;
-    cell.write.thread = static_cast<std::uint16_t>(thread);
-    cell.write.time = time;
-  });
+  return access(at, bytes, by, true, kUnderWay);
 }
 
 std::optional<Conflict> AccessHistory::begin_read(std::size_t at, std::size_t bytes, const Accessor& by) {
+  return access(at, bytes, by, false, kUnderWay);
+}
+
+std::optional<Conflict> AccessHistory::check(std::size_t at, std::size_t bytes, const Accessor& by, bool writes) {
+  Accessor whole = by;
+  whole.flags.writes = writes;
   std::optional<Conflict> first;
-  each_cell(at, bytes, [&](Cell& cell) {
-    if (auto conflict = conflict_with_write(cell, by); conflict && !first) first = conflict;
-    record_read(cell, by, kUnderWay);
+  each_cell(at, bytes, [&](const Cell& cell) {
+    if (!first) first = conflict_in(cell, whole);
   });
   return first;
 }
 
-/// Those that the accessor's thread has begun.
+std::optional<std::uint32_t> AccessHistory::last_writer(std::size_t at, std::size_t bytes) {
+  std::optional<std::uint32_t> code;
+  each_cell(at, bytes, [&](const Cell& cell) {
+    if (!code && cell.write.time != 0) code = cell.write.code;
+  });
+  return code;
+}
+
 template <class Body>
-void AccessHistory::each_read_under_way(std::size_t at, std::size_t bytes, const Accessor& by, Body body) {
-  const auto is_own = [&](const ReadRecord& read) {
-    return read.time == kUnderWay && read.block == by.block && read.warp == by.thread / 32 && read.code == by.code &&
-           (read.lanes >> by.thread % 32 & 1u) != 0;
+void AccessHistory::each_under_way(std::size_t at, std::size_t bytes, const Accessor& by, bool writes, Body body) {
+  const auto look_at = [&](AccessRecord& old) {
+    if (old.time == kUnderWay && old.flags.writes == writes && old.code == by.code && old.block == by.block &&
+        old.warp == by.thread / 32)
+      body(old);
   };
   each_cell(at, bytes, [&](Cell& cell) {
-    if (is_own(cell.read)) body(cell.read);
+    look_at(writes ? cell.write : cell.read);
     if (cell.more == kNone) return;
-    for (ReadRecord& read : lists_[cell.more])
-      if (is_own(read)) body(read);
+    for (AccessRecord& old : lists_[cell.more]) look_at(old);
+  });
+}
+
+void AccessHistory::end_write(std::size_t at, std::size_t bytes, const Accessor& by, std::uint32_t block,
+                              std::uint32_t thread, std::uint32_t time) {
+  each_under_way(at, bytes, by, true, [&](AccessRecord& old) {
+    old.block = block;
+    old.warp = static_cast<std::uint16_t>(thread / 32);
+    old.lanes = 1u << thread % 32;
+    old.time = time;
   });
 }
 
 void AccessHistory::end_read(std::size_t at, std::size_t bytes, const Accessor& by) {
   // The lanes of one instruction end together, or one of them stands for all.
-  each_read_under_way(at, bytes, by, [&](ReadRecord& read) { read.time = by.now; });
+  each_under_way(at, bytes, by, false, [&](AccessRecord& old) {
+    if ((old.lanes >> by.thread % 32 & 1u) != 0) old.time = by.now;
+  });
 }
 
 void AccessHistory::end_read(std::size_t at, std::size_t bytes, const Accessor& by, std::uint32_t block,
                              std::uint32_t thread, std::uint32_t time) {
-  each_read_under_way(at, bytes, by, [&](ReadRecord& read) {
-    read.block = block;
-    read.warp = static_cast<std::uint16_t>(thread / 32);
-    read.lanes = 1u << thread % 32;
-    read.time = time;
+  each_under_way(at, bytes, by, false, [&](AccessRecord& old) {
+    if ((old.lanes >> by.thread % 32 & 1u) == 0) return;
+    old.block = block;
+    old.warp = static_cast<std::uint16_t>(thread / 32);
+    old.lanes = 1u << thread % 32;
+    old.time = time;
   });
 }
 

@@ -11,10 +11,10 @@
 namespace evo::vgpu {
 namespace {
 
-/// Unordered reads of one place that are remembered: in shared memory of every warp, in global memory of a
-/// few, since any number of blocks may read there.
-constexpr std::size_t kMostReadsShared = 32;
-constexpr std::size_t kMostReadsGlobal = 4;
+/// Records of one place that are kept. In shared memory these are all: each thread has few. In global memory any number
+/// of blocks may come.
+constexpr std::size_t kMostRecordsShared = 1 << 16;
+constexpr std::size_t kMostRecordsGlobal = 64;
 /// A load's bytes in one lane.
 constexpr std::size_t kLargestAccess = 16;
 
@@ -75,7 +75,7 @@ void WarpWatch::assign(std::uint32_t lanes, const ThreadClocks& clocks) {
   groups.push_back({lanes, clocks});
 }
 
-BlockWatch::BlockWatch(const Block& block) : shared(block.shared.size(), kMostReadsShared) {
+BlockWatch::BlockWatch(const Block& block) : shared(block.shared.size(), kMostRecordsShared) {
   warps.resize(block.warps.size());
 }
 
@@ -137,7 +137,7 @@ Sanitiser::BufferWatch& Sanitiser::watch_of(const Allocation& allocation) {
     watch.written.assign(bytes, true);
     watch.history.reset();
   }
-  if (watch.history == nullptr) watch.history = std::make_unique<AccessHistory>(bytes, kMostReadsGlobal);
+  if (watch.history == nullptr) watch.history = std::make_unique<AccessHistory>(bytes, kMostRecordsGlobal);
   last_begin_ = allocation.begin;
   last_ = &watch;
   return watch;
@@ -164,11 +164,14 @@ void Sanitiser::begin_launch(const Launch& launch) {
   for (auto& [begin, watch] : buffers_) {
     watch.ahead = ahead_ == Ahead::one_launch ? std::move(watch.history) : nullptr;
     watch.history.reset();
+    watch.read_only.reset();
   }
   last_ = nullptr;
   released_.clear();
   reported_.clear();
+  seen_ = {};
   uses_.emplace(*launch.kernel);
+  origins_.emplace(*launch.kernel);
 }
 
 void Sanitiser::end_launch(const Launch& launch) {
@@ -245,9 +248,11 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   std::array<std::uint32_t, kLargestAccess> missing{};
   block_watch(*warp.block).warps[warp.index].has_read = true;
   const bool alike = block_watch(*warp.block).warps[warp.index].groups.size() == 1;
+  by.sees = order.strong ? &seen_ : nullptr;
   for (const int lane : lanes_of(mask)) {
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
+    check_origin(warp, in, lane, mode, bytes, touched.address[lane], spot);
     std::optional<Conflict> conflict;
     if (spot.history != nullptr) {
       by.thread = warp.thread(lane);
@@ -258,6 +263,8 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
       look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
       conflict = spot.history->read(spot.at, bytes, by);
       if (conflict) report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
+      if (order.read_only) read_only_read(warp, in, mode, bytes, touched.address[lane], spot);
+      learn_seen(warp, lane);
     }
     // Bytes of a copy under way are unwritten too: the race alone is reported.
     if (spot.written->all(spot.at, bytes) || (conflict && conflict->under_way)) continue;
@@ -286,6 +293,7 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
   for (const int lane : lanes_of(mask)) {
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
+    check_origin(warp, in, lane, mode, bytes, touched.address[lane], spot);
     spot.written->set(spot.at, bytes, true);
     if (!block_watch(*warp.block).warps[warp.index].unwritten.empty()) stored_unwritten(warp, in, lane, bytes, spot);
     if (spot.history == nullptr) continue;
@@ -296,6 +304,7 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
     // Threads that write what is there already do no harm: many kernels set a flag from all threads.
     if (conflict && (conflict->under_way || (changed >> lane & 1u) != 0))
       report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
+    written_while_read_only(warp, in, bytes, spot);
     if (order.strong) release(warp, lane, spot.key, order, true);
   }
   if (order.releases) ++block_watch(*warp.block).warps[warp.index].now;
@@ -307,6 +316,7 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
   for (const int lane : lanes_of(mask)) {
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
+    check_origin(warp, in, lane, mode, bytes, touched.address[lane], spot);
     if (!spot.written->all(spot.at, bytes)) {
       report(FindingKind::uninitialised, warp, in, lane,
              describe_access("changes", warp, mode, bytes, touched.address[lane]) + ", which nobody has written");
@@ -316,13 +326,60 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
     acquire(warp, lane, spot.key);
     Accessor by = accessor(warp, in, lane, order);
     by.flags.writes_value = only_writes_value(warp, lane, order, spot);
-    by.flags.sees_earlier = uses_->is_used(by.code);
+    by.sees = uses_->is_used(by.code) ? &seen_ : nullptr;
     look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
     if (const auto conflict = spot.history->write(spot.at, bytes, by))
       report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
+    learn_seen(warp, lane);
+    written_while_read_only(warp, in, bytes, spot);
     release(warp, lane, spot.key, order, false);
   }
   if (order.releases) ++block_watch(*warp.block).warps[warp.index].now;
+}
+
+/// What another array's neighbour holds is no out-of-bounds access for the hardware, but none that the source means.
+void Sanitiser::check_origin(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
+                             std::uint64_t address, const Spot& spot) {
+  const Kernel& kernel = *warp.launch->kernel;
+  const std::uint32_t code = kernel.index_of(in);
+  if (!origins_->knows(code) || spot.buffer != nullptr) return;
+  const bool local = spot.history == nullptr;
+  const auto offset = static_cast<std::uint32_t>(address) & (local ? ~0u : (1u << kRankShift) - 1);
+  const VariableAddress* left =
+      origins_->left_by(code, lane, block_watch(*warp.block).warps[warp.index].origins, local, offset, bytes);
+  if (left == nullptr || reported(FindingKind::bad_access, warp, in, kNowhere)) return;
+  const std::int64_t ahead = std::int64_t{left->begin} - offset, behind = std::int64_t{offset} - left->end;
+  const std::string where = behind == 0   ? "right behind the end"
+                            : ahead > 0   ? fmt::format("{} bytes before the begin", ahead)
+                            : behind >= 0 ? fmt::format("{} bytes behind the end", behind)
+                                          : fmt::format("the last {} of them behind the end", behind + bytes);
+  const std::string size =
+      left->end == kNowhere ? "dynamic shared memory"
+                            : fmt::format("{} memory, {} bytes", local ? "local" : "shared", left->end - left->begin);
+  report(FindingKind::bad_access, warp, in, lane,
+         fmt::format("{}, {} of '{}' ({}), from which the address comes",
+                     describe_access(mode.writes ? "writes" : "reads", warp, mode, bytes, address), where, left->name,
+                     size));
+}
+
+void Sanitiser::read_only_read(const Warp& warp, const Instruction& in, AccessMode mode, std::uint32_t bytes,
+                               std::uint64_t address, const Spot& spot) {
+  if (spot.buffer == nullptr) return;
+  const std::uint32_t code = warp.launch->kernel->index_of(in);
+  auto& reads = spot.buffer->read_only;
+  if (reads == nullptr) reads = std::make_unique<ReadOnlyReads>(spot.buffer->bytes);
+  reads->record(spot.at, bytes, code);
+  if (const auto writer = spot.history->last_writer(spot.at, bytes))
+    report_stale(warp, code, *writer, describe_access("reads", warp, mode, bytes, address));
+}
+
+void Sanitiser::written_while_read_only(const Warp& warp, const Instruction& in, std::uint32_t bytes,
+                                        const Spot& spot) {
+  if (spot.buffer == nullptr || spot.buffer->read_only == nullptr) return;
+  const auto reader = spot.buffer->read_only->reader_of(spot.at, bytes);
+  if (!reader) return;
+  const AccessMode mode{Where::global, true, false};
+  report_stale(warp, *reader, warp.launch->kernel->index_of(in), describe_access("reads", warp, mode, bytes, spot.key));
 }
 
 bool Sanitiser::only_writes_value(const Warp& warp, int lane, const MemoryOrder& order, const Spot& spot) const {

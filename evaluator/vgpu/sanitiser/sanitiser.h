@@ -17,8 +17,10 @@
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/sanitiser/access_history.h"
+#include "evaluator/vgpu/sanitiser/address_origins.h"
 #include "evaluator/vgpu/sanitiser/byte_flags.h"
 #include "evaluator/vgpu/sanitiser/byte_moves.h"
+#include "evaluator/vgpu/sanitiser/read_only_reads.h"
 #include "evaluator/vgpu/sanitiser/value_uses.h"
 
 /// Finds races, and reads of unwritten memory. docs/sanitiser.md says what counts as a race.
@@ -66,12 +68,14 @@ struct WarpWatch {
   std::uint32_t products = 1;  ///< The time of its tensor core, whose reads all lanes wait for together.
   std::vector<Group> groups;
   std::vector<UnwrittenValue> unwritten;  ///< Mostly none.
+  AddressOrigins::Rows origins;           ///< Likewise.
 
   void start() {
     now = products = 1;
     has_read = false;
     meetings.clear();
     unwritten.clear();
+    origins.clear();
     groups.assign(1, {kAllLanes, {}});
   }
   const ThreadClocks& of(int lane) const;
@@ -181,6 +185,7 @@ class Sanitiser : public Observer {
   void fence(Warp& warp, const Instruction& in, std::uint32_t lanes) override;
   void warp_barrier(Warp& warp, std::uint32_t lanes) override;
   void meet(Warp& warp, std::uint32_t lanes) override;
+  void shuffled(Warp& warp, std::span<const Executing> executing, std::span<const std::int32_t, 32> from) override;
   void go_ahead(const Warp& warp, std::uint32_t lanes, std::uint32_t awaited, const Instruction* onwards) override;
   void arrive(Warp& warp, std::uint32_t barrier, std::uint32_t lanes) override;
   void arrive_aligned(Warp& warp, const Instruction& in, std::uint32_t barrier, std::uint32_t lanes) override;
@@ -227,9 +232,10 @@ class Sanitiser : public Observer {
   struct BufferWatch {
     std::size_t bytes = 0;
     ByteFlags written;
-    std::unique_ptr<AccessHistory> history;  ///< Of the current launch.
-    std::unique_ptr<AccessHistory> ahead;    ///< Of the launch ahead, where that may not be over.
-    bool of_plan = false;                    ///< Other calls and other kernels use it, too.
+    std::unique_ptr<AccessHistory> history;    ///< Of the current launch.
+    std::unique_ptr<AccessHistory> ahead;      ///< Of the launch ahead, where that may not be over.
+    std::unique_ptr<ReadOnlyReads> read_only;  ///< Of the current launch; null: there are none.
+    bool of_plan = false;                      ///< Other calls and other kernels use it, too.
   };
   /// Earlier launches that may still run during this one, until a griddepcontrol.wait.
   enum class Ahead : std::uint8_t {
@@ -242,8 +248,8 @@ class Sanitiser : public Observer {
     ByteFlags* written = nullptr;
     AccessHistory* history = nullptr;  ///< Null: only one thread can access it.
     std::size_t at = 0;
-    std::uint64_t key = 0;                ///< Of synchronisation through these bytes.
-    const BufferWatch* buffer = nullptr;  ///< In global memory.
+    std::uint64_t key = 0;          ///< Of synchronisation through these bytes.
+    BufferWatch* buffer = nullptr;  ///< In global memory.
 
     bool in_shared() const { return history != nullptr && buffer == nullptr; }
   };
@@ -264,6 +270,9 @@ class Sanitiser : public Observer {
   void hand_on(Warp& warp, const Instruction& in, std::uint32_t mask);
   void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
               std::uint32_t other_code = kNowhere, const std::string& brief = {});
+  /// Likewise, of an instruction that need not be the one that runs.
+  void report_at(FindingKind kind, const Kernel& kernel, std::uint32_t code, const std::string& text,
+                 std::uint32_t other_code, const std::string& brief);
   BufferWatch& watch_of(const Allocation& allocation);
   void mark(std::uint64_t address, std::size_t bytes, const GlobalMemory& memory, bool value);
   Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);
@@ -287,6 +296,17 @@ class Sanitiser : public Observer {
                   std::uint64_t address, const Spot& spot, const VectorClock* known);
   template <class Where>
   void end_partial_arrivals(Block& block, Where where);
+  /// A finding where an access lies in another variable of shared or local memory than its address comes from.
+  void check_origin(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
+                    std::uint64_t address, const Spot& spot);
+  /// A load through the read-only cache: a finding where this launch has written the bytes.
+  void read_only_read(const Warp& warp, const Instruction& in, AccessMode mode, std::uint32_t bytes,
+                      std::uint64_t address, const Spot& spot);
+  /// A write: a finding where this launch has read the bytes through the read-only cache.
+  void written_while_read_only(const Warp& warp, const Instruction& in, std::uint32_t bytes, const Spot& spot);
+  void report_stale(const Warp& warp, std::uint32_t reader, std::uint32_t writer, const std::string& reading);
+  /// The thread goes on after the strong writes that its last access has seen.
+  void learn_seen(Warp& warp, int lane);
   /// Whether a strong write hands nothing over: no fence lies before it.
   bool only_writes_value(const Warp& warp, int lane, const MemoryOrder& order, const Spot& spot) const;
   void join_clocks(Warp& warp, std::uint32_t lanes, JoinedClocks& into);
@@ -300,7 +320,9 @@ class Sanitiser : public Observer {
   std::unordered_map<std::uint64_t, Released> released_;
   const BlockWatch::MbarrierWatch* landing_ = nullptr;
   const Block* landing_in_ = nullptr;
-  std::optional<ValueUses> uses_;  ///< Of the kernel that runs.
+  std::optional<ValueUses> uses_;          ///< Of the kernel that runs,
+  std::optional<AddressOrigins> origins_;  ///< likewise.
+  SeenWrites seen_;                        ///< Of the current launch.
   std::uint64_t unwritten_loads_ = 0;
   Ahead ahead_ = Ahead::nothing;
   bool first_of_plan_ = false;  ///< The launch that comes next.

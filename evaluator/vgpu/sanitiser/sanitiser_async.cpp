@@ -119,6 +119,7 @@ void Sanitiser::begin_copy_read(Warp& warp, const Instruction& in, std::uint32_t
 void Sanitiser::begin_copy_write(Warp& warp, const Instruction& in, std::uint32_t lanes, const PendingCopy& copy) {
   for (const int lane : lanes_of(lanes)) {
     const std::uint32_t target = copy.target[static_cast<std::size_t>(lane)];
+    check_origin(warp, in, lane, kIntoShared, copy.bytes, target, locate(warp, kIntoShared, lane, target));
     if (const auto conflict =
             block_watch(*warp.block).shared.begin_write(target, copy.bytes, accessor(warp, in, lane, {})))
       report_race(warp, in, lane, kIntoShared, copy.bytes, target, *conflict);
@@ -142,14 +143,14 @@ void Sanitiser::end_copy(Warp& warp, const PendingCopy& copy, int lane) {
   watch.shared_written.set(target, copy.bytes, true);
   for (std::uint32_t i = 0; i < copy.bytes && unwritten != 0; ++i)
     if ((unwritten >> i & 1u) != 0) watch.shared_written.set(target + i, 1, false);
-  const std::uint32_t code = warp.launch->kernel->index_of(*copy.issued_in);
+  const Accessor by = accessor(warp, *copy.issued_in, lane, {});
   if (landing_ != nullptr) {
-    watch.shared.end_write(target, copy.bytes, code, block_watch(*landing_in_).number, landing_->slot, landing_->phase);
+    watch.shared.end_write(target, copy.bytes, by, block_watch(*landing_in_).number, landing_->slot, landing_->phase);
   } else {
     // A thread that sees the mbarrier's phase over is ordered after the copy, just like a thread that synchronises with
     // the issuing thread after its own wait.
     const bool signals = (copy.signalled >> lane & 1u) != 0;
-    watch.shared.end_write(target, copy.bytes, code, watch.number, warp.thread(lane),
+    watch.shared.end_write(target, copy.bytes, by, watch.number, by.thread,
                            signals ? copy.signalled_at[index] : watch.warps[warp.index].now);
   }
 }
@@ -180,8 +181,8 @@ void Sanitiser::begin_bulk_write(Warp& warp, const Instruction& in, int lane, Bl
 void Sanitiser::end_bulk_write(Warp& warp, const Instruction& in, Block& target, std::uint32_t offset,
                                std::uint32_t bytes) {
   if (landing_ == nullptr) return;
-  block_watch(target).shared.end_write(offset, bytes, warp.launch->kernel->index_of(in),
-                                       block_watch(*landing_in_).number, landing_->slot, landing_->phase);
+  block_watch(target).shared.end_write(offset, bytes, accessor(warp, in, 0, {}), block_watch(*landing_in_).number,
+                                       landing_->slot, landing_->phase);
 }
 
 void Sanitiser::proxy_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from,
@@ -238,6 +239,7 @@ void Sanitiser::bulk_stored(Warp& warp, const Instruction& in, int lane, const S
     if (!source.at(from.offset + i)) spot.written->set(spot.at + i, 1, false);
   Accessor by = accessor(warp, in, lane, {});
   by.flags.strong = reduces;
+  written_while_read_only(warp, in, bytes, spot);
   look_ahead(warp, in, lane, mode, bytes, to, spot, by.known);
   const auto conflict = spot.history->begin_write(spot.at, bytes, by);
   if (!conflict) return;
@@ -251,7 +253,7 @@ void Sanitiser::bulk_settled(Warp& warp, const Instruction& in, int lane, std::u
   const Spot spot = locate(warp, {Where::global, true, true}, lane, to);
   if (spot.history == nullptr) return;
   const Accessor by = accessor(warp, in, lane, {});
-  spot.history->end_write(spot.at, bytes, by.code, by.block, by.thread, by.now);
+  spot.history->end_write(spot.at, bytes, by, by.block, by.thread, by.now);
 }
 
 void Sanitiser::left_under_way(const BulkOperation& operation) {

@@ -13,7 +13,7 @@ namespace {
 
 /// Sets of lanes whose latest shuffle is remembered.
 constexpr std::size_t kMostMeetings = 4;
-/// Stands in clocks for the launches ahead: no grid has so many blocks.
+/// Stands in clocks for the launches ahead, like kSeenWrites.
 constexpr std::uint32_t kLaunchesAhead = 0xffff'ffffu;
 
 }  // namespace
@@ -261,6 +261,21 @@ void Sanitiser::acquire(Warp& warp, int lane, std::uint64_t key) {
   if (known == clocks.known) return;
   clocks.known = known;
   clocks.acquired = joined(clocks.acquired, brought);
+  mine.assign(1u << lane, clocks);
+}
+
+void Sanitiser::learn_seen(Warp& warp, int lane) {
+  if (seen_.fresh.empty()) return;
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
+  VectorClock writes;
+  for (const std::uint32_t number : seen_.fresh) writes.raise(kSeenWrites, number, 1);
+  seen_.fresh.clear();
+  ThreadClocks clocks = mine.of(lane);
+  const auto seen = std::make_shared<const VectorClock>(std::move(writes));
+  const VectorClockPtr known = joined(clocks.known, seen);
+  if (known == clocks.known) return;
+  clocks.known = known;
+  clocks.acquired = joined(clocks.acquired, seen);
   mine.assign(1u << lane, clocks);
 }
 

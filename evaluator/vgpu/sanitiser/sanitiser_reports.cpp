@@ -35,6 +35,12 @@ std::string name_in(const std::string& doing) {
   return end == std::string::npos ? "the same bytes" : doing.substr(begin, end + 1 - begin);
 }
 
+/// "line 9 reads 'x' through the read-only cache, line 7 writes it"; empty where a line is unknown.
+std::string brief_stale(const std::string& name, std::uint32_t reader, std::uint32_t writer) {
+  if (reader == 0 || writer == 0) return {};
+  return fmt::format("line {} reads {} through the read-only cache, line {} writes it", reader, name, writer);
+}
+
 /// What is missing between two accesses.
 std::string missing_between(const Conflict& conflict, bool own_block, bool own_warp) {
   if (conflict.under_way) return "missing wait for an asynchronous copy";
@@ -85,13 +91,17 @@ bool Sanitiser::reported(FindingKind kind, const Warp& warp, const Instruction& 
 
 void Sanitiser::report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
                        std::uint32_t other_code, const std::string& brief) {
-  const Kernel& kernel = *warp.launch->kernel;
-  const std::uint32_t code = warp.launch->kernel->index_of(in);
+  report_at(kind, *warp.launch->kernel, warp.launch->kernel->index_of(in),
+            fmt::format("{}: {}", describe_thread(warp, in, lane), what), other_code, brief);
+}
+
+void Sanitiser::report_at(FindingKind kind, const Kernel& kernel, std::uint32_t code, const std::string& text,
+                          std::uint32_t other_code, const std::string& brief) {
   Finding finding;
   finding.kind = kind;
   finding.kernel = kernel.name;
   finding.line = kernel.lines[code];
-  finding.text = fmt::format("{}: {}", describe_thread(warp, in, lane), what);
+  finding.text = text;
   finding.brief = brief;
   reported_[{kind, code, other_code}] = add(finding, finding.line != 0 ? "" : std::to_string(code),
                                             other_code == kNowhere ? 0 : kernel.lines[other_code]);
@@ -135,6 +145,23 @@ void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, A
          fmt::format("{}: a race with {} {} ({}): {}", doing, who, other, conflict.with_write ? "a write" : "a read",
                      remedy),
          conflict.code, brief);
+}
+
+void Sanitiser::report_stale(const Warp& warp, std::uint32_t reader, std::uint32_t writer, const std::string& reading) {
+  const Kernel& kernel = *warp.launch->kernel;
+  if (reported(FindingKind::stale_read, warp, kernel.code[reader], writer)) return;
+  const auto line_of = [&](std::uint32_t code) {
+    return kernel.lines[code] != 0 ? fmt::format("line {}", kernel.lines[code])
+                                   : fmt::format("PTX line {}", kernel.ptx_lines[code]);
+  };
+  report_at(
+      FindingKind::stale_read, kernel, reader,
+      fmt::format("kernel {}, {}: {}: {} through the read-only cache, but {} in {} of the same launch writes them: "
+                  "the cache may keep older bytes (ld.global.nc, __ldg and const __restrict__ are for memory that "
+                  "nobody writes while the kernel runs)",
+                  kernel.name, line_of(reader), kernel.opcode_at(reader), reading, kernel.opcode_at(writer),
+                  line_of(writer)),
+      writer, brief_stale(name_in(reading), kernel.lines[reader], kernel.lines[writer]));
 }
 
 }  // namespace evo::vgpu

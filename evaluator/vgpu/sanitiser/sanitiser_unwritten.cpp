@@ -1,4 +1,8 @@
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <bit>
+#include <optional>
 #include <utility>
 
 #include "evaluator/vgpu/machine/lanes.h"
@@ -7,7 +11,8 @@
 // Values that nobody has written, from the load that finds them to what depends on them. Kernels may load padding and
 // throw it away, as merges do that look one element beyond their end, and copy it: what moves bytes moves the flags
 // with them, through registers and into memory. Arithmetic hands such values on, and a predicate may leave them out.
-// Everything else reports the load, as does a store of what arithmetic made of it.
+// Everything else reports the load, as does a store of what arithmetic made of it. A shuffle hands on what the source
+// lane has; if that lane takes no part, the value is as undefined as one that nobody has written.
 namespace evo::vgpu {
 namespace {
 
@@ -42,6 +47,12 @@ std::span<const std::uint16_t> data_of_store(const Instruction& in, const Traced
   const std::size_t guard = in.guard != 0 ? 1 : 0;
   if (traced.reads.size() < address + guard) return traced.reads.first(0);
   return traced.reads.subspan(address, traced.reads.size() - address - guard);
+}
+
+/// The register whose value a shuffle hands on; nothing where that is a number in the text.
+std::optional<std::uint16_t> shuffled_register(const Instruction& in, const TracedInstruction& traced) {
+  if ((in.op[2] & kConstantBit) != 0 || traced.reads.empty()) return std::nullopt;
+  return traced.reads[0];
 }
 
 bool is_plain_store(const TracedInstruction& traced, std::string_view opcode) {
@@ -190,10 +201,12 @@ void Sanitiser::hand_on(Warp& warp, const Instruction& in, std::uint32_t mask) {
 
 void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint32_t mask) {
   WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
+  if (origins_->follows(warp.launch->kernel->index_of(in))) origins_->follow(warp, in, mask, mine.origins);
   if (mine.unwritten.empty()) return;
   const TracedInstruction& traced = traced_of(warp, in);
   if (mine.unwritten_lanes(traced.reads) == 0) return mine.forget_unwritten(traced.writes, mask);
   const bool hands_on = computes(traced.op_class);
+  const bool shuffles = traced.op_class == OpClass::shuffle;
   const bool stores = is_plain_store(traced, opcode_of(*warp.launch->kernel, traced.index));
   const std::span<const std::uint16_t> data = stores ? data_of_store(in, traced) : traced.reads.first(0);
   const auto is_data = [&](std::size_t i) {
@@ -204,7 +217,7 @@ void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint3
   for (std::size_t i = 0; i < traced.reads.size(); ++i) {
     // The guard is the last operand read. Its value matters for the lanes that it disables, too.
     const bool guards = in.guard != 0 && i + 1 == traced.reads.size();
-    if (hands_on && !guards) continue;
+    if ((hands_on && !guards) || (shuffles && i == 0 && shuffled_register(in, traced))) continue;
     const std::uint32_t lanes = guards ? warp.active : mask;
     for (const UnwrittenValue& value : mine.unwritten) {
       if (value.number != traced.reads[i] || (value.lanes() & lanes) == 0) continue;
@@ -217,7 +230,43 @@ void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint3
     std::erase_if(mine.unwritten, [&](const UnwrittenValue& value) { return value.load == load; });
   }
   if (hands_on) return hand_on(warp, in, mask);
+  if (shuffles) return;  // Its lanes may have to wait for each other: shuffled() follows.
   mine.forget_unwritten(traced.writes, mask);
+}
+
+void Sanitiser::shuffled(Warp& warp, std::span<const Executing> executing, std::span<const std::int32_t, 32> from) {
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
+  std::uint32_t present = 0;
+  for (const Executing& some : executing) present |= some.lanes;
+  const auto source_of = [&](int lane) { return static_cast<std::uint32_t>(from[static_cast<std::size_t>(lane)]); };
+  std::vector<UnwrittenValue> results;
+  for (const Executing& to : executing) {
+    const std::uint16_t target = traced_of(warp, *to.in).writes[0];
+    std::uint32_t undefined = 0;
+    for (const int lane : lanes_of(to.lanes))
+      if ((present >> source_of(lane) & 1u) == 0) undefined |= 1u << lane;
+    if (undefined != 0) {
+      const int lane = std::countr_zero(undefined);
+      UnwrittenLoad load{to.in, lane, {}, undefined, unwritten_loads_++};
+      load.what =
+          fmt::format("takes the value of lane {}, which does not take part (lanes {:#010x} do): it is undefined",
+                      source_of(lane), present);
+      results.push_back({target, all_bytes(undefined), true, std::make_shared<const UnwrittenLoad>(std::move(load))});
+    }
+    for (const UnwrittenValue& value : mine.unwritten) {
+      RegisterBytes bytes{};
+      for (const Executing& source : executing) {
+        if (shuffled_register(*source.in, traced_of(warp, *source.in)) != value.number) continue;
+        for (const int lane : lanes_of(to.lanes)) {
+          if ((source.lanes >> source_of(lane) & 1u) == 0) continue;
+          for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] |= (value.bytes[i] >> source_of(lane) & 1u) << lane;
+        }
+      }
+      if (lanes_of(bytes) != 0) results.push_back({target, bytes, value.computed, value.load});
+    }
+  }
+  for (const Executing& to : executing) mine.forget_unwritten(traced_of(warp, *to.in).writes, to.lanes);
+  mine.unwritten.insert(mine.unwritten.end(), results.begin(), results.end());
 }
 
 }  // namespace evo::vgpu
