@@ -15,8 +15,6 @@ namespace {
 /// of blocks may come.
 constexpr std::size_t kMostRecordsShared = 1 << 16;
 constexpr std::size_t kMostRecordsGlobal = 64;
-/// A load's bytes in one lane.
-constexpr std::size_t kLargestAccess = 16;
 
 std::uint32_t number_of(const Block& block) {
   const auto& grid = block.launch->grid;
@@ -239,13 +237,18 @@ Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane, 
   return by;
 }
 
+void Sanitiser::note_missing(MissingBytes& missing, const Spot& spot, int lane, std::uint32_t bytes) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(bytes, missing.size()); ++i)
+    missing[i] |= static_cast<std::uint32_t>(!spot.written->at(spot.at + i)) << lane;
+}
+
 void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                      const Touched& touched, bool collective) {
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
   Accessor by = accessor(warp, in, std::countr_zero(mask), order);
   by.collective = collective;
   std::uint32_t unwritten = 0, no_padding = 0;
-  std::array<std::uint32_t, kLargestAccess> missing{};
+  MissingBytes missing{};
   block_watch(*warp.block).warps[warp.index].has_read = true;
   const bool alike = block_watch(*warp.block).warps[warp.index].groups.size() == 1;
   by.sees = order.strong ? &seen_ : nullptr;
@@ -269,8 +272,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     // Bytes of a copy under way are unwritten too: the race alone is reported.
     if (spot.written->all(spot.at, bytes) || (conflict && conflict->under_way)) continue;
     unwritten |= 1u << lane;
-    for (std::size_t i = 0; i < std::min<std::size_t>(bytes, kLargestAccess); ++i)
-      missing[i] |= static_cast<std::uint32_t>(!spot.written->at(spot.at + i)) << lane;
+    note_missing(missing, spot, lane, bytes);
     if (!may_be_padding(*spot.written, spot.at, bytes)) no_padding |= 1u << lane;
   }
   if (unwritten == 0) return;
@@ -278,10 +280,16 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   const auto what = [&] {
     return describe_access("reads", warp, mode, bytes, touched.address[lane]) + ", which nobody has written";
   };
+  UnwrittenLoad load{&in, static_cast<int>(lane), {}, no_padding, 0};
   const Kernel& kernel = *warp.launch->kernel;
-  if (!collective && kernel.trace.traced[kernel.index_of(in)].op_class == OpClass::load)
-    return loaded_unwritten(warp, in, std::span(missing).first(bytes),
-                            {&in, static_cast<int>(lane), what(), no_padding, 0});
+  const OpClass op_class = kernel.trace.traced[kernel.index_of(in)].op_class;
+  if (op_class == OpClass::load || op_class == OpClass::matrix_load) {
+    if (!collective || kernel.opcode_at(kernel.index_of(in)).starts_with("ldmatrix")) {
+      load.what = what();
+      return collective ? loaded_matrices(warp, in, missing, std::move(load))
+                        : loaded_unwritten(warp, in, std::span(missing).first(bytes), std::move(load));
+    }
+  }
   for (int count = std::popcount(unwritten); count > 0; --count)
     if (!reported(FindingKind::uninitialised, warp, in, kNowhere))
       report(FindingKind::uninitialised, warp, in, static_cast<int>(lane), what());
@@ -313,13 +321,23 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
 void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                        const Touched& touched) {
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
+  // What an exchange takes away is a load like others: it may be thrown away.
+  const bool exchanges =
+      warp.launch->kernel->opcode_at(warp.launch->kernel->index_of(in)).find(".exch") != std::string::npos;
+  std::uint32_t unwritten = 0;
+  MissingBytes missing{};
   for (const int lane : lanes_of(mask)) {
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
     check_origin(warp, in, lane, mode, bytes, touched.address[lane], spot);
     if (!spot.written->all(spot.at, bytes)) {
-      report(FindingKind::uninitialised, warp, in, lane,
-             describe_access("changes", warp, mode, bytes, touched.address[lane]) + ", which nobody has written");
+      if (exchanges) {
+        note_missing(missing, spot, lane, bytes);
+        unwritten |= 1u << lane;
+      } else {
+        report(FindingKind::uninitialised, warp, in, lane,
+               describe_access("changes", warp, mode, bytes, touched.address[lane]) + ", which nobody has written");
+      }
       spot.written->set(spot.at, bytes, true);
     }
     if (spot.history == nullptr) continue;
@@ -335,6 +353,12 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
     release(warp, lane, spot.key, order, false);
   }
   if (order.releases) ++block_watch(*warp.block).warps[warp.index].now;
+  if (unwritten == 0) return;
+  const int lane = std::countr_zero(unwritten);
+  loaded_unwritten(
+      warp, in, std::span(missing).first(bytes),
+      {&in, lane, describe_access("takes", warp, mode, bytes, touched.address[lane]) + ", which nobody has written",
+       unwritten, 0});
 }
 
 /// What another array's neighbour holds is no out-of-bounds access for the hardware, but none that the source means.

@@ -259,9 +259,13 @@ class Sanitiser : public Observer {
     std::uint32_t block = 0;
   };
 
-  /// A load of unwritten bytes: a finding once something depends on them. `missing`: for each byte of a lane's access,
-  /// the lanes where it is one of them.
+  /// For each byte of a lane's access: the lanes where nobody has written it.
+  using MissingBytes = std::array<std::uint32_t, 16>;
+  static void note_missing(MissingBytes& missing, const Spot& spot, int lane, std::uint32_t bytes);
+  /// A load of unwritten bytes: a finding once something depends on them.
   void loaded_unwritten(Warp& warp, const Instruction& in, std::span<const std::uint32_t> missing, UnwrittenLoad load);
+  /// Likewise, by ldmatrix: a lane's address gives a row, whose elements go to other lanes.
+  void loaded_matrices(Warp& warp, const Instruction& in, const MissingBytes& missing, UnwrittenLoad load);
   void report_unwritten(Warp& warp, const UnwrittenLoad& load);
   /// A phase has ended: the waits for the one before it that nothing orders before this end.
   void report_late_waits(std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch);

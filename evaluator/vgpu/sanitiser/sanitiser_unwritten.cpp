@@ -107,6 +107,26 @@ void Sanitiser::loaded_unwritten(Warp& warp, const Instruction& in, std::span<co
   }
 }
 
+void Sanitiser::loaded_matrices(Warp& warp, const Instruction& in, const MissingBytes& missing, UnwrittenLoad load) {
+  const TracedInstruction& traced = traced_of(warp, in);
+  const bool transposed = opcode_of(*warp.launch->kernel, traced.index).find(".trans") != std::string_view::npos;
+  load.order = unwritten_loads_++;
+  const auto origin = std::make_shared<const UnwrittenLoad>(std::move(load));
+  for (std::size_t matrix = 0; matrix < traced.writes.size(); ++matrix) {
+    RegisterBytes bytes{};
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+      for (std::size_t byte = 0; byte < 4; ++byte) {
+        // Elements of 2 bytes: a lane has two neighbours of a row, or of a column.
+        const std::size_t row = transposed ? lane % 4 * 2 + byte / 2 : lane / 4;
+        const std::size_t column = transposed ? lane / 4 : lane % 4 * 2 + byte / 2;
+        bytes[byte] |= (missing[2 * column + byte % 2] >> (8 * matrix + row) & 1u) << lane;
+      }
+    }
+    if (lanes_of(bytes) != 0)
+      block_watch(*warp.block).warps[warp.index].unwritten.push_back({traced.writes[matrix], bytes, false, origin});
+  }
+}
+
 void Sanitiser::report_unwritten(Warp& warp, const UnwrittenLoad& load) {
   if (!reported(FindingKind::uninitialised, warp, *load.in, kNowhere))
     report(FindingKind::uninitialised, warp, *load.in, load.lane, load.what);
