@@ -36,7 +36,7 @@ void see(AccessRecord& write, SeenWrites& seen) {
 }
 
 std::optional<Conflict> conflict_with(const AccessRecord& old, const Accessor& by) {
-  if (old.time == 0 || (!old.flags.writes && !by.flags.writes)) return std::nullopt;
+  if (old.time == 0 || compatible(old.flags, by.flags, old.block == by.block)) return std::nullopt;
   const std::uint32_t left = by.unordered(old);
   const auto conflict = [&](std::uint32_t lanes, bool unfenced) {
     return Conflict{old.flags.writes,
@@ -47,10 +47,7 @@ std::optional<Conflict> conflict_with(const AccessRecord& old, const Accessor& b
                     old.thread(static_cast<std::uint32_t>(std::countr_zero(lanes))),
                     old.code};
   };
-  if (left != 0) {
-    if (compatible(old.flags, by.flags, old.block == by.block)) return std::nullopt;
-    return conflict(left, false);
-  }
+  if (left != 0) return conflict(left, false);
   // The copy engine and the tensor cores read what threads have written only behind a proxy fence.
   if (by.flags.writes || !by.flags.asynchronous || old.flags.asynchronous) return std::nullopt;
   std::uint32_t hidden = 0;
@@ -78,6 +75,7 @@ bool Accessor::knows(const AccessRecord& old, std::uint32_t lane) const {
 std::uint32_t Accessor::unordered(const AccessRecord& old) const {
   if (old.time == kUnderWay) return old.lanes;
   if (old.seen != 0 && known != nullptr && known->time_of(kSeenWrites, old.seen) != 0) return 0;
+  if (old.block != block && (known == nullptr || !known->has(old.block))) return old.lanes;
   std::uint32_t lanes = 0;
   for (const std::uint32_t lane : lanes_of(old.lanes))
     if (!knows(old, lane)) lanes |= 1u << lane;

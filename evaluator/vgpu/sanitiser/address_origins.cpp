@@ -15,6 +15,7 @@ namespace {
 /// Stands for addresses whose origin is not known.
 constexpr std::uint64_t kUnknown = 1ull << 63;
 constexpr std::size_t kMostVariables = 63;
+constexpr std::size_t kMostNumbers = 0xffff;  ///< Of registers, as TracedInstruction has them.
 
 /// How an instruction's result depends on addresses among its operands.
 enum class Rule : std::uint8_t {
@@ -36,7 +37,7 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 
 Rule rule_of(std::string_view opcode) {
   const std::string_view name = instruction_name(opcode);
-  if (is_one_of(name, {"mov", "cvt", "cvta", "selp", "slct", "min", "max", "shfl"})) return Rule::moves;
+  if (is_one_of(name, {"mov", "cvt", "cvta", "selp", "min", "max", "shfl"})) return Rule::moves;
   if (is_one_of(name, {"add", "addc", "and", "or", "xor", "shl", "shr", "shf", "bfe", "bfi", "lop3", "prmt"}))
     return Rule::combines;
   if (name == "sub") return Rule::subtracts;
@@ -64,26 +65,75 @@ std::span<const std::uint16_t> sources_of(const Instruction& in, const TracedIns
 AddressOrigins::AddressOrigins(const Kernel& kernel) {
   number_variables(kernel);
   if (variables_.empty()) return;
+  for (const std::string& opcode : kernel.opcodes) rules_.push_back(static_cast<std::uint8_t>(rule_of(opcode)));
   registers_.assign(kernel.trace.register_count, 0);
-  for (bool again = true; again;) {
-    again = false;
-    for (std::uint32_t code = 0; code < kernel.code.size(); ++code) {
-      const auto& writes = kernel.trace.traced[code].writes;
-      if (writes.empty()) continue;
-      const Set result = of_result(kernel, code);
-      if (result == 0) continue;
-      for (const std::uint16_t number : writes) {
-        again |= (registers_[number] | result) != registers_[number];
-        registers_[number] |= result;
-      }
-    }
-  }
+  if (registers_.size() > kMostNumbers) registers_.back() = kUnknown;  // Registers beyond share the last number.
+  do {
+    while (spread(kernel)) continue;
+  } while (doubt(kernel));
   number_rows(kernel);
   accesses_.assign(kernel.code.size(), {});
   for (std::uint32_t code = 0; code < kernel.code.size(); ++code) {
     const Source source = address_of(kernel, code);
     if ((source.set & kUnknown) == 0) accesses_[code] = source;
   }
+}
+
+/// Hands the origins of operands on to results, once. Whether anything changed.
+bool AddressOrigins::spread(const Kernel& kernel) {
+  bool changes = false;
+  const auto add = [&](Set& to, Set set) {
+    changes |= (to | set) != to;
+    to |= set;
+  };
+  for (std::uint32_t code = 0; code < kernel.code.size(); ++code) {
+    if (const auto slot = parameter_slot(kernel, code); slot && kernel.trace.traced[code].op_class == OpClass::store)
+      add(parameters_[*slot], data_of_parameter(kernel, code));
+    const auto& writes = kernel.trace.traced[code].writes;
+    const Set result = writes.empty() ? 0 : of_result(kernel, code);
+    for (const std::uint16_t number : writes) add(registers_[number], result);
+  }
+  return changes;
+}
+
+/// A register that may also hold something of no known origin, such as a pointer from memory, has none.
+bool AddressOrigins::doubt(const Kernel& kernel) {
+  bool changes = false;
+  const auto lose = [&](Set& set) {
+    if (set == 0 || (set & kUnknown) != 0) return;
+    set |= kUnknown;
+    changes = true;
+  };
+  for (std::uint32_t code = 0; code < kernel.code.size(); ++code) {
+    const auto& traced = kernel.trace.traced[code];
+    const auto slot = traced.op_class == OpClass::store ? parameter_slot(kernel, code) : std::nullopt;
+    if (slot && data_of_parameter(kernel, code) == 0) lose(parameters_[*slot]);
+    const bool is_literal = rule_at(kernel, code) == static_cast<std::uint8_t>(Rule::moves) &&
+                            sources_of(kernel.code[code], traced).empty();
+    if (traced.writes.empty() || is_literal || of_result(kernel, code) != 0) continue;
+    for (const std::uint16_t number : traced.writes) lose(registers_[number]);
+  }
+  return changes;
+}
+
+/// Where a call, inlined or not, keeps an argument or result that this instruction stores or loads.
+std::optional<std::uint32_t> AddressOrigins::parameter_slot(const Kernel& kernel, std::uint32_t code) const {
+  const OpClass op_class = kernel.trace.traced[code].op_class;
+  if (op_class != OpClass::load && op_class != OpClass::store) return std::nullopt;
+  const std::string_view opcode = kernel.opcode_at(code);
+  const bool loads = opcode.starts_with("ld.param.");
+  if ((!loads && !opcode.starts_with("st.param.")) || opcode.find(".v") != std::string_view::npos) return std::nullopt;
+  const Instruction& in = kernel.code[code];
+  const Place base = in.op[loads ? 1 : 0];
+  if (of_constant(base) == 0) return std::nullopt;
+  return kernel.constants[base & ~kConstantBit] + static_cast<std::uint32_t>(in.immediate);
+}
+
+AddressOrigins::Set AddressOrigins::data_of_parameter(const Kernel& kernel, std::uint32_t code) const {
+  const Instruction& in = kernel.code[code];
+  if (is_number(in.op[1])) return of_constant(in.op[1]);
+  const auto reads = sources_of(in, kernel.trace.traced[code]);
+  return reads.empty() ? 0 : registers_[reads[0]];
 }
 
 /// None where every variable is alone in its space: then it is left by leaving the space.
@@ -114,23 +164,38 @@ AddressOrigins::Set AddressOrigins::of_constant(Place place) const {
 
 AddressOrigins::Set AddressOrigins::of_result(const Kernel& kernel, std::uint32_t code) const {
   const Instruction& in = kernel.code[code];
+  const auto rule = static_cast<Rule>(rule_at(kernel, code));
+  if (rule == Rule::none) {
+    const auto slot = parameter_slot(kernel, code);
+    const auto stored = slot ? parameters_.find(*slot) : parameters_.end();
+    return stored != parameters_.end() && kernel.trace.traced[code].op_class == OpClass::load ? stored->second : 0;
+  }
   const std::string_view opcode = kernel.opcode_at(code);
-  const Rule rule = rule_of(opcode);
-  if (rule == Rule::none) return 0;
-  const auto reads = sources_of(in, kernel.trace.traced[code]);
-  // Only these operands are values in each of the rules; those behind them may be numbers of predicates.
-  const std::span<const Place> places =
-      instruction_name(opcode) == "selp" ? std::span(in.op).subspan(1, 2) : std::span(in.op).first(4);
+  const std::string_view name = instruction_name(opcode);
+  auto reads = sources_of(in, kernel.trace.traced[code]);
+  // Of selections and shuffles only these operands are values.
+  std::span<const Place> places = std::span(in.op).first(4);
+  if (name == "selp") {
+    if (!reads.empty()) reads = reads.first(reads.size() - 1);
+    places = std::span(in.op).subspan(1, 2);
+  } else if (name == "shfl") {
+    reads = reads.first(is_number(in.op[2]) ? 0 : std::min<std::size_t>(reads.size(), 1));
+    places = std::span(in.op).subspan(2, 1);
+  }
   Set all = 0;
-  bool alike = true;
+  bool alike = true, every = true;
   const auto add = [&](Set set) {
     if (set == 0) return;
     alike &= all == 0 || all == set;
     all |= set;
   };
-  for (const std::uint16_t number : reads) add(registers_[number]);
+  for (const std::uint16_t number : reads) {
+    add(registers_[number]);
+    every &= registers_[number] != 0;
+  }
   for (const Place place : places) add(of_constant(place));
-  if (all == 0 || rule == Rule::moves) return all;
+  if (all == 0) return 0;
+  if (rule == Rule::moves) return every ? all : all | kUnknown;
   if (rule == Rule::mixes) return kUnknown;
   if (rule == Rule::combines) return alike ? all : kUnknown;
   // Operand by operand: 64-bit registers have two numbers.
@@ -217,7 +282,7 @@ void AddressOrigins::follow(const Warp& warp, const Instruction& in, std::uint32
   rows.resize(row_count_);
   const TracedInstruction& traced = warp.launch->kernel->trace.traced[warp.launch->kernel->index_of(in)];
   const std::vector<Choice> choices = this->choices(warp, in);
-  const bool exchanges = traced.op_class == OpClass::shuffle;
+  const bool exchanges = traced.op_class == OpClass::shuffle || traced.op_class == OpClass::load;
   for (const std::size_t lane : lanes_of(mask)) {
     std::uint8_t variable = 0;
     bool known = !exchanges;

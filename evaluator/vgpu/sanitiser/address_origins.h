@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -47,7 +48,12 @@ class AddressOrigins {
 
   void number_variables(const Kernel& kernel);
   void number_rows(const Kernel& kernel);
+  bool spread(const Kernel& kernel);
+  bool doubt(const Kernel& kernel);
+  std::optional<std::uint32_t> parameter_slot(const Kernel& kernel, std::uint32_t code) const;
+  Set data_of_parameter(const Kernel& kernel, std::uint32_t code) const;
   Set of_constant(Place place) const;
+  std::uint8_t rule_at(const Kernel& kernel, std::uint32_t code) const { return rules_[kernel.opcode_of[code]]; }
   Set of_result(const Kernel& kernel, std::uint32_t code) const;
   /// The operand with an instruction's address; empty where it is none that is looked at.
   Source address_of(const Kernel& kernel, std::uint32_t code) const;
@@ -56,8 +62,10 @@ class AddressOrigins {
 
   std::vector<VariableAddress> variables_;
   std::unordered_map<Place, Set> constants_;
-  std::vector<Set> registers_;         ///< By number.
-  std::vector<std::uint32_t> row_of_;  ///< Likewise; kNowhere: of one variable, or none.
+  std::vector<std::uint8_t> rules_;                    ///< By opcode: how a result depends on its operands.
+  std::vector<Set> registers_;                         ///< By number.
+  std::unordered_map<std::uint32_t, Set> parameters_;  ///< Of calls, by offset in local memory.
+  std::vector<std::uint32_t> row_of_;                  ///< Likewise; kNowhere: of one variable, or none.
   std::uint32_t row_count_ = 0;
   std::vector<bool> followed_;    ///< By instruction; empty: none is.
   std::vector<Source> accesses_;  ///< By instruction. Empty: no variable has a neighbour.

@@ -19,6 +19,8 @@ class VectorClock {
     const Times* times = times_of(block);
     return times == nullptr || thread >= times->size() ? 0 : (*times)[thread];
   }
+  /// Whether anything of a block is known to be over.
+  bool has(std::uint32_t block) const { return times_of(block) != nullptr; }
   void raise(std::uint32_t block, std::uint32_t thread, std::uint32_t time);
   void join(const VectorClock& other);
   bool covers(const VectorClock& other) const;
