@@ -97,7 +97,7 @@ TEST_CASE(
     std::filesystem::copy(kPlants / "rows", bench / "templates/rows", std::filesystem::copy_options::recursive);
     std::string task = bench.read("templates/rows/task.json");
     const std::string large = R"({"B": 264, "N": 4096})";
-    bench.write("templates/rows/task.json", task.replace(task.find(large), large.size(), R"({"B": 7, "N": 300})"));
+    bench.write("templates/rows/task.json", task.replace(task.find(large), large.size(), R"({"B": 5, "N": 90})"));
     const std::string family = "templates/rows/skipping/family.json";
     bench.write(family, with_fault(bench.read(family), fault));
     check_search(
