@@ -1,6 +1,7 @@
 #include "cli/run/last_checks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cli/text/format.h"
+#include "engine/result/elite_check.h"
 
 namespace evo::cli {
 namespace {
@@ -86,9 +88,8 @@ class BoundedArchive final : public Archive {
       last_.progress.note("elites stay provisional: --check-time 0; evo verify ID makes the checks of one");
     else if (open > 0)
       last_.progress.note(fmt::format(
-          "{} elite{} still to be checked, for at most {}: under the sanitiser, and at sizes that nobody listed "
-          "(Ctrl-C leaves {} provisional)",
-          open, open == 1 ? " is" : "s are", seconds_text(most_), open == 1 ? "it" : "them"));
+          "{} elite{} still to be checked ({}), for at most {}; Ctrl-C leaves {} provisional (docs/trust.md)", open,
+          open == 1 ? " is" : "s are", fmt::join(kEliteChecks, ", "), seconds_text(most_), open == 1 ? "it" : "them"));
   }
 
   void show() const {
