@@ -295,8 +295,7 @@ TEST_CASE("a generated mutant that validation accepts is looked at as elites are
   const Bench bench;
   const nlohmann::json form = {{"kernel", "squares.cu:squares"},
                                {"genes", {{"threads", {32}}}},
-                               {"shapes", {{{"R", 40}, {"N", 32}}}},
-                               {"requires", "N >= 1"},
+                               {"shapes", {{{"R", 40}, {"N", 32}}, {{"R", 3}, {"N", 20}}}},
                                {"arguments", {"y=out float[R]", "x=float[R,N]", "R", "N"}},
                                {"grid", {"ceil_div(R, threads)"}},
                                {"block", {"threads"}},
