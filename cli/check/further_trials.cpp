@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "evaluator/base/random.h"
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/pipeline.h"
+#include "evaluator/worker/worker_client.h"
 
 namespace evo::cli {
 namespace {
@@ -68,12 +70,6 @@ std::string more_text(const std::vector<std::string>& all) {
   return text;
 }
 
-std::int64_t largest_smem(const Plan& plan) {
-  std::int64_t most = 0;
-  for (const Launch& launch : plan.launches) most = std::max(most, std::int64_t{launch.dynamic_smem_bytes});
-  return most;
-}
-
 /// The most that one case may cost (work_of).
 double work_of_tried(const DeviceInfo& device) {
   const DeviceKind& kind = kind_named(device.kind);
@@ -113,53 +109,77 @@ class FurtherTrials::Group {
     options_.stop = options.stop;
     options_.worker_command = options.worker_command;
     options_.only_judging = true;
+    progress_ = options.progress;
+    std::ranges::stable_sort(shapes_, {}, [&](const TriedShape& one) {
+      return work_of(task_, options_.target.options, one.shape, kind_named(options_.device.kind));
+    });
   }
 
+  /// One shape after the other, the cheapest first.
   Judged judge(const Claim& claim, const std::vector<Program>& programs) {
     Judged judged;
     judged.left_out = left_out_;
-    Candidate candidate = planned(claim, programs, judged);
-    for (int refusals = 0; refusals < kMostRefusals; ++refusals) {
-      std::erase_if(candidate.programs, [](const Program& program) { return program.plans.empty(); });
-      if (candidate.programs.empty()) return judged;
-      const std::optional<Evaluation> evaluation = evaluate(candidate, judged);
-      if (!evaluation) continue;
+    std::deque<Planned> waiting = planned(claim, programs, judged);
+    const std::size_t all = waiting.size();
+    for (int refusals = 0; !waiting.empty() && refusals < kMostRefusals;) {
+      if (options_.stop != nullptr && options_.stop->load()) throw Stopped();
+      if (progress_) progress_(all - waiting.size(), all);
+      const std::size_t answerable = shapes_.size();
+      const std::optional<Evaluation> evaluation = evaluate(waiting.front().alone, judged);
+      if (!evaluation) {
+        if (shapes_.size() == answerable) return judged;  // The reference fails at all of them.
+        std::erase_if(waiting, [this](const Planned& one) { return !is_left(one.tried.shape); });
+        ++refusals;
+        continue;
+      }
+      const TriedShape tried = std::move(waiting.front().tried);
+      waiting.pop_front();
       if (evaluation->verdict == Verdict::valid) {
-        for (const Program& program : candidate.programs)
-          for (const auto& [shape, plan] : program.plans) judged.shapes.push_back(shape);
-        return judged;
+        judged.shapes.push_back(tried.shape.name);
+        continue;
       }
-      const std::string fault = fault_text(evaluation->reason, evaluation->mismatch, evaluation->original);
-      const TriedShape* where = named_in(fault, shapes_);
       if (is_wrong(evaluation->verdict)) {
-        judged.finding = finding_of(*evaluation, where);
+        judged.finding = finding_of(*evaluation, tried);
         return judged;
       }
+      std::string fault = fault_text(evaluation->reason, evaluation->mismatch, evaluation->original);
       if (evaluation->verdict == Verdict::harness_failed) throw machine_error(fault);
-      if (where == nullptr && evaluation->verdict == Verdict::over_resources) where = most_demanding(candidate);
-      judged.left_out.push_back(fmt::format("{}{}", fault, where == nullptr ? "" : advice(*where)));
-      if (where == nullptr) return judged;
-      drop_plan(candidate, where->shape.name);
+      if (named_in(fault, shapes_) == nullptr) fault = fmt::format("shape {}: {}", tried.shape.name, fault);
+      judged.left_out.push_back(fault + advice(tried));
+      ++refusals;
     }
     return judged;
   }
 
  private:
-  /// The candidate with plans for the shapes that its device can be asked to launch.
-  Candidate planned(const Claim& claim, const std::vector<Program>& programs, Judged& judged) const {
+  /// The kernel at one shape.
+  struct Planned {
+    TriedShape tried;
+    Candidate alone;
+  };
+
+  /// For the shapes that the device can be asked to launch.
+  std::deque<Planned> planned(const Claim& claim, const std::vector<Program>& programs, Judged& judged) const {
     Target nowhere = claim.target;
     nowhere.timed.clear();
     nowhere.validated.clear();
-    Candidate candidate =
+    const Candidate candidate =
         with_plans(claim.tree, claim.task, claim.family, claim.genome, programs, nowhere, claim.device.facts);
-    for (Program& program : candidate.programs) {
-      for (const TriedShape& one : shapes_) {
+    std::deque<Planned> planned;
+    for (const TriedShape& one : shapes_) {
+      for (Program program : candidate.programs) {
         if (!has_values(one.shape, program.specialisation)) continue;
         if (const std::string refused = add_plan(claim, one.shape, program); !refused.empty())
           judged.left_out.push_back(fmt::format("{}{}", refused, advice(one)));
+        else
+          planned.push_back({one, {candidate.genome, {std::move(program)}, candidate.files}});
       }
     }
-    return candidate;
+    return planned;
+  }
+
+  bool is_left(const Shape& shape) const {
+    return std::ranges::any_of(shapes_, [&](const TriedShape& one) { return one.shape.name == shape.name; });
   }
 
   /// Why the shape has no plan; empty: it has.
@@ -178,7 +198,7 @@ class FurtherTrials::Group {
   }
 
   /// Empty: the reference gives no answer at a shape, and the group goes on without it.
-  std::optional<Evaluation> evaluate(Candidate& candidate, Judged& judged) {
+  std::optional<Evaluation> evaluate(const Candidate& candidate, Judged& judged) {
     try {
       if (!pipeline_) open();
       pipeline_->submit(0, candidate);
@@ -189,12 +209,8 @@ class FurtherTrials::Group {
       const TriedShape* where = named_in(error.what(), shapes_);
       left_out_.push_back(where == nullptr ? error.what() : fmt::format("{}{}", error.what(), advice(*where)));
       judged.left_out.push_back(left_out_.back());
-      if (where == nullptr) {
-        candidate.programs.clear();
-      } else {
-        drop_plan(candidate, where->shape.name);
+      if (where != nullptr)
         std::erase_if(shapes_, [name = where->shape.name](const TriedShape& one) { return one.shape.name == name; });
-      }
       return std::nullopt;
     }
   }
@@ -206,9 +222,6 @@ class FurtherTrials::Group {
     target.timed.clear();
     target.validated.clear();
     for (const TriedShape& one : shapes_) target.validated.push_back(one.shape);
-    std::ranges::stable_sort(target.validated, {}, [&](const Shape& shape) {
-      return work_of(task_, target.options, shape, kind_named(options_.device.kind));
-    });
     for (const Shape& shape : std::views::reverse(target.validated)) {
       Bindings specialisation;
       for (const std::string& parameter : task_.specialised) specialisation[parameter] = shape.parameters.at(parameter);
@@ -218,35 +231,18 @@ class FurtherTrials::Group {
     pipeline_ = make_pipeline(options_);
   }
 
-  EliteFinding finding_of(const Evaluation& evaluation, const TriedShape* where) const {
+  static EliteFinding finding_of(const Evaluation& evaluation, const TriedShape& tried) {
     std::string reason = evaluation.reason;
-    if (where != nullptr && !where->exclude.empty())
+    if (!tried.exclude.empty())
       reason = fmt::format("{}{}at a size that it was not validated at{}", reason, reason.empty() ? "" : ", ",
-                           advice(*where));
+                           advice(tried));
     return {evaluation.verdict, std::move(reason), evaluation.mismatch};
   }
 
-  const TriedShape* most_demanding(const Candidate& candidate) const {
-    std::string name;
-    std::int64_t most = 0;
-    for (const Program& program : candidate.programs) {
-      for (const auto& [shape, plan] : program.plans) {
-        if (largest_smem(plan) <= most) continue;
-        most = largest_smem(plan);
-        name = shape;
-      }
-    }
-    const auto found = std::ranges::find(shapes_, name, [](const TriedShape& one) { return one.shape.name; });
-    return found == shapes_.end() ? nullptr : &*found;
-  }
-
-  static void drop_plan(Candidate& candidate, const std::string& shape) {
-    for (Program& program : candidate.programs) program.plans.erase(shape);
-  }
-
   const Task task_;
-  std::vector<TriedShape> shapes_;
+  std::vector<TriedShape> shapes_;  ///< The cheapest first.
   PipelineOptions options_;
+  std::function<void(std::size_t, std::size_t)> progress_;
   std::vector<std::string> left_out_;  ///< Where the reference gives no answer.
   std::unique_ptr<Evaluator> pipeline_;
 };

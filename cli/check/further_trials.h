@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,7 +29,8 @@ bool is_wrong(Verdict verdict);
 ///   kernel is rendered anew. What the device refuses to launch there, or the reference to compute, is said and not
 ///   held against the kernel.
 ///
-/// What one kernel needs, such as the answers of the reference, is kept for the next. Used by one thread.
+/// What one kernel needs, such as the answers of the reference, is kept for the next. Used by one thread. Every call
+/// throws Stopped (worker_client.h) once the options' `stop` is set.
 class FurtherTrials {
  public:
   struct Options {
@@ -37,6 +39,8 @@ class FurtherTrials {
     std::shared_ptr<BinaryCache> binaries = nullptr;
     const std::atomic<bool>* stop = nullptr;       ///< As in PipelineOptions.
     std::vector<std::string> worker_command = {};  ///< Likewise.
+    /// Told how many shapes of a check are judged, before each. May be empty.
+    std::function<void(std::size_t judged, std::size_t all)> progress = {};
   };
   explicit FurtherTrials(Options options);
   ~FurtherTrials();

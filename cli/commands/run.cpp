@@ -20,6 +20,7 @@
 #include "cli/run/elite_comparison.h"
 #include "cli/run/elite_profiles.h"
 #include "cli/run/joining_hosts.h"
+#include "cli/run/last_checks.h"
 #include "cli/run/opening.h"
 #include "cli/run/progress.h"
 #include "cli/run/run_setup.h"
@@ -29,6 +30,7 @@
 #include "cli/run/timing_disturbances.h"
 #include "cli/run/warm_start.h"
 #include "cli/selftest/selftest_record.h"
+#include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
@@ -154,6 +156,13 @@ std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& s
       run.info.seeds);
 }
 
+/// Empty: as long as the search takes.
+std::optional<std::chrono::milliseconds> check_time_of(const RunRequest& request) {
+  if (request.check_time.empty()) return std::nullopt;
+  if (request.check_time == "0") return std::chrono::milliseconds(0);
+  return parse_duration("--check-time", request.check_time);
+}
+
 /// Warns, in one line, when no self-test has shown that this device kind detects wrong kernels of the task.
 void warn_unless_selftested(const PreparedRun& run, const Store& store) {
   if (run.resumed) return;
@@ -206,7 +215,16 @@ struct SearchParts {
   RunId id;
   Strategy& strategy;
   ProposerProcess* proposer;
+  std::optional<std::chrono::milliseconds> check_time;
 };
+
+/// Of the run's task, as it is, on its device.
+std::size_t provisional_elites(const SearchParts& with) {
+  const std::vector<EliteRow> elites = with.store.elites(
+      {.task = with.run.info.task, .device = with.run.device.id, .objective = {}, .task_hash = with.run.task.hash});
+  return static_cast<std::size_t>(
+      std::ranges::count_if(elites, [](const EliteRow& elite) { return is_provisional(elite.checks); }));
+}
 
 ProgressReport::Settings progress_settings(const SearchParts& with,
                                            std::function<std::string(const std::string&)> placed) {
@@ -228,8 +246,11 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
     progress.say(with.request.form ? with.request.form->in_authors_places(line) : line);
   });
   if (with.request.quiet) further.notice = [](const std::string&) {};
+  if (with.check_time == std::chrono::milliseconds(0)) further.start = {};
   const std::unique_ptr<Archive> archive = with.store.archive(with.id, compare, std::move(further));
-  const std::unique_ptr<Archive> recording = clock.measured(*archive);
+  const std::unique_ptr<Archive> bounded =
+      LastChecks{checks, progress, [&] { return provisional_elites(with); }, with.check_time}.bounding(*archive);
+  const std::unique_ptr<Archive> recording = clock.measured(*bounded);
   const std::unique_ptr<Strategy> asking = clock.measured(with.strategy);
   try {
     TimingDisturbances watch;
@@ -329,6 +350,7 @@ int exit_code_of(const SearchResult& result) {
 int run(const RunRequest& request, const std::string& command_line) {
   if (!request.slurm.empty()) run_in_allocation(request.slurm);
   check_proposer(request);
+  const std::optional<std::chrono::milliseconds> check_time = check_time_of(request);
   // From here on Ctrl-C ends the run cleanly.
   const InterruptGuard interrupt;
 
@@ -377,7 +399,7 @@ int run(const RunRequest& request, const std::string& command_line) {
 
   // The search.
   const RunSummary summary = search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries,
-                                                   profiled, store, id, *strategy, proposer.get()});
+                                                   profiled, store, id, *strategy, proposer.get(), check_time});
   fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(summary.result);
 }

@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/cores.h"
+#include "evaluator/worker/worker_client.h"
 
 namespace evo::cli {
 namespace {
@@ -58,6 +59,7 @@ EliteChecks EliteCheckRunner::checks(const Store& store, const std::atomic<bool>
 
 std::future<CheckedElite> EliteCheckRunner::start(const Store& store, CandidateId elite) {
   Job job;
+  job.elite = elite;
   std::future<CheckedElite> result = job.result.get_future();
   try {
     const Restored restored = restore(store, elite);
@@ -78,28 +80,58 @@ void EliteCheckRunner::work() {
   while (std::optional<Job> job = jobs_.next()) {
     try {
       job->result.set_value(check(checks, *job));
+    } catch (const Stopped&) {
+      const std::lock_guard lock(mutex_);
+      job->result.set_exception(std::make_exception_ptr(
+          machine_error(fmt::format("{} ({}); evo verify ID makes the checks of one", why_ended_, standing_))));
     } catch (...) {
       job->result.set_exception(std::current_exception());
     }
+    stand({});
   }
   trials_.reset();
+}
+
+std::string EliteCheckRunner::standing() const {
+  const std::lock_guard lock(mutex_);
+  return standing_;
+}
+
+void EliteCheckRunner::stand(std::string standing) {
+  const std::lock_guard lock(mutex_);
+  standing_ = std::move(standing);
+}
+
+void EliteCheckRunner::end(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  why_ended_ = why;
+  stop_ = true;
 }
 
 std::vector<EliteCheckRunner::Check> EliteCheckRunner::make_checks() {
   if (!watching_) return {};
   // Of a search on a GPU only a core is taken: others predict latencies.
-  trials_ = std::make_unique<FurtherTrials>(FurtherTrials::Options{
-      .device = *watching_, .device_threads = modelled_ ? 0 : 1, .binaries = binaries_, .stop = &stop_});
-  return {
-      [this](const Claim& claim, std::optional<EliteFinding>& finding) { return trials_->watch(claim, finding); },
-      [this](const Claim& claim, std::optional<EliteFinding>& finding) { return trials_->try_sizes(claim, finding); }};
+  trials_ = std::make_unique<FurtherTrials>(
+      FurtherTrials::Options{.device = *watching_,
+                             .device_threads = modelled_ ? 0 : 1,
+                             .binaries = binaries_,
+                             .stop = &stop_,
+                             .progress = [this](std::size_t judged, std::size_t all) {
+                               stand(fmt::format("{}, {} of {} shapes", check_, judged, all));
+                             }});
+  return {{"under the sanitiser", [this](const Claim& claim, auto& finding) { return trials_->watch(claim, finding); }},
+          {"sizes that nobody listed",
+           [this](const Claim& claim, auto& finding) { return trials_->try_sizes(claim, finding); }}};
 }
 
 CheckedElite EliteCheckRunner::check(const std::vector<Check>& checks, const Job& job) {
   if (checks.empty()) return unchecked(fmt::format("no virtual GPU is like {}", device_name_));
   CheckedElite checked;
   for (const Check& one : checks) {
-    EliteCheck made = one(job.claim, checked.finding);
+    check_ = fmt::format("candidate {}: {}", job.elite, one.name);
+    stand(check_);
+    if (stop_) throw Stopped();
+    EliteCheck made = one.make(job.claim, checked.finding);
     if (checked.finding) break;
     checked.checks.push_back(std::move(made));
   }

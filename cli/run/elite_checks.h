@@ -1,10 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -34,10 +37,19 @@ class EliteCheckRunner {
   EliteChecks checks(const Store& store, const std::atomic<bool>& stop,
                      const std::function<void(const std::string&)>& notice);
 
+  /// What is under way: "candidate 4: sizes, 3 of 12 shapes". Empty: nothing is. From any thread.
+  std::string standing() const;
+  /// Ends all checks, those under way too: their elites stay provisional, and a line says why. From any thread.
+  void end(const std::string& why);
+
  private:
   /// Makes one check. Sets the finding if there is one; else the result says what was tried.
-  using Check = std::function<EliteCheck(const Claim&, std::optional<EliteFinding>&)>;
+  struct Check {
+    std::string name;
+    std::function<EliteCheck(const Claim&, std::optional<EliteFinding>&)> make;
+  };
   struct Job {
+    CandidateId elite = 0;
     Claim claim;
     std::string source_hash;
     std::promise<CheckedElite> result;
@@ -47,6 +59,7 @@ class EliteCheckRunner {
   void work();
   std::vector<Check> make_checks();
   CheckedElite check(const std::vector<Check>& checks, const Job& job);
+  void stand(std::string standing);
 
   const bool modelled_;
   const std::optional<DeviceInfo> watching_;
@@ -54,7 +67,11 @@ class EliteCheckRunner {
   std::shared_ptr<BinaryCache> binaries_;
   DevicePipeline& pipeline_;
   std::atomic<bool> stop_ = false;
-  std::unique_ptr<FurtherTrials> trials_;  ///< The thread's.
+  mutable std::mutex mutex_;
+  std::string standing_;  ///< Guarded by the mutex, as the next.
+  std::string why_ended_;
+  std::unique_ptr<FurtherTrials> trials_;  ///< The thread's, as the next.
+  std::string check_;                      ///< Which is made: "candidate 4: under the sanitiser".
   JobQueue<Job> jobs_;
   std::thread thread_;
 };

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t kPlainEvery = 10;  // Evaluations between plain lines.
 
+constexpr std::chrono::seconds kPlainWait{10};  // Between plain lines of a wait.
+
 constexpr std::size_t kRejections = 2;      // Below the live line.
 constexpr const char* kClear = "\r\x1b[J";  // From the beginning of the line to the end of the screen.
 
@@ -28,6 +30,7 @@ ProgressReport::ProgressReport(Settings settings) : settings_(std::move(settings
 
 void ProgressReport::update(const SearchProgress& progress) {
   if (settings_.quiet || progress.answered == 0) return;
+  const std::lock_guard lock(mutex_);
   if (progress.last != nullptr && progress.last_evaluation != nullptr)
     rejections_.add(progress.last_evaluation->verdict, progress.last_evaluation->reason,
                     progress.last_evaluation->mismatch, progress.last->genome.family, 0);
@@ -47,11 +50,36 @@ void ProgressReport::update(const SearchProgress& progress) {
 }
 
 void ProgressReport::say(const std::string& line) {
-  finish();
+  const std::lock_guard lock(mutex_);
+  clear();
   write_to_stderr(fmt::format("{}\n", line));
 }
 
+void ProgressReport::note(const std::string& line) {
+  if (!settings_.quiet) say(line);
+}
+
+void ProgressReport::wait(const std::string& line) {
+  if (settings_.quiet) return;
+  const std::lock_guard lock(mutex_);
+  if (settings_.lines) {
+    const Clock::time_point now = Clock::now();
+    if (!wait_shown_) wait_shown_ = now;
+    if (now - *wait_shown_ < kPlainWait) return;
+    wait_shown_ = now;
+    write_to_stderr(fmt::format("{}\n", line));
+  } else if (settings_.terminal.interactive) {
+    write_to_stderr(kClear + fitted(line, settings_.terminal.columns));
+    live_lines_open_ = true;
+  }
+}
+
 void ProgressReport::finish() {
+  const std::lock_guard lock(mutex_);
+  clear();
+}
+
+void ProgressReport::clear() {
   if (live_lines_open_) write_to_stderr(kClear);
   live_lines_open_ = false;
 }

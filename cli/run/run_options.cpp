@@ -108,6 +108,12 @@ void add_limits(RunOptions& options) {
   options.add("Limits", "--evals", request.evaluations, "N",
               fmt::format("Stop after N candidates (default: {})", default_evaluations()));
   options.add("Limits", "--time", request.time, "DURATION", "Stop after this time: 90s, 10m, 1h");
+  options
+      .add("Limits", "--check-time", request.check_time, "DURATION",
+           "How long the end of the search waits for the checks of elites (default: as long as the search took, and "
+           "at least 10s; 0: they are not checked at all). Elites whose checks are not finished stay provisional; evo "
+           "verify ID makes them")
+      ->envname("EVO_CHECK_TIME");
   options.limit(
       "--until", "LATENCY", "Stop once a candidate is this fast: 20us, 1.5ms",
       [&limits = request.limits](const std::string& text) { limits.until_us = parse_latency("--until", text); });

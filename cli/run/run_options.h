@@ -35,6 +35,7 @@ struct RunRequest {
   std::vector<std::string> shapes;
   std::string evaluations;
   std::string time;
+  std::string check_time;
   SearchLimits limits;  ///< What the options say of them that no run keeps: they reach the search as they are.
   std::string seed;
   std::string strategy;

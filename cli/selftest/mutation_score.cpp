@@ -11,7 +11,9 @@
 #include <tuple>
 #include <utility>
 
+#include "cli/check/further_trials.h"
 #include "cli/selftest/planted.h"
+#include "cli/subject/claim.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/result_text.h"
 #include "engine/base/error.h"
@@ -389,11 +391,39 @@ class Scoring {
     return true;
   }
 
+  /// What a search finds out about elites. A device that does not sanitise shows no race, so what seems to be
+  /// equivalent is looked at there, too.
+  std::optional<EliteFinding> find_further(const Candidate& candidate, Kind kind) {
+    const bool seems_right = kind == Kind::equivalent || kind == Kind::as_accurate;
+    if (kind != Kind::survived && !(seems_right && !kind_named(device_.kind).sanitises)) return std::nullopt;
+    if (!trials_) {
+      const std::optional<DeviceInfo> watching = watching_device(record_of(device_));
+      if (!watching) return std::nullopt;
+      trials_.emplace(FurtherTrials::Options{.device = *watching, .binaries = binaries_});
+    }
+    Claim claim;
+    claim.edited = true;
+    claim.tree = tree_;
+    claim.task = task_;
+    claim.family = space_.family(candidate.genome.family);
+    claim.genome = candidate.genome;
+    claim.target = target_;
+    claim.programs = candidate.programs;
+    claim.device = record_of(device_);
+    return trials_->judge(claim).finding;
+  }
+
   /// What came of it in the last of its originals.
-  void take(Mutant& mutant, const Candidate& candidate, Evaluation evaluation) const {
+  void take(Mutant& mutant, const Candidate& candidate, Evaluation evaluation) {
     const Original& original = originals_[mutant.originals.back()];
     mutant.originals.pop_back();
-    const Kind kind = kind_of(original, candidate, evaluation);
+    Kind kind = kind_of(original, candidate, evaluation);
+    if (const std::optional<EliteFinding> finding = find_further(candidate, kind)) {
+      kind = Kind::killed;
+      evaluation.verdict = finding->verdict;
+      evaluation.reason = finding->reason;
+      evaluation.mismatch = finding->mismatch;
+    }
     MutantOutcome& outcome = mutant.outcome;
     if (mutant.tried && !has_run(kind)) return;
     if (mutant.tried) ++outcome.genomes;
@@ -424,6 +454,7 @@ class Scoring {
   Rng rng_;
   const std::shared_ptr<BinaryCache> binaries_ = std::make_shared<BinaryCache>();
   std::unique_ptr<Evaluator> pipeline_;
+  std::optional<FurtherTrials> trials_;
   std::vector<Original> originals_;
   std::vector<Choice> choices_;  ///< Of each family.
   std::uint64_t tickets_ = 0;

@@ -6,6 +6,8 @@
 
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
+#include "evaluator/base/log.h"
+#include "evaluator/base/stopwatch.h"
 #include "evaluator/device/constants.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
@@ -215,6 +217,7 @@ std::optional<Failure> DeviceServer::look_at(const protocol::Time& request, cons
 }
 
 protocol::Reply DeviceServer::time(const protocol::Time& request) {
+  Stopwatch watch;
   const auto [code, plan] = call(request.module, request.shape);
   std::vector<std::unique_ptr<BufferSet>> sets;
   std::vector<std::shared_ptr<const PristineInputs>> inputs;
@@ -259,6 +262,8 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
       return failed(std::move(*damage));
   }
   for (std::unique_ptr<BufferSet>& set : sets) release(std::move(set));
+  if (request.probe)
+    log_line(LogLevel::debug, [&] { return fmt::format("{}: the probe took {:.3f} s", request.shape, watch.lap_s()); });
   return timed;
 }
 

@@ -137,12 +137,7 @@ class RunArchive final : public Archive {
 
   /// Where one elite after the other is wrong, so may be all candidates.
   void check_what_is_left() {
-    const std::size_t left = provisional_elites(database_, board_).size();
-    if (left == 0 || !checks_.start || found_at_end_ >= kMostFoundAtEnd) return;
-    if (!told_what_is_left_)
-      notice(fmt::format("{} elite{} still to be checked (Ctrl-C leaves {} provisional)", left,
-                         left == 1 ? " is" : "s are", left == 1 ? "it" : "them"));
-    told_what_is_left_ = true;
+    if (!checks_.start || found_at_end_ >= kMostFoundAtEnd) return;
     found_at_end_ += check_until_found(kMostFoundAtOnce);
     if (found_at_end_ >= kMostFoundAtEnd)
       notice(fmt::format("{} elites were wrong, one after the other: the next ones stay provisional", found_at_end_));
@@ -307,7 +302,6 @@ class RunArchive final : public Archive {
   std::deque<Waiting> waiting_;
   CandidateId checked_ = 0;             ///< Whose checks are under way.
   std::future<CheckedElite> checking_;  ///< Valid, if some are.
-  bool told_what_is_left_ = false;
   std::size_t found_at_end_ = 0;
 };
 

@@ -102,6 +102,12 @@ TEST_CASE("the top of a file of several kernels gives the shapes and the latency
   CHECK_THAT(top, ContainsSubstring("evo verify FILE.cu"));
 }
 
+TEST_CASE("the top of a file of several kernels says where they do not hold") {
+  std::vector<ExportRequest> requests = three_kernels();
+  for (ExportRequest& request : requests) request.files["toy/cautions.json"] = R"({"latency": ["Sizes above 9 err."]})";
+  CHECK_THAT(top_of(export_dispatch(requests)), ContainsSubstring("//   CAUTION    Sizes above 9 err.\n"));
+}
+
 TEST_CASE("every kernel of a file is read back with its own claim and sources") {
   const std::vector<ExportRequest> requests = three_kernels();
   const std::vector<Exported> kernels = read_exports(export_dispatch(requests), "best.cu");

@@ -64,6 +64,38 @@ std::vector<std::string> missing_files(const std::string& page, const fs::path& 
   return missing;
 }
 
+/// The names of all tests.
+std::vector<std::string> test_names(const fs::path& root) {
+  static const std::regex kTest(R"re(TEST_CASE\(\s*"((?:[^"\\]|\\.|"\s*")*)")re"), kJoint(R"re("\s*")re");
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(root / "tests")) {
+    if (entry.path().extension() != ".cpp") continue;
+    std::ifstream in(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (std::sregex_iterator match(text.begin(), text.end(), kTest), end; match != end; ++match)
+      names.push_back(std::regex_replace((*match)[1].str(), kJoint, ""));
+  }
+  return names;
+}
+
+/// What the tables of a page have in quotes, and no test is called so, or begins so where it ends with " ...".
+std::vector<std::string> unknown_tests(const std::string& page, const std::vector<std::string>& names) {
+  static const std::regex kQuoted(R"re("([^"]+?)( \.\.\.)?")re");
+  std::vector<std::string> unknown;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('|')) continue;
+    for (std::sregex_iterator match(line.begin(), line.end(), kQuoted), end; match != end; ++match) {
+      const std::string named = (*match)[1];
+      const bool begins = (*match)[2].matched;
+      if (std::ranges::none_of(
+              names, [&](const std::string& name) { return begins ? name.starts_with(named) : name == named; }))
+        unknown.push_back(named);
+    }
+  }
+  return unknown;
+}
+
 }  // namespace
 
 TEST_CASE("no line of the documentation is longer than 120 columns") {
@@ -100,6 +132,14 @@ TEST_CASE("planted links to nothing are found, and others are not") {
   const std::string text =
       "[a](gone.md) [b](architecture.md#layers) (docs/search.md) docs/gone/gone.md [c](https://example.org/x.md)";
   CHECK(missing_files(text, root / "docs", root) == std::vector<std::string>{"gone.md", "docs/gone/gone.md"});
+}
+
+TEST_CASE("every test that the tables of docs/trust.md name exists") {
+  const fs::path root = EVO_SOURCE_DIR;
+  std::ifstream in(root / "docs/trust.md");
+  CHECK(unknown_tests({std::istreambuf_iterator<char>(in), {}}, test_names(root)) == std::vector<std::string>{});
+  CHECK(unknown_tests("| \"one\" | \"tw ...\" |\n| \"on\" | \"o ...\" |\n", {"one", "two"}) ==
+        std::vector<std::string>{"on"});
 }
 
 TEST_CASE("no folder of docs/results holds more than 40 files") {

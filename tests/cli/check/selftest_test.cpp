@@ -291,6 +291,44 @@ extern "C" __global__ void whole_plain(float* y, const float* x, int n) {
   CHECK(mutant["would_kill"] == "a draw in which a rounded value is a tie");
 }
 
+TEST_CASE("a generated mutant that validation accepts is looked at as elites are") {
+  const Bench bench;
+  const nlohmann::json form = {{"kernel", "squares.cu:squares"},
+                               {"genes", {{"threads", {32}}}},
+                               {"shapes", {{{"R", 40}, {"N", 32}}, {{"R", 3}, {"N", 20}}}},
+                               {"arguments", {"y=out float[R]", "x=float[R,N]", "R", "N"}},
+                               {"grid", {"ceil_div(R, threads)"}},
+                               {"block", {"threads"}},
+                               {"limits", {{"relative_l2", 1e-2}}},
+                               {"reference", "squares.cu:squares_plain"},
+                               {"reference_grid", {"ceil_div(R, 32)"}},
+                               {"reference_block", {32}}};
+  bench.write("squares.json", form.dump());
+  bench.write("squares.cu", R"cuda(extern "C" __global__ void squares(float* y, const float* x, int rows, int n) {
+  const int row = blockIdx.x * threads + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += x[row * n + i] * x[row * n + i];
+  y[row] = sum;
+}
+extern "C" __global__ void squares_plain(float* y, const float* x, int rows, int n) {
+  const int row = blockIdx.x * 32 + threadIdx.x;
+  if (row >= rows) return;
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += (double)x[row * n + i] * x[row * n + i];
+  y[row] = sum;
+}
+)cuda");
+  // Right to 1e-3 with 32 terms; a sum of tens of thousands stands still.
+  const Outcome outcome =
+      bench.evo({"selftest", "squares.json", "--device", "vgpu", "--generate", "100", "--seed", "1", "--json"});
+  INFO(outcome.out << outcome.err);
+  const nlohmann::json mutant =
+      mutant_at(nlohmann::json::parse(outcome.out)["mutants"], "the sum has 11 bits of precision", "squares.cu:5");
+  CHECK(mutant["kind"] == "killed");
+  CHECK(holds(mutant["reason"].get<std::string>(), "at a size that it was not validated at"));
+}
+
 TEST_CASE("the self-test of ten lines takes no task and names the author's files") {
   const Bench bench;
   loop_mutants(bench, {20});

@@ -55,3 +55,15 @@ TEST_CASE("one that is slower than the three best may have been timed too briefl
   CHECK_FALSE(ranked.ran_at_full_clock("slower"));
   CHECK(ranked.ran_at_full_clock("equal"));
 }
+
+TEST_CASE("one that was found wrong need not be beaten") {
+  RankedTimings ranked(kFullMhz);
+  ranked.add("a", timed(3));
+  ranked.add("wrong", timed(1));
+  ranked.add("c", timed(2));
+  REQUIRE(ranked.to_beat());
+  ranked.remove("wrong");
+  CHECK_FALSE(ranked.to_beat());
+  ranked.add("d", timed(4));
+  CHECK(ranked.to_beat()->us == 4);
+}
