@@ -83,6 +83,8 @@ class ShortFormReader {
   /// The same of an argument's text, which may be a tensor's name that no expression may have.
   void check_argument(const JsonPlace& place) const;
   void add_tensor(const JsonPlace& place, TensorNotation tensor, const std::string& author);
+  /// Gives it and those that it names names of the task's own.
+  void name_tensor(const JsonPlace& place, TensorNotation& tensor);
   void add_scratch(const JsonPlace& place, const TensorNotation& tensor, const std::string& author);
   /// No size of a tensor of the task is a gene's.
   void check_dims(const JsonPlace& place, const TensorNotation& tensor) const;

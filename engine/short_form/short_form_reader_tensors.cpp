@@ -145,7 +145,7 @@ void ShortFormReader::add_scratch(const JsonPlace& place, const TensorNotation& 
   family_["workspaces"].push_back(json);
 }
 
-void ShortFormReader::add_tensor(const JsonPlace& place, TensorNotation tensor, const std::string& author) {
+void ShortFormReader::name_tensor(const JsonPlace& place, TensorNotation& tensor) {
   if (own_names_.contains(tensor.name))
     place.fail(fmt::format("'{0}' is declared twice: the second time its name \"{0}\" is enough", tensor.name));
   std::string name = tensor.name;
@@ -159,6 +159,10 @@ void ShortFormReader::add_tensor(const JsonPlace& place, TensorNotation tensor, 
     if (!own_names_.contains(*other) && is_taken_word(*other)) *other += "_";
     *other = own_name(*other);
   }
+}
+
+void ShortFormReader::add_tensor(const JsonPlace& place, TensorNotation tensor, const std::string& author) {
+  name_tensor(place, tensor);
   if (tensor.is_scratch()) return add_scratch(place, tensor, author);
   if (genes_.contains(tensor.type))
     place.fail(fmt::format(

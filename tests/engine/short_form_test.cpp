@@ -243,8 +243,8 @@ TEST_CASE("files that the author's files include by quotes are taken along, each
   CHECK(form.files.at("blur/source/more.inl") == files.at("more.inl"));
   const Rendered rendered = render_with_lines(form.files, "blur/reference.cu", {});
   CHECK_THAT(rendered.text,
-             ContainsSubstring("\n\n\nint more;\n// \"cuda_fp16.h\"\nint tile;\n#include \"cuda_fp16.h\"\n"
-                               "#ifdef HIP\n#include \"hip.h\"\n#endif\n"));
+             ContainsSubstring("\n\n\nint more;\n// \"cuda_fp16.h\"\nint tile;\n#undef per_thread\n#undef threads\n"
+                               "#include \"cuda_fp16.h\"\n#define per_thread 2\n#define threads 64\n#ifdef HIP\n"));
   CHECK(form.in_authors_places(rendered.lines.translated("kernel.cu(5): error: no")) == "more.inl:2: error: no");
 }
 
