@@ -13,8 +13,6 @@
 namespace evo {
 namespace {
 
-constexpr std::string_view kOptionsLine = "// evo: compile with ";
-
 /// Options of one dash or two, which have a value or none.
 constexpr std::array<std::string_view, 6> kKept = {
     "use_fast_math", "extra-device-vectorization", "fmad", "ftz", "prec-div", "prec-sqrt"};
@@ -120,14 +118,14 @@ CompileOptions read_compile_options(const std::vector<std::string>& options) {
 }
 
 std::string compile_options_line(const std::vector<std::string>& kept) {
-  return kept.empty() ? "" : fmt::format("{}{}\n", kOptionsLine, fmt::join(kept, " "));
+  return kept.empty() ? "" : fmt::format("{}{}\n", kCompileOptions, fmt::join(kept, " "));
 }
 
 std::vector<std::string> compile_options_in(std::string_view source) {
   std::vector<std::string> options;
-  for (std::size_t at = source.find(kOptionsLine); at != source.npos; at = source.find(kOptionsLine, at + 1)) {
+  for (std::size_t at = source.find(kCompileOptions); at != source.npos; at = source.find(kCompileOptions, at + 1)) {
     if (at > 0 && source[at - 1] != '\n') continue;
-    const std::size_t begin = at + kOptionsLine.size();
+    const std::size_t begin = at + kCompileOptions.size();
     for (const std::string& word : option_words(source.substr(begin, source.find('\n', begin) - begin)))
       options.push_back(word);
   }

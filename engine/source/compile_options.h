@@ -18,6 +18,9 @@ struct CompileOptions {
 /// stands for an option that is known later. Throws usage_error that names an option and what there is.
 CompileOptions read_compile_options(const std::vector<std::string>& options);
 
+/// How a source's line begins that says how it is compiled.
+inline constexpr std::string_view kCompileOptions = "// evo: compile with ";
+
 /// The line that says in a source how it is compiled: "// evo: compile with -use_fast_math"; empty without options.
 std::string compile_options_line(const std::vector<std::string>& kept);
 
