@@ -6,6 +6,7 @@
 
 #include "engine/base/comments.h"
 #include "engine/base/text.h"
+#include "engine/source/compile_options.h"
 #include "engine/source/template.h"
 
 namespace evo::cli {
@@ -54,7 +55,7 @@ class TemplateWords {
     for (const std::string& raw : split(file->second, '\n')) {
       const std::string_view line = trim(raw);
       if (const std::string included = included_file(tree_, path, line); !included.empty()) add(included);
-      if (line.starts_with("//%")) {
+      if (line.starts_with("//%") || line.starts_with(kCompileOptions)) {
         add_words(line, names_);
       } else if (!only_defines(line)) {
         add_words(without_comments(line, in_comment), names_);

@@ -190,7 +190,9 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   const std::string continued = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
   write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id,
                               continued, info.task, devices_text(run), run.device.name, fmt::join(timed, ","),
-                              info.evaluation_limit ? grouped(*info.evaluation_limit) : "as many as the time allows",
+                              info.evaluation_limit
+                                  ? grouped(std::min<std::uint64_t>(*info.evaluation_limit, space.size()))
+                                  : "as many as the time allows",
                               grouped(space.size()), strategy_text(info), info.seed));
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }

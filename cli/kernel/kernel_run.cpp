@@ -18,6 +18,8 @@
 #include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/source/host_code.h"
+#include "engine/source/kernel_functions.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc_compiler.h"
@@ -41,6 +43,11 @@ std::vector<std::string> instances_of(const KernelRequest& request) {
   return instances;
 }
 
+/// "fill is a template", as the compiler's message begins.
+std::string template_text(const std::string& instance) {
+  return instance.substr(0, instance.find('<')) + " is a template";
+}
+
 struct KernelFile {
   Binary binary;
   bool compiled = false;
@@ -48,7 +55,7 @@ struct KernelFile {
 
 KernelFile compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
   SourceRequest wanted;
-  wanted.source = source;
+  wanted.source = has_host_code(source) ? device_code(source) : source;
   wanted.name = request.file;
   wanted.arch = arch;
   const std::size_t slash = request.file.rfind('/');
@@ -62,8 +69,14 @@ KernelFile compile(const KernelRequest& request, const std::string& arch, const 
   }
   wanted.kernels = instances_of(request);
   auto compiled = make_nvrtc_compiler()->compile(wanted);
-  if (const auto* failure = std::get_if<Failure>(&compiled))
+  if (const auto* failure = std::get_if<Failure>(&compiled)) {
+    const std::vector<std::string> templates = kernel_templates(wanted.source);
+    const auto unnamed = std::ranges::find_if(
+        templates, [&](const std::string& instance) { return failure->reason.starts_with(template_text(instance)); });
+    if (unnamed != templates.end())
+      throw usage_error(fmt::format("{}: {}: say --kernel \"{}\"", request.file, template_text(*unnamed), *unnamed));
     throw usage_error(fmt::format("{} does not compile for {}: {}", request.file, arch, failure->reason));
+  }
   return {std::move(std::get<Binary>(compiled)), true};
 }
 

@@ -61,12 +61,89 @@ def without_values(function):
 def described(name, tensor, **more):
     if str(tensor.dtype) not in NAMES:
         end(f"{name} has dtype {tensor.dtype}, which evo does not have")
-    return {"name": name, "dtype": NAMES[str(tensor.dtype)], "dims": list(tensor.shape), **more}
+    return {"name": name, "dtype": NAMES[str(tensor.dtype)], "dims": list(tensor.shape) or ["1"], **more}
 
 
 def draw_of_parameter(tensor):
     """Weights such that what they make is about as large as what they are given; others as the regimes draw."""
     return {"draw": f"normal(0, {math.sqrt(tensor.shape[0] / tensor.numel()):.4g})"} if tensor.dim() > 1 else {}
+
+
+def whole_sizes(arguments, small):
+    """Sizes of a factory's arguments with small ones in the place of large ones."""
+
+    def smaller(one):
+        if isinstance(one, (tuple, list, torch.Size)):
+            return type(one)(smaller(size) for size in one) if not isinstance(one, torch.Size) else tuple(map(smaller, one))
+        if isinstance(one, int) and not isinstance(one, bool) and one > 64:
+            return small.setdefault(one, 24 + 8 * len(small))
+        return one
+
+    return [smaller(one) for one in arguments]
+
+
+def made_inputs(problem, settings, elements):
+    """The inputs with values, smaller ones where the problem's are large; None where they cannot be made."""
+    kept = {name: getattr(torch, name) for name in FACTORIES}
+    small = {}
+
+    def smaller(name, made):
+        def factory(*arguments, **named):
+            first = 2 if name == "randint" and len(arguments) > 2 else 1 if name in ("randint", "linspace") else 0
+            if "size" in named:
+                named["size"] = whole_sizes([named["size"]], small)[0]
+            return made(*arguments[:first], *whole_sizes(arguments[first:], small), **named)
+
+        return factory
+
+    torch.manual_seed(42)
+    try:
+        if elements > 1 << 24:
+            for name, made in kept.items():
+                setattr(torch, name, smaller(name, made))
+        return [one.detach().cpu() for one in problem.get_inputs(**settings)]
+    except Exception:
+        return None
+    finally:
+        for name, made in kept.items():
+            setattr(torch, name, made)
+
+
+def promises(tensor):
+    """What holds of these values and would not of values of any sign: words for people, and a draw of evo's that keeps
+    it."""
+    if not tensor.is_floating_point() or tensor.numel() < 64:
+        return {}
+    values = tensor.double()
+    found, draw = [], None
+    least, most = values.min().item(), values.max().item()
+    square = values.dim() >= 2 and values.shape[-1] == values.shape[-2]
+    if square and torch.equal(values, torch.diag_embed(torch.diagonal(values, dim1=-2, dim2=-1))):
+        found.append("diagonal")
+    elif square and torch.equal(values, values.triu()):
+        found.append("upper triangular")
+    elif square and torch.equal(values, values.tril()):
+        found.append("lower triangular")
+    elif square and torch.equal(values, values.transpose(-1, -2)):
+        found.append("symmetric")
+    different = torch.unique(values)
+    if different.numel() <= 4:
+        found.append("of the values " + ", ".join(f"{one:g}" for one in different.tolist()) + " alone")
+    elif not found and (values == 0).double().mean().item() > 0.2:
+        found.append(f"zero in {100 * (values == 0).double().mean().item():.0f} % of its elements")
+    rows = values.sum(-1)
+    if values.dim() and values.shape[-1] > 1 and torch.allclose(rows, rows.new_ones(()).expand_as(rows), atol=1e-3):
+        found.append("of rows that sum to 1")
+    if values.dim() and values.shape[-1] > 1 and torch.equal(values, values.sort(-1).values):
+        found.append("of rows that never fall")
+    if different.numel() > 4 and least >= 0:
+        whole = abs(round(most) - most) < 0.02 * most or most <= 1
+        found.append("of numbers from 0 to 1" if most <= 1 else "of numbers that are not negative")
+        if len(found) == 1 and whole and abs(values.mean().item() / most - 0.5) < 0.1:
+            draw = f"uniform(0, {max(1, round(most))})"
+    elif different.numel() > 4 and most <= 0:
+        found.append("of numbers that are not positive")
+    return {"promises": found, **({"promised_draw": draw} if draw else {})} if found else {}
 
 
 def draw_of_integers(tensor, parameters):
@@ -126,6 +203,8 @@ import torch as _torch
 INPUTS = @INPUTS@
 #: The Model's parameters by the names of the task's inputs.
 PARAMETERS = @PARAMETERS@
+#: Tensors without dims, which the task has as ones of one element.
+SCALARS = @SCALARS@
 
 
 def new_model(kind, tensors):
@@ -134,16 +213,17 @@ def new_model(kind, tensors):
     model = kind(@CONSTRUCTED@).to(next(iter(tensors.values())).device)
     own = dict(model.named_parameters())
     if set(own) != set(PARAMETERS.values()):  # Others have them in the same order.
-        if [one.shape for one in own.values()] != [tensors[name].shape for name in PARAMETERS]:
+        if [list(one.shape) or [1] for one in own.values()] != [list(tensors[name].shape) for name in PARAMETERS]:
             raise ValueError(f"{kind.__name__} has the parameters {list(own)}, and not those of Model: {list(PARAMETERS.values())}")
         own = dict(zip(PARAMETERS.values(), own.values()))
     for name, of_model in PARAMETERS.items():
-        own[of_model].data = tensors[name]
+        own[of_model].data = tensors[name].reshape(own[of_model].shape)
     return model
 
 
 def reference(@ARGUMENTS@, **_):
     tensors = {@NAMED@}
+    tensors = {name: one.reshape(()) if name in SCALARS else one for name, one in tensors.items()}
     # In double precision: what a kernel of the problem's precision errs by is then its own error.
     tensors = {name: one.double() if one.is_floating_point() else one for name, one in tensors.items()}
     model = new_model(Model, tensors).double()
@@ -151,9 +231,9 @@ def reference(@ARGUMENTS@, **_):
 '''
 
 
-def reference_text(inputs, parameters, constructed):
+def reference_text(inputs, parameters, constructed, scalars):
     names = [*inputs, *parameters]
-    values = {"@INPUTS@": repr(inputs), "@PARAMETERS@": repr(parameters), "@CONSTRUCTED@": constructed,
+    values = {"@INPUTS@": repr(inputs), "@PARAMETERS@": repr(parameters), "@CONSTRUCTED@": constructed, "@SCALARS@": repr(scalars),
               "@ARGUMENTS@": ", ".join(names), "@NAMED@": ", ".join(f'"{name}": {name}' for name in names)}
     text = REFERENCE
     for key, value in values.items():
@@ -197,6 +277,9 @@ def main(path):
     names = list(inspect.signature(model.forward).parameters)[: len(inputs)]
     names += [f"x{i}" for i in range(len(names), len(inputs))]  # of *args
     names = [task_name(name, taken) for name in names]
+    real = made_inputs(problem, input_settings, sum(one.numel() for one in inputs))
+    if real is None or len(real) != len(inputs):
+        real = [torch.empty(0)] * len(inputs)
     parameters = {task_name(name.replace(".", "_"), taken): name for name, _ in model.named_parameters()}
     weights = [one for _, one in model.named_parameters()]
     draws = [one for one in inputs]
@@ -207,14 +290,24 @@ def main(path):
         end("its inputs have more than 26 different sizes")
     letters = {size: chr(ord("A") + i) for i, size in enumerate(sizes)}
     small = small_sizes(model, inputs, outputs, sizes, {size for one in weights for size in one.shape})
+
+    def dims_of_output(one):
+        """A size that the output does not follow is an input's only in the same place: an image of 112 x 112 is none of
+        112 channels."""
+        return [size if size in small or any(other.dim() > i and other.shape[i] == size for other in inputs) else str(size)
+                for i, size in enumerate(one.shape)] or ["1"]
+
     print(json.dumps({
         "kind": "robust-kbench" if robust else "KernelBench",
-        "inputs": [described(name, one, **draw_of_integers(draw, letters)) for name, one, draw in zip(names, inputs, draws)] +
+        "inputs": [described(name, one, **draw_of_integers(draw, letters), **promises(made))
+                   for name, one, draw, made in zip(names, inputs, draws, real)] +
                   [described(name, one, **draw_of_parameter(one)) for name, one in zip(parameters, weights)],
-        "outputs": [described("y" if len(outputs) == 1 else f"y{i}", one) for i, one in enumerate(outputs)],
+        "outputs": [{**described(task_name("y" if len(outputs) == 1 else f"y{i}", taken), one), "dims": dims_of_output(one)}
+                    for i, one in enumerate(outputs)],
         "parameters": {name: size for size, name in letters.items()},
         "small": {letters[size]: small.get(size, size) for size in sizes} if small else None,
-        "reference": reference_text(names, parameters, constructed),
+        "reference": reference_text(names, parameters, constructed,
+                                    [name for name, one in zip([*names, *parameters], [*inputs, *weights]) if one.dim() == 0]),
         "torch": torch.__version__,
     }))
 

@@ -20,11 +20,8 @@ struct ForeignKernel {
   std::vector<std::string> launches;
 };
 
-/// The file's device code: without functions of the host (those that launch kernels, or use torch or the CUDA runtime),
-/// and without the headers that they need. Lines keep their numbers.
-std::string device_code(const std::string& text);
-
-/// Evaluates it as a candidate of the task: the same gates, limits and timing. Throws usage_error for a launch that
+/// Evaluates its device code (engine/source/host_code.h) as a candidate of the task: the same gates, limits and timing.
+/// Headers by quotes that lie beside the file are read. Throws usage_error for a launch that
 /// cannot be read, with what is wrong in it.
 Evaluation evaluate_foreign_kernel(const ForeignKernel& kernel, const SourceTree& tree, const Task& task,
                                    const Target& target, const DeviceInfo& device);

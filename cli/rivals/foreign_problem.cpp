@@ -1,6 +1,7 @@
 #include "cli/rivals/foreign_problem.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,7 +23,7 @@
 #include "engine/task/task.h"
 
 namespace evo::embedded {
-extern const std::string_view describe_problem;
+extern const std::string_view describe_problem, undefined_names;
 }
 
 namespace evo::cli {
@@ -88,13 +89,41 @@ void finish(ForeignProblem& problem, const Problem& task, const std::string& ref
   check_task(problem, file);
 }
 
+std::string python_name() {
+  const char* named = std::getenv("EVO_PYTHON");
+  return named != nullptr && *named != '\0' ? named : "python3";
+}
+
+/// The object that a script of ours says about the file, on one line. Throws LineFailure where it says none.
+Problem said_by(std::string_view script, const std::string& file) {
+  LineProcess process({.command = guarded_command(fmt::format("exec {} -c {} {}", shell_word(python_name()),
+                                                              shell_word(script), shell_word(file))),
+                       .deadline_s = kReadingSeconds});
+  process.start();
+  const std::string line = process.receive();
+  require_shallow_json(line, file);
+  Problem described = Problem::parse(line, nullptr, false);
+  if (!described.is_object()) refuse(file, fmt::format("{} says '{}'", python_name(), line.substr(0, 200)));
+  if (described.contains("error")) refuse(file, described["error"].get<std::string>());
+  return described;
+}
+
+Problem describe(const std::string& file) {
+  try {
+    return said_by(embedded::describe_problem, file);
+  } catch (const LineFailure& failure) {
+    throw machine_error(fmt::format("{}: it is read with {}, and {}: EVO_PYTHON names another python", file,
+                                    python_name(), failure.what()));
+  }
+}
+
 // ---- Definitions of flashinfer-bench
 
 std::string dtype_of_definition(const std::string& dtype, const std::string& where, const std::string& file) {
   static const std::map<std::string, std::string> kNames = {
-      {"float32", "f32"},      {"float16", "f16"}, {"bfloat16", "bf16"}, {"float8_e4m3fn", "e4m3"},
-      {"float8_e5m2", "e5m2"}, {"int64", "s64"},   {"int32", "s32"},     {"int16", "s16"},
-      {"int8", "s8"},          {"uint8", "u8"},    {"bool", "bool"}};
+      {"float64", "f64"},        {"float32", "f32"},      {"float16", "f16"}, {"bfloat16", "bf16"},
+      {"float8_e4m3fn", "e4m3"}, {"float8_e5m2", "e5m2"}, {"int64", "s64"},   {"int32", "s32"},
+      {"int16", "s16"},          {"int8", "s8"},          {"uint8", "u8"},    {"bool", "bool"}};
   const auto found = kNames.find(dtype);
   if (found == kNames.end())
     refuse(file, fmt::format("{} has dtype {}, which a torch reference does not give", where, dtype));
@@ -127,7 +156,10 @@ class DefinitionReader {
     task["seeds"] = 2;
     task["regimes"] = regimes();
     task["reference"] = {{"torch", true}};
-    finish(problem, task, reference(own), file_);
+    const std::string text = reference(own);
+    check_names(problem);
+    say_how_inputs_are_made(problem);
+    finish(problem, task, text, file_);
     return problem;
   }
 
@@ -211,6 +243,42 @@ class DefinitionReader {
         own, code, arguments, function_of(code), call, outputs);
   }
 
+  /// A look at its names needs a python, but no torch.
+  void check_names(ForeignProblem& problem) const {
+    Problem names;
+    try {
+      names = said_by(embedded::undefined_names, file_)["names"];
+    } catch (const LineFailure& failure) {
+      problem.remarks += fmt::format("whether its reference has all that it names was not looked at: {} {}\n",
+                                     python_name(), failure.what());
+      return;
+    }
+    std::vector<std::string> missing;
+    for (const Problem& name : names) missing.push_back(name.get<std::string>());
+    if (missing.empty()) return;
+    refuse(file_,
+           fmt::format("its reference names {}, which {} neither Python's nor in it: put the import or the function "
+                       "into \"reference\"",
+                       fmt::join(missing, ", "), missing.size() == 1 ? "is" : "are"));
+  }
+
+  /// What it says of its inputs beside their sizes is not what evo draws by.
+  void say_how_inputs_are_made(ForeignProblem& problem) const {
+    for (const auto& [name, input] : definition_["inputs"].items())
+      if (input.contains("init") && !input["init"].is_null())
+        problem.remarks += fmt::format("input {}: its init, {}, is not followed: say in task.json how it is drawn\n",
+                                       inputs_.at(name), input["init"].dump().substr(0, 200));
+    if (definition_.contains("init") && !definition_["init"].is_null())
+      problem.remarks +=
+          "its init says how its inputs are made, and is not followed: say in task.json how they are drawn\n";
+    if (!definition_.contains("constraints") || definition_["constraints"].empty()) return;
+    std::vector<std::string> all;
+    for (const Problem& constraint : definition_["constraints"])
+      all.push_back(constraint.is_string() ? constraint.get<std::string>() : constraint.dump());
+    problem.remarks += fmt::format(
+        "its constraints are not followed: choose shapes and draws in task.json that meet {}\n", fmt::join(all, "; "));
+  }
+
   const Problem& definition_;
   const std::string& file_;
   std::vector<std::string> parameters_;
@@ -222,27 +290,6 @@ class DefinitionReader {
 
 // ---- Problems of KernelBench and robust-kbench
 
-Problem describe(const std::string& file) {
-  const char* named = std::getenv("EVO_PYTHON");
-  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  LineProcess process(
-      {.command = guarded_command(fmt::format("exec {} -c {} {}", shell_word(python),
-                                              shell_word(embedded::describe_problem), shell_word(file))),
-       .deadline_s = kReadingSeconds});
-  process.start();
-  try {
-    const std::string line = process.receive();
-    require_shallow_json(line, file);
-    Problem described = Problem::parse(line, nullptr, false);
-    if (!described.is_object()) refuse(file, fmt::format("{} says '{}'", python, line.substr(0, 200)));
-    if (described.contains("error")) refuse(file, described["error"].get<std::string>());
-    return described;
-  } catch (const LineFailure& failure) {
-    throw machine_error(
-        fmt::format("{}: it is read with {}, and {}: EVO_PYTHON names another python", file, python, failure.what()));
-  }
-}
-
 Problem tensors_of(const Problem& described, const char* which) {
   std::map<std::int64_t, std::string> parameters;
   for (const auto& [name, size] : described["parameters"].items()) parameters[size.get<std::int64_t>()] = name;
@@ -250,6 +297,10 @@ Problem tensors_of(const Problem& described, const char* which) {
   for (const Problem& tensor : described[which]) {
     Problem dims = Problem::array();
     for (const Problem& size : tensor["dims"]) {
+      if (size.is_string()) {  // A size that only looks like one of the inputs'.
+        dims.push_back(size);
+        continue;
+      }
       const auto found = parameters.find(size.get<std::int64_t>());
       dims.push_back(found == parameters.end() ? std::to_string(size.get<std::int64_t>()) : found->second);
     }
@@ -257,6 +308,23 @@ Problem tensors_of(const Problem& described, const char* which) {
     if (tensor.contains("draw")) list.back()["draw"] = tensor["draw"];
   }
   return list;
+}
+
+/// What get_inputs() promises of an input and evo's draws do not keep.
+std::string promises(const Problem& described) {
+  std::string text;
+  for (const Problem& input : described["inputs"]) {
+    if (!input.contains("promises")) continue;
+    std::vector<std::string> all;
+    for (const Problem& promise : input["promises"]) all.push_back(promise.get<std::string>());
+    text += fmt::format(
+        "input {}: get_inputs() makes it {}; evo's draws do not, so a solution that relies on it is wrong here",
+        input["name"].get<std::string>(), fmt::join(all, ", "));
+    if (input.contains("promised_draw"))
+      text += fmt::format(" (\"draw\": \"{}\" in task.json keeps it)", input["promised_draw"].get<std::string>());
+    text += "\n";
+  }
+  return text;
 }
 
 /// All problems of robust-kbench are called func_forward.py: their folders have names.
@@ -295,6 +363,7 @@ ForeignProblem read_python_problem(const std::string& file, const std::string& n
   task["reference"] = {{"torch", true}};
   if (!flexible)
     problem.remarks += "its outputs do not follow the sizes of its inputs: the task has the problem's own size alone\n";
+  problem.remarks += promises(described);
   finish(problem, task,
          fmt::format("# The problem {} of {}; evo calls reference(), below.\n{}{}", own, judge,
                      read_file(file, kLongestProblem), described["reference"].get<std::string>()),

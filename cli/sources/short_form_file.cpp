@@ -26,7 +26,8 @@ std::vector<std::filesystem::path> header_folders() {
   }
 }
 
-/// Whether NVRTC finds the header, which is asked where none of the author's has the name.
+}  // namespace
+
 bool is_known_header(const std::string& name) {
   if (std::ranges::any_of(standard_headers(), [&](const HeaderText& header) { return name == header.name; }))
     return true;
@@ -35,8 +36,6 @@ bool is_known_header(const std::string& name) {
   return std::ranges::any_of(folders,
                              [&](const auto& folder) { return std::filesystem::exists(folder / name, ignored); });
 }
-
-}  // namespace
 
 ShortForm load_short_form(const std::string& file) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();

@@ -10,6 +10,9 @@ namespace evo::cli {
 /// family that it makes. Throws usage_error that names the place in the author's files.
 ShortForm load_short_form(const std::string& file);
 
+/// Whether the compiler finds a header by itself, which is asked where none of an author's files has the name.
+bool is_known_header(const std::string& name);
+
 /// Whether a command's subject is a short form: its name ends so.
 bool is_short_form(const std::string& subject);
 

@@ -126,6 +126,8 @@ class Writer {
         return fmt::format("std::exp({})", double_of(node, 0));
       case Op::logarithm:
         return fmt::format("std::log({})", double_of(node, 0));
+      case Op::to_integer:
+        return fmt::format("static_cast<long long>({})", child(node, 0));
       case Op::numbered:
         throw Failure{"text cannot become C++"};
       case Op::power:

@@ -168,6 +168,14 @@ Value real_function(Op op, std::span<const Value> operands) {
   }
 }
 
+/// Without its fraction.
+Value truncated(const Value& value) {
+  if (!is_real(value)) return integer(value);
+  const double whole = std::trunc(real(value));
+  require_fit(!(std::abs(whole) < 0x1p63));
+  return static_cast<std::int64_t>(whole);
+}
+
 const std::string& text_of(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   throw Failure{fmt::format("{} stands where a string is needed", description_of(value))};
@@ -361,6 +369,8 @@ Value operate(Op op, std::span<const Value> operands) {
     }
     case Op::log2:
       return floor_log2(integer(operands[0]));
+    case Op::to_integer:
+      return truncated(operands[0]);
     case Op::numbered:
       return numbered(operands);
     default:

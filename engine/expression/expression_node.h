@@ -47,7 +47,8 @@ enum class Op {
   exponential,
   logarithm,
   power,
-  numbered,  ///< A text once for each number of a range.
+  to_integer,  ///< Without its fraction, as Python's int.
+  numbered,    ///< A text once for each number of a range.
   // The rest do not always evaluate every child.
   logical_and,
   logical_or,

@@ -46,6 +46,8 @@ constexpr std::array kFunctions = {
     Function{"exp", Op::exponential, 1, 1},
     Function{"log", Op::logarithm, 1, 1},
     Function{"pow", Op::power, 2, 2},
+    Function{"abs", Op::maximum, 1, 1},  // max(x, -x)
+    Function{"int", Op::to_integer, 1, 1},
     Function{"numbered", Op::numbered, 4, 4},
 };
 
@@ -417,6 +419,7 @@ class Parser {
                                         function->max_arguments > function->min_arguments ? " or more" : "",
                                         function->max_arguments == 1 ? "" : "s", arguments.size()));
     }
+    if (function->name == "abs") arguments.push_back(make(Op::negate, {arguments.front()}));
     return make(function->op, std::move(arguments));
   }
 

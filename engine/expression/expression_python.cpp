@@ -31,6 +31,7 @@ std::string_view python_operator(Op op) {
 /// Whether it gives a real number: `/` then divides.
 bool gives_real(const Node& node, const Bindings& known) {
   if (is_real_function(node.op)) return true;
+  if (node.op == Op::to_integer) return false;
   if (node.op == Op::constant) return std::holds_alternative<double>(node.value);
   if (node.op == Op::name) {
     const auto value = known.find(node.name);
@@ -105,6 +106,8 @@ class PythonWriter {
         return fmt::format("math.exp({})", child(node, 0));
       case Op::logarithm:
         return fmt::format("math.log({})", child(node, 0));
+      case Op::to_integer:
+        return fmt::format("int({})", child(node, 0));
       case Op::numbered:
         throw Failure{"text is not written as Python"};
       case Op::power:

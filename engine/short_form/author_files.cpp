@@ -11,6 +11,7 @@
 #include "engine/base/comments.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/source/host_code.h"
 #include "engine/source/preprocessor_lines.h"
 
 namespace evo {
@@ -60,6 +61,7 @@ void AuthorFiles::take(const std::string& path) {
   if (files_.contains(known)) return;
   File& file = files_[known];
   file.text = read_(path);
+  if (has_host_code(file.text)) file.text = device_code(file.text);
   take_includes(known, file);
 }
 

@@ -13,7 +13,8 @@ using ReadFile = std::function<std::string(const std::string& path)>;
 /// Whether a compiler finds `#include "NAME"` by itself: "cuda_fp16.h".
 using IsKnownHeader = std::function<bool(const std::string& name)>;
 
-/// The author's CUDA files, and those that they include by quotes. Paths are relative to the short form.
+/// The author's CUDA files, and those that they include by quotes. Paths are relative to the short form. Of files with
+/// host code (host_code.h) the device code is left.
 class AuthorFiles {
  public:
   AuthorFiles(const ReadFile& read, const IsKnownHeader& known) : read_(read), known_(known) {}

@@ -13,6 +13,7 @@
 #include "engine/base/text.h"
 #include "engine/device/device_limits.h"
 #include "engine/short_form/t1_form.h"
+#include "engine/short_form/tuner_form.h"
 #include "engine/source/kernel_functions.h"
 #include "engine/task/draw.h"
 #include "engine/task/family.h"
@@ -21,12 +22,12 @@ namespace evo {
 namespace {
 
 // clang-format off
-constexpr std::array<std::string_view, 34> kFormKeys = {
+constexpr std::array<std::string_view, 36> kFormKeys = {
     "summary", "kernel", "genes", "tune_params", "restrict", "restrictions", "specialised", "shapes", "arguments",
     "constants", "problem_size", "grid", "grid_div_x", "grid_div_y", "grid_div_z", "block", "cluster", "shared",
     "max_registers", "reference", "reference_grid", "reference_block", "reference_shared", "reference_arguments",
     "reference_constants", "limits", "deterministic", "requires", "seeds", "options", "regimes", "sets", "objectives",
-    "floor"};
+    "floor", "launches", "compiler_options"};
 // clang-format on
 
 std::string task_name_from(const std::string& file) {
@@ -70,10 +71,11 @@ ShortForm ShortFormReader::read() {
   for (const auto& [fact, value] : facts_of(DeviceLimits{})) scope_.add(fact);
   if (!root_.find("kernel") && root_.find("tune_params"))
     root_.fail(fmt::format("key 'kernel' is missing: add it, or write ten lines with \"genes\": \"{}\"", file_));
-  kernel_ = function_place("kernel", {});
-  reference_ = root_.find("reference") ? function_place("reference", kernel_.file) : kernel_;
+  kernels();
+  reference_ = root_.find("reference") ? function_place(root_.at("reference"), kernel_.file) : kernel_;
   author_files();
   origin(family_folder_ + "kernel.cu", kernel_.file);
+  compiler_options();
   shapes();
   genes();
   options();
@@ -83,6 +85,7 @@ ShortForm ShortFormReader::read() {
   restrictions();
   geometry();
   find_first_genome();
+  check_kernel_names();
   kernel_file();
   reference();
   family_json();
@@ -102,8 +105,45 @@ void ShortFormReader::family_origin(const std::string& made, const std::string& 
   origin(fmt::format("{}family.json: {}", family_folder_, made), fmt::format("{}: {}", file_, author));
 }
 
-ShortFormReader::FunctionPlace ShortFormReader::function_place(const char* key, const std::string& usual) {
-  const JsonPlace place = root_.at(key);
+void ShortFormReader::kernels() {
+  const auto launches = root_.find("launches");
+  if (!launches) {
+    launches_ = {root_};
+    launched_ = {function_place(root_.at("kernel"), {})};
+  } else {
+    launches_ = launches->items();
+    if (launches_.empty()) launches->fail("at least one launch is needed");
+    // The kernel beside them may be a file alone.
+    const std::string usual = root_.find("kernel") ? root_.at("kernel").text() : "";
+    const std::string file = usual.substr(0, usual.find(':', usual.find(".cu") == usual.npos ? 0 : usual.find(".cu")));
+    for (const JsonPlace& launch : launches_) {
+      launch.allow_only({"kernel", "grid", "block", "cluster", "shared", "arguments", "problem_size", "grid_div_x",
+                         "grid_div_y", "grid_div_z", "when"});
+      const auto kernel = found(launch, "kernel");
+      launched_.push_back(
+          function_place(kernel ? *kernel : launch.at("kernel"), launched_.empty() ? file : launched_[0].file));
+    }
+    if (!root_.find("reference"))
+      root_.fail("key 'reference' is missing: several launches need a kernel that computes the same in one");
+  }
+  kernel_ = launched_.front();
+}
+
+void ShortFormReader::compiler_options() {
+  const auto place = root_.find("compiler_options");
+  if (!place) return;
+  std::vector<std::string> texts;
+  for (const JsonPlace& item : place->one_or_more()) texts.push_back(item.text());
+  try {
+    compile_ = read_compile_options(texts);
+  } catch (const Error& error) {
+    place->fail(error.what());
+  }
+  if (!compile_.max_registers.empty() && root_.find("max_registers"))
+    place->fail("\"max_registers\" says it already: -maxrregcount");
+}
+
+ShortFormReader::FunctionPlace ShortFormReader::function_place(const JsonPlace& place, const std::string& usual) {
   const std::string text = place.text();
   FunctionPlace found;
   const auto dot = text.find(".cu");
@@ -128,6 +168,7 @@ ShortFormReader::FunctionPlace ShortFormReader::function_place(const char* key, 
     place.fail(fmt::format("which function? \"{}:FUNCTION\"; there are {}", found.file, list_of(kernels)));
   std::string simple = found.function.substr(0, found.function.find('<'));
   if (const auto scope = simple.rfind("::"); scope != std::string::npos) simple = simple.substr(scope + 2);
+  if (simple.find("${") != std::string::npos) return found;  // Once the genes are known.
   // A macro may make a name that is not seen here, but then the file has another one.
   if (std::ranges::find(kernels, simple) == kernels.end() && source.find(simple) == std::string::npos)
     place.fail(fmt::format("{} has no kernel {}{}", found.file, simple, suggestion(simple, kernels)));
@@ -199,22 +240,22 @@ bool ShortFormReader::is_type_option(const std::string& name) const {
 
 namespace {
 
-ShortForm read_json_file(const std::string& file, const std::string& text, const ReadFile& read,
-                         const IsKnownHeader& known) {
+ShortForm read_plain_file(const std::string& file, const std::string& text, const ReadFile& read,
+                          const IsKnownHeader& known) {
   using Json = nlohmann::ordered_json;
   Json given = Json::object(), task = Json::object(), family = Json::object(), constants = Json::object();
   return ShortFormReader(file, text, read, known, {given, task, family, constants}).read();
 }
 
-ShortForm read_t1_file(const std::string& file, const std::string& text, const ReadFile& read,
-                       const IsKnownHeader& known) {
-  const T1Form t1 = short_form_of_t1(text, file, read);
+template <typename Form>
+ShortForm read_translated(const std::string& file, const Form& translated, const ReadFile& read,
+                          const IsKnownHeader& known) {
   try {
-    ShortForm form = read_json_file(file, t1.text, read, known);
-    for (auto& [made, author] : form.origins) author = with_author(author, t1.places);
+    ShortForm form = read_plain_file(file, translated.text, read, known);
+    for (auto& [made, author] : form.origins) author = with_author(author, translated.places);
     return form;
   } catch (const Error& error) {
-    throw usage_error(with_author(error.what(), t1.places));
+    throw usage_error(with_author(error.what(), translated.places));
   }
 }
 
@@ -222,7 +263,8 @@ ShortForm read_t1_file(const std::string& file, const std::string& text, const R
 
 ShortForm read_short_form(const std::string& file, const ReadFile& read, const IsKnownHeader& known) {
   const std::string text = read(file);
-  return is_t1(text) ? read_t1_file(file, text, read, known) : read_json_file(file, text, read, known);
+  return is_t1(text) ? read_translated(file, short_form_of_t1(text, file, read), read, known)
+                     : read_translated(file, form_of_tuner(text, file), read, known);
 }
 
 }  // namespace evo

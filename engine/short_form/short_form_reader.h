@@ -14,6 +14,7 @@
 #include "engine/short_form/first_genome.h"
 #include "engine/short_form/short_form.h"
 #include "engine/short_form/tensor_notation.h"
+#include "engine/source/compile_options.h"
 #include "engine/task/argument.h"
 
 namespace evo {
@@ -48,7 +49,10 @@ class ShortFormReader {
   void family_origin(const std::string& made, const std::string& author);
 
   /// "convolution.cu:convolution_kernel". Without a file it is `usual`.
-  FunctionPlace function_place(const char* key, const std::string& usual);
+  FunctionPlace function_place(const JsonPlace& place, const std::string& usual);
+  /// The kernels of `launches`, or `kernel` alone.
+  void kernels();
+  void compiler_options();
   void author_files();
   void shapes();
   void options();
@@ -64,14 +68,28 @@ class ShortFormReader {
   void add_constraints(const JsonPlace& place, const std::string& author);
   void add_constraint(const Json& constraint, const std::string& author);
   void find_first_genome();
+  /// A kernel's name that a gene decides must be one of its file for each value.
+  void check_kernel_names() const;
+  std::vector<Value> values_of_gene(const std::string& name) const;
 
   // short_form_reader_tensors.cpp
   void arguments();
+  /// Those of the kernel, or of one launch: tensors that are declared here, names of such, scalars.
+  std::vector<std::string> arguments_of(const JsonPlace& place, const std::string& author, std::size_t launch);
   /// Variables and what fills them: an input by name or as `arguments` write one, or a value.
   void constants();
   /// A tensor's name alone may be one that is given before.
   void check_names(const JsonPlace& place, const ArgumentSpec& argument) const;
-  void add_tensor(const JsonPlace& place, const TensorNotation& tensor, const std::string& author);
+  /// The same of an argument's text, which may be a tensor's name that no expression may have.
+  void check_argument(const JsonPlace& place) const;
+  void add_tensor(const JsonPlace& place, TensorNotation tensor, const std::string& author);
+  /// Gives it and those that it names names of the task's own.
+  void name_tensor(const JsonPlace& place, TensorNotation& tensor);
+  void add_scratch(const JsonPlace& place, const TensorNotation& tensor, const std::string& author);
+  /// No size of a tensor of the task is a gene's.
+  void check_dims(const JsonPlace& place, const TensorNotation& tensor) const;
+  /// What the task calls the author's tensor: words of expressions and of languages get a '_'.
+  std::string own_name(const std::string& author) const;
   /// The reference writes narrow floats as the kernel does, but the real values of a quantised output.
   void choose_reference_type(const JsonPlace& place, const TensorNotation& tensor, DType dtype);
   /// Where the file stands in the folder, whose files of other kinds are not read.
@@ -80,14 +98,17 @@ class ShortFormReader {
   void limits();
 
   // short_form_reader_geometry.cpp
-  /// One to three expressions, as texts.
-  std::optional<std::vector<std::string>> extents(const char* key);
+  /// One to three expressions, as texts. What a launch does not say stands beside the launches.
+  std::optional<std::vector<std::string>> extents(const char* key) { return extents(root_, key); }
+  std::optional<std::vector<std::string>> extents(const JsonPlace& launch, const char* key);
+  std::optional<JsonPlace> found(const JsonPlace& launch, const char* key) const;
   static std::vector<std::string> three(std::vector<std::string> extents);
   void geometry();
+  void add_launch(const JsonPlace& launch, std::size_t number);
   /// Kernel Tuner's names.
-  std::vector<std::string> usual_block() const;
+  std::vector<std::string> usual_block(const JsonPlace& launch) const;
   /// Kernel Tuner's way: each extent of the problem is divided by the genes of its axis.
-  std::vector<std::string> divided_grid();
+  std::vector<std::string> divided_grid(const JsonPlace& launch);
   /// A block of more threads than any GPU takes is no genome.
   void limit_threads();
 
@@ -98,6 +119,8 @@ class ShortFormReader {
   std::string known_macros() const;
   /// A gene that the kernel's name reads, "reduce<${tile}>", is a template's parameter, which a macro would hide.
   bool is_macro(const std::string& gene) const;
+  /// The files that the launches need, each once.
+  std::string include_lines() const;
   void kernel_file();
   void reference();
   /// "reduce<${tile}>" with the first genome's tile: a reference reads no genes.
@@ -119,11 +142,16 @@ class ShortFormReader {
   Json& family_;
   Json& constants_;
   std::string folder_, family_folder_;
-  FunctionPlace kernel_, reference_;
+  FunctionPlace kernel_, reference_;     // the kernel of the first launch
+  std::vector<FunctionPlace> launched_;  // of all launches
+  std::vector<JsonPlace> launches_;      // where they stand; without "launches" the whole
+  CompileOptions compile_;
   std::vector<std::string> parameters_, specialised_;
   std::map<std::string, std::vector<Value>> options_;
-  std::set<std::string> genes_, tensors_;
-  std::vector<std::string> arguments_, grid_, block_;
+  std::set<std::string> genes_, tensors_, scratch_;
+  std::map<std::string, std::string> own_names_;     // of tensors, by the author's names
+  std::vector<std::vector<std::string>> arguments_;  // of each launch
+  std::vector<std::string> grid_, block_;            // of the first launch
   std::string shared_;
   std::vector<OwnConstraint> constraints_;
   bool typed_outputs_ = false;

@@ -40,6 +40,12 @@ std::string cuda_spelling(DType dtype) {
   }
 }
 
+/// A value as an expression.
+std::string literal_text(const Value& value) {
+  const bool text = std::holds_alternative<std::string>(value);
+  return text ? fmt::format("'{}'", std::get<std::string>(value)) : expr::to_string(value);
+}
+
 bool reads_facts(const Expression& condition) {
   const Bindings facts = facts_of(DeviceLimits{});
   const std::vector<std::string> names = condition.names();
@@ -75,22 +81,33 @@ std::string ShortFormReader::known_macros() const {
 }
 
 bool ShortFormReader::is_macro(const std::string& gene) const {
-  const std::string& name = kernel_.function;
-  for (std::size_t open = name.find("${"); open != std::string::npos; open = name.find("${", open + 1)) {
-    const std::size_t close = name.find('}', open);
-    if (close == std::string::npos) return true;
-    const auto read = Expression::parse(name.substr(open + 2, close - open - 2)).names();
-    if (std::ranges::find(read, gene) != read.end()) return false;
-  }
-  return true;
+  return std::ranges::none_of(launched_, [&](const FunctionPlace& launch) {
+    const std::string& name = launch.function;
+    for (std::size_t open = name.find("${"); open != std::string::npos; open = name.find("${", open + 1)) {
+      const std::size_t close = name.find('}', open);
+      if (close == std::string::npos) return false;
+      const auto read = Expression::parse(name.substr(open + 2, close - open - 2)).names();
+      if (std::ranges::find(read, gene) != read.end()) return true;
+    }
+    return false;
+  });
+}
+
+std::string ShortFormReader::include_lines() const {
+  std::string text;
+  std::set<std::string> seen;
+  for (const FunctionPlace& launch : launched_)
+    if (seen.insert(launch.file).second) text += include_line(launch.file);
+  return text;
 }
 
 void ShortFormReader::kernel_file() {
   std::string text =
       fmt::format("//% # The genes are macros of {}, which is as its author wrote it.\n", base_name(kernel_.file));
+  text += compile_options_line(compile_.kept);
   for (const Json& gene : family_["genes"])
     if (is_macro(gene["name"])) text += fmt::format("#define {0} ${{{0}}}\n", gene["name"].get<std::string>());
-  form_.files[family_folder_ + "kernel.cu"] = text + known_macros() + include_line(kernel_.file);
+  form_.files[family_folder_ + "kernel.cu"] = text + known_macros() + include_lines();
 }
 
 void ShortFormReader::reference() {
@@ -99,7 +116,9 @@ void ShortFormReader::reference() {
   const FunctionPlace& place = reference_;
   reference["kernel"] = with_first_in_braces(place.function);
   const auto list = [&](const char* key, const std::vector<std::string>& usual) {
-    std::vector<std::string> texts = three(extents(key).value_or(usual));
+    const auto own = extents(key);
+    if (!own && launched_.size() > 1) root_.at(key);  // No launch's sizes are those of the whole.
+    std::vector<std::string> texts = three(own.value_or(usual));
     for (std::string& text : texts) text = with_values(text, first_);
     return texts;
   };
@@ -120,9 +139,13 @@ void ShortFormReader::reference() {
 
   std::string text = given ? fmt::format("//% # {} of {}.\n", place.function, base_name(place.file))
                            : "//% # The first legal genome stands for a reference: results are self-consistent only.\n";
-  if (place.file == kernel_.file)
+  // A kernel that is the reference is compiled as nearly as it can be: an older dialect would not read the file.
+  std::vector<std::string> options = compile_.kept;
+  std::erase_if(options, [](const std::string& option) { return !option.starts_with("-std="); });
+  text += compile_options_line(options);
+  if (std::ranges::find(launched_, place.file, &FunctionPlace::file) != launched_.end())
     for (const auto& [gene, value] : first_)
-      if (is_macro(gene)) text += fmt::format("#define {} {}\n", gene, expr::to_string(value));
+      if (is_macro(gene)) text += fmt::format("#define {} ${{{}}}\n", gene, literal_text(value));
   form_.files[folder_ + "reference.cu"] = text + known_macros() + include_line(place.file);
 }
 
@@ -141,17 +164,19 @@ ShortFormReader::Json ShortFormReader::reference_arguments() {
   Json list = Json::array();
   const auto given = root_.find("reference_arguments");
   if (!given) {
-    for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      list.push_back(with_values(arguments_[i], first_));
-      task_origin(fmt::format("reference.arguments[{}]", i), fmt::format("arguments[{}]", i));
+    const std::vector<std::string>& usual = arguments_.front();
+    for (std::size_t i = 0; i < usual.size(); ++i) {
+      if (scratch_.contains(usual[i])) continue;
+      task_origin(fmt::format("reference.arguments[{}]", list.size()), fmt::format("arguments[{}]", i));
+      list.push_back(with_values(usual[i], first_));
     }
     return list;
   }
   for (const JsonPlace& item : given->items()) {
-    check_names(item, item.read_as(parse_argument));
+    check_argument(item);
     task_origin(fmt::format("reference.arguments[{}]", list.size()),
                 fmt::format("reference_arguments[{}]", list.size()));
-    list.push_back(with_values(item.text(), first_));
+    list.push_back(with_values(own_name(item.text()), first_));
   }
   return list;
 }
@@ -184,6 +209,13 @@ void ShortFormReader::family_json() {
   json["genes"] = family_["genes"];
   if (family_.contains("constraints")) json["constraints"] = family_["constraints"];
   if (root_.find("max_registers")) json["max_registers"] = json_["max_registers"];
+  if (const std::string& most = compile_.max_registers; !most.empty()) {
+    const auto number = number_in<std::int64_t>(most);
+    const bool braces = most.starts_with("${") && most.ends_with('}');
+    json["max_registers"] = number ? Json(*number) : Json(braces ? most.substr(2, most.size() - 3) : most);
+    family_origin("max_registers", "compiler_options");
+  }
+  if (family_.contains("workspaces")) json["workspaces"] = family_["workspaces"];
   if (!constants_.empty()) json["constants"] = constants_;
   json["launches"] = family_["launches"];
   form_.files[family_folder_ + "family.json"] = laid_out(json) + "\n";

@@ -1,29 +1,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/device/device_limits.h"
 #include "engine/expression/json_value.h"
+#include "engine/short_form/own_words.h"
 #include "engine/short_form/short_form_reader.h"
 #include "engine/short_form/t1.h"
+#include "engine/source/kernel_functions.h"
+#include "engine/source/text_template.h"
 #include "engine/task/family.h"
 
 // Genes, what restricts them, and the first genome that these allow.
 namespace evo {
 namespace {
 
-/// Words of CUDA C++ that a kernel is likely to have: as macros they would change what it says.
-constexpr std::array kKeywords = {
-    "auto",      "bool",     "break",    "case",    "char",     "class",     "const",  "constexpr", "continue",
-    "default",   "do",       "double",   "else",    "enum",     "extern",    "false",  "float",     "for",
-    "goto",      "if",       "inline",   "int",     "long",     "namespace", "new",    "nullptr",   "operator",
-    "return",    "short",    "signed",   "sizeof",  "static",   "struct",    "switch", "template",  "this",
-    "true",      "typedef",  "typename", "union",   "unsigned", "using",     "void",   "volatile",  "while",
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"};
+/// Of "-DNAME=VALUE".
+nlohmann::ordered_json macro_value(const std::string& text) {
+  const auto number = number_in<std::int64_t>(text);
+  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(text);
+}
 
 /// A list, or Python's way to write one: "[2**i for i in range(6)]". Numbers ascend, as genes want them.
 nlohmann::ordered_json values_json(const JsonPlace& place) {
@@ -35,10 +34,14 @@ nlohmann::ordered_json values_json(const JsonPlace& place) {
   } else {
     values = place.read_as([](const std::string& text) { return t1_values(text); });
   }
+  numbers_for_booleans(values);
   const bool fractions = std::ranges::any_of(values, [](const Value& v) { return std::holds_alternative<double>(v); });
   const bool numbers =
       std::ranges::all_of(values, [](const Value& v) { return std::holds_alternative<std::int64_t>(v); });
-  if (numbers) std::ranges::sort(values);
+  if (numbers) {
+    std::ranges::sort(values);
+    values.erase(std::ranges::unique(values).begin(), values.end());
+  }
   if (values.empty()) place.fail("at least one value is needed");
   if (fractions)
     for (Value& value : values) value = expr::to_string(value);
@@ -57,6 +60,9 @@ void ShortFormReader::genes() {
     }
     for (const auto& [name, gene] : place->members()) add_gene(name, gene, fmt::format("{}.{}", key, name));
   }
+  for (const auto& [name, value] : compile_.macros)
+    push_gene(root_.at("compiler_options"), {{"name", name}, {"values", Json::array({macro_value(value)})}},
+              "compiler_options");
   if (!family_.contains("genes")) root_.fail("key 'genes' is missing: {\"block_size_x\": [32, 64, 128]}");
 }
 
@@ -76,8 +82,7 @@ void ShortFormReader::push_gene(const JsonPlace& place, const Json& gene, const 
   const std::string name = gene["name"];
   if (genes_.contains(name)) place.fail(fmt::format("gene '{}' is given twice", name));
   if (!is_identifier(name)) place.fail(fmt::format("'{}' cannot be a macro: it is not a name", name));
-  if (std::ranges::find(kKeywords, name) != kKeywords.end())
-    place.fail(fmt::format("'{}' cannot be a macro: it is a word of CUDA C++", name));
+  if (is_cuda_word(name)) place.fail(fmt::format("'{}' cannot be a macro: it is a word of CUDA C++", name));
   if (std::ranges::find(parameters_, name) != parameters_.end())
     place.fail(fmt::format("the name '{}' is already that of a size", name));
   if (expr::is_reserved(name)) place.fail(fmt::format("'{}' is a word of the expression language", name));
@@ -146,6 +151,46 @@ void ShortFormReader::add_constraint(const Json& constraint, const std::string& 
   family_["constraints"].push_back(constraint);
 }
 
+void ShortFormReader::check_kernel_names() const {
+  for (std::size_t i = 0; i < launched_.size(); ++i) {
+    const auto& [file, function] = launched_[i];
+    if (function.find("${") == std::string::npos) continue;
+    const JsonPlace place = found(launches_[i], "kernel").value_or(root_);
+    const TextTemplate name = place.read_as([&](const std::string&) { return TextTemplate::parse(function); });
+    std::set<std::string> read;
+    for (const auto& piece : name.pieces())
+      if (const auto* expression = std::get_if<Expression>(&piece)) {
+        scope_.check(place, *expression);
+        for (const std::string& gene : expression->names()) read.insert(gene);
+      }
+    // Of several genes the first genome's values are a sample.
+    std::vector<Bindings> tried = {first_};
+    if (read.size() == 1 && genes_.contains(*read.begin()))
+      for (const Value& value : values_of_gene(*read.begin())) tried.push_back({{*read.begin(), value}});
+    const std::string source = sources_.whole_text(file);
+    const std::vector<std::string> kernels = kernel_functions(source);
+    for (const Bindings& values : tried) {
+      std::string one = place.read_as([&](const std::string&) { return name.render(values); });
+      one = one.substr(0, one.find('<'));
+      one = one.substr(one.rfind(':') + 1);  // npos + 1 is the beginning
+      if (std::ranges::find(kernels, one) == kernels.end() && source.find(one) == std::string::npos)
+        place.fail(fmt::format("{} has no kernel {}{}", file, one, suggestion(one, kernels)));
+    }
+  }
+}
+
+std::vector<Value> ShortFormReader::values_of_gene(const std::string& name) const {
+  std::vector<Value> values;
+  for (const Json& gene : family_["genes"]) {
+    if (gene["name"] != name || !gene.contains("values") || !gene["values"].is_array()) continue;
+    for (const Json& value : gene["values"])
+      values.push_back(value.is_boolean()  ? Value(value.get<bool>())
+                       : value.is_string() ? Value(value.get<std::string>())
+                                           : Value(value.get<std::int64_t>()));
+  }
+  return values;
+}
+
 /// In the order of the values, by those constraints that genes alone decide. It fixes what the reference needs of them.
 void ShortFormReader::find_first_genome() {
   Bindings known = {{"threads_per_block", std::int64_t{DeviceLimits{}.threads_per_block}}};
@@ -155,11 +200,7 @@ void ShortFormReader::find_first_genome() {
   for (const Json& gene : family_["genes"]) {
     genes.push_back({gene["name"], std::nullopt});
     if (!gene.contains("values") || !gene["values"].is_array()) continue;
-    genes.back().values.emplace();
-    for (const Json& value : gene["values"])
-      genes.back().values->push_back(value.is_boolean()  ? Value(value.get<bool>())
-                                     : value.is_string() ? Value(value.get<std::string>())
-                                                         : Value(value.get<std::int64_t>()));
+    genes.back().values = values_of_gene(gene["name"]);
   }
   first_ = first_genome(file_, genes, constraints_, known);
 }

@@ -16,8 +16,13 @@ constexpr std::array<char, 3> kAxisLetters = {'x', 'y', 'z'};
 
 }  // namespace
 
-std::optional<std::vector<std::string>> ShortFormReader::extents(const char* key) {
-  const auto place = root_.find(key);
+std::optional<JsonPlace> ShortFormReader::found(const JsonPlace& launch, const char* key) const {
+  const auto own = launch.find(key);
+  return own ? own : root_.find(key);
+}
+
+std::optional<std::vector<std::string>> ShortFormReader::extents(const JsonPlace& launch, const char* key) {
+  const auto place = found(launch, key);
   if (!place) return std::nullopt;
   const std::vector<JsonPlace> items = place->one_or_more();
   if (items.empty() || items.size() > 3) place->fail("one to three extents are needed");
@@ -35,47 +40,59 @@ std::vector<std::string> ShortFormReader::three(std::vector<std::string> extents
 }
 
 void ShortFormReader::geometry() {
-  const auto block = extents("block");
-  block_ = three(block ? *block : usual_block());
-  const auto grid = extents("grid");
-  grid_ = three(grid ? *grid : divided_grid());
-  Json launch = {{"kernel", kernel_.function}, {"grid", grid_}, {"block", block_}};
-  if (const auto cluster = extents("cluster")) launch["cluster"] = three(*cluster);
-  if (const auto shared = root_.find("shared")) {
+  for (std::size_t i = launches_.size(); i-- > 0;) add_launch(launches_[i], i);  // The first one's sizes stay.
+  std::ranges::reverse(family_["launches"]);
+}
+
+void ShortFormReader::add_launch(const JsonPlace& place, std::size_t number) {
+  const std::string& kernel = launched_[number].function;
+  const auto block = extents(place, "block");
+  block_ = three(block ? *block : usual_block(place));
+  const auto grid = extents(place, "grid");
+  grid_ = three(grid ? *grid : divided_grid(place));
+  Json launch = {{"kernel", kernel}, {"grid", grid_}, {"block", block_}};
+  if (const auto when = place.find("when")) {
+    scope_.check(*when, when->expression());
+    launch["when"] = when->expression().text();
+  }
+  if (const auto cluster = extents(place, "cluster")) launch["cluster"] = three(*cluster);
+  if (const auto shared = found(place, "shared")) {
     scope_.check(*shared, shared->expression());
     launch["dynamic_smem"] = shared_ = shared->expression().text();
   }
-  launch["arguments"] = arguments_;
+  launch["arguments"] = arguments_[number];
   family_["launches"].push_back(launch);
-  family_origin("launches[0].dynamic_smem", "shared");
-  for (const char* key : {"kernel", "grid", "block", "cluster", "arguments"})
-    family_origin(fmt::format("launches[0].{}", key), key);
+  const std::string made = fmt::format("launches[{}].", number);
+  const auto author = [&](const char* key) { return place.find(key) && root_.find("launches") ? made + key : key; };
+  family_origin(made + "dynamic_smem", author("shared"));
+  for (const char* key : {"kernel", "grid", "block", "cluster", "arguments", "when"})
+    family_origin(made + key, author(key));
   for (const char* key : {"grid", "block", "cluster"})  // where a shape decides
-    family_origin(fmt::format("launch {}: {}", kernel_.function, key), fmt::format("{}:", key));
+    family_origin(fmt::format("launch {}: {}", kernel, key), author(key) + std::string(":"));
   limit_threads();
 }
 
-std::vector<std::string> ShortFormReader::usual_block() const {
+std::vector<std::string> ShortFormReader::usual_block(const JsonPlace& launch) const {
   std::vector<std::string> block;
   for (const char axis : kAxisLetters) {
     const std::string gene = fmt::format("block_size_{}", axis);
     block.push_back(genes_.contains(gene) ? gene : "1");
   }
   if (block[0] == "1")
-    root_.fail(
+    launch.fail(
         "key 'block' is missing: the threads of a block, as [\"block_size_x\"]; genes block_size_x, _y and _z "
         "are taken without it");
   return block;
 }
 
-std::vector<std::string> ShortFormReader::divided_grid() {
-  const auto problem = extents("problem_size");
-  if (!problem) root_.fail("key 'grid' is missing: the blocks of the grid, as [\"ceil_div(N, block_size_x)\"]");
+std::vector<std::string> ShortFormReader::divided_grid(const JsonPlace& launch) {
+  const auto problem = extents(launch, "problem_size");
+  if (!problem) launch.fail("key 'grid' is missing: the blocks of the grid, as [\"ceil_div(N, block_size_x)\"]");
   std::vector<std::string> grid;
   for (std::size_t i = 0; i < problem->size(); ++i) {
     std::vector<std::string> divisors;
     const std::string key = fmt::format("grid_div_{}", kAxisLetters[i]);
-    if (const auto given = root_.find(key)) {
+    if (const auto given = found(launch, key.c_str())) {
       for (const JsonPlace& item : given->one_or_more()) {
         scope_.check(item, item.expression());
         divisors.push_back("(" + item.expression().text() + ")");

@@ -97,6 +97,7 @@ std::vector<Value> list(std::string_view text) {
 }
 
 Gene gene_of(const std::string& name, const std::string& type, std::vector<Value> values) {
+  numbers_for_booleans(values);
   Gene gene;
   gene.name = name;
   gene.kind = type == "float" ? Gene::Kind::number : kind_of(values);
@@ -118,6 +119,14 @@ std::string text_at(const Json& object, const char* key, const std::string& wher
 }
 
 }  // namespace
+
+void numbers_for_booleans(std::vector<Value>& values) {
+  const auto is_whole = [](const Value& value) { return std::holds_alternative<std::int64_t>(value); };
+  const auto fits = [&](const Value& value) { return is_whole(value) || std::holds_alternative<bool>(value); };
+  if (!std::ranges::any_of(values, is_whole) || !std::ranges::all_of(values, fits)) return;
+  for (Value& value : values)
+    if (const bool* truth = std::get_if<bool>(&value)) value = std::int64_t{*truth};
+}
 
 std::vector<Value> t1_values(std::string_view text) {
   return list(text);

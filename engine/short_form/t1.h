@@ -20,4 +20,7 @@ Family read_t1(std::string_view text, const std::string& name);
 /// 3]". Numbers with a fraction become text. Throws usage_error.
 std::vector<Value> t1_values(std::string_view text);
 
+/// Python's True is 1: booleans among whole numbers become numbers.
+void numbers_for_booleans(std::vector<Value>& values);
+
 }  // namespace evo

@@ -14,8 +14,10 @@
 #include "engine/base/text.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/json_value.h"
+#include "engine/short_form/own_words.h"
 #include "engine/short_form/substitution.h"
 #include "engine/short_form/t1.h"
+#include "engine/source/compile_options.h"
 #include "engine/task/family.h"
 
 namespace evo {
@@ -77,12 +79,19 @@ class Translator {
   }
   std::optional<JsonPlace> given(const char* key) const { return given(spec_, key, json_["KernelSpecification"]); }
 
+  /// What nobody of T1's knows is a remark of its author's, unless it looks like one of these mistyped.
   void known_fields() const {
-    spec_.allow_only({"Language",       "KernelName", "KernelFile",   "KernelTypeNames", "CompilerOptions",
-                      "GlobalSizeType", "GlobalSize", "LocalSize",    "ProblemSize",     "GridDivX",
-                      "GridDivY",       "GridDivZ",   "SharedMemory", "Arguments",       "ReferenceArguments",
-                      "Stream",         "Device",     "Profiling",    "SimulationInput", "BenchmarkName",
-                      "BenchmarkPath",  "Misc"});
+    static const std::vector<std::string> kKnown = {
+        "Language",       "KernelName", "KernelFile",   "KernelTypeNames", "CompilerOptions",
+        "GlobalSizeType", "GlobalSize", "LocalSize",    "ProblemSize",     "GridDivX",
+        "GridDivY",       "GridDivZ",   "SharedMemory", "Arguments",       "ReferenceArguments",
+        "Stream",         "Device",     "Profiling",    "SimulationInput", "BenchmarkName",
+        "BenchmarkPath",  "Misc"};
+    for (const auto& [key, field] : spec_.members()) {
+      if (std::ranges::find(kKnown, key) != kKnown.end()) continue;
+      if (const std::string near = suggestion(key, kKnown); near.starts_with("; did you mean"))
+        spec_.fail(fmt::format("unknown key '{}'{}", key, near));
+    }
     if (const auto language = given("Language"); language && language->text() != "CUDA")
       language->fail(fmt::format("'{}': kernels are CUDA", language->text()));
     if (const auto references = given("ReferenceArguments"); references && !references->items().empty())
@@ -113,7 +122,7 @@ class Translator {
     form_["kernel"] = fmt::format("{}:{}", found_file(file), name);
     spec_origin("kernel", "KernelName");
     if (const auto options = given("CompilerOptions"))
-      for (const JsonPlace& option : options->items()) compiler_option(option);
+      for (const JsonPlace& option : options->one_or_more()) compiler_option(option);
   }
 
   std::string found_file(const JsonPlace& place) const {
@@ -129,22 +138,20 @@ class Translator {
     place.fail(why);
   }
 
-  /// A macro is a gene of one value. What does not change the kernel's meaning is the compiler's own affair.
+  /// A macro is a gene of one value.
   void compiler_option(const JsonPlace& place) {
-    const std::string option = place.text();
-    if (option.starts_with("-D")) {
-      const std::string text(trim(std::string_view(option).substr(2)));
-      const auto equals = text.find('=');
-      const std::string name = text.substr(0, equals),
-                        value = equals == std::string::npos ? "1" : text.substr(equals + 1);
+    CompileOptions options;
+    place.read_as([&](const std::string& text) {
+      options = read_compile_options({text});
+      return 0;
+    });
+    for (const auto& [name, value] : options.macros) {
       const auto number = number_in<std::int64_t>(value);
       form_["genes"][name] = Json::array({number ? Json(*number) : Json(value)});
-      return;
     }
-    for (const char* harmless : {"-std=", "--std=", "-O", "-lineinfo", "-w", "-arch", "--gpu-architecture"})
-      if (option.starts_with(harmless)) return;
-    place.fail(fmt::format("'{}' is not supported: there is -DNAME=VALUE; -std, -O, -arch and -lineinfo change nothing",
-                           option));
+    for (const std::string& kept : options.kept) form_["compiler_options"].push_back(kept);
+    if (!options.max_registers.empty()) form_["compiler_options"].push_back("-maxrregcount=" + options.max_registers);
+    spec_origin("compiler_options", "CompilerOptions");
   }
 
   void genes() {
@@ -338,8 +345,7 @@ class Translator {
   std::string free_name(std::string name) {
     for (char& c : name)
       if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    const Bindings facts = facts_of(DeviceLimits{});
-    while (!is_identifier(name) || expr::is_reserved(name) || space_.gene(name) || facts.contains(name) ||
+    while (!is_identifier(name) || is_taken_word(name) || space_.gene(name) ||
            std::ranges::find(names_, name) != names_.end())
       name = is_identifier(name) ? name + "_" : "_" + name;
     names_.push_back(name);
@@ -380,16 +386,37 @@ class Translator {
   T1Form t1_;
 };
 
+/// Keys of T1 that begin with a small letter, as older files have them, with a capital. What BenchmarkConfig names are
+/// the author's own names.
+Json with_capitals(const Json& json) {
+  if (json.is_array()) {
+    Json list = Json::array();
+    for (const Json& item : json) list.push_back(with_capitals(item));
+    return list;
+  }
+  if (!json.is_object()) return json;
+  Json object = Json::object();
+  for (const auto& [key, value] : json.items()) {
+    std::string name = key;
+    if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+    object[name] = name == "BenchmarkConfig" ? value : with_capitals(value);
+  }
+  return object;
+}
+
 }  // namespace
 
 bool is_t1(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
-  return json.is_object() && json.contains("KernelSpecification");
+  return json.is_object() && (json.contains("KernelSpecification") || json.contains("kernelSpecification"));
 }
 
 T1Form short_form_of_t1(const std::string& text, const std::string& file, const ReadFile& read) {
   JsonPlace::read({{file, text}}, file);  // says what is wrong with the JSON
-  return Translator(text, file, read).translate();
+  Json json = Json::parse(text);
+  const bool lower = json.contains("kernelSpecification");
+  if (lower) json = with_capitals(json);
+  return Translator(lower ? json.dump() : text, file, read).translate();
 }
 
 }  // namespace evo

@@ -17,7 +17,7 @@ void read_head(std::string_view head, std::string_view whole, TensorNotation& te
   tensor.name = trim(head.substr(0, equals));
   if (!is_identifier(tensor.name)) throw usage_error(fmt::format("'{}' is not a name", tensor.name));
   head = trim(head.substr(equals + 1));
-  for (const std::string_view direction : {"inout", "in", "out"}) {
+  for (const std::string_view direction : {"inout", "in", "out", "scratch"}) {
     if (!head.starts_with(direction) || head.size() == direction.size() ||
         is_identifier_character(head[direction.size()]))
       continue;

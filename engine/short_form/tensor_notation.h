@@ -7,7 +7,7 @@
 
 namespace evo {
 
-/// "NAME=[in|out|inout] TYPE[DIMS] ATTRIBUTE(...) ... [:DRAW]", taken apart; what is left out is empty.
+/// "NAME=[in|out|inout|scratch] TYPE[DIMS] ATTRIBUTE(...) ... [:DRAW]", taken apart; what is left out is empty.
 struct TensorNotation {
   std::string name;
   std::string direction = "in";
@@ -20,7 +20,8 @@ struct TensorNotation {
   std::string any_of_equal;          ///< any_of_equal(x), of outputs
   std::string draw;
 
-  bool is_output() const { return direction != "in"; }
+  bool is_output() const { return direction == "out" || direction == "inout"; }
+  bool is_scratch() const { return direction == "scratch"; }
 };
 
 /// Empty for what is no tensor: a scalar, a struct, a name. Throws usage_error without a place.

@@ -76,6 +76,35 @@ std::vector<std::string> kernel_functions(const std::string& source) {
   return names;
 }
 
+std::vector<std::string> kernel_templates(const std::string& source) {
+  constexpr std::string_view kTemplate = "template";
+  const std::string code = plain_code(source);
+  std::vector<std::string> found;
+  for (std::size_t at = code.find(kTemplate); at != std::string::npos; at = code.find(kTemplate, at + 1)) {
+    const std::size_t open = code.find_first_not_of(" \t\r\n", at + kTemplate.size());
+    if (open == std::string::npos || code[open] != '<') continue;
+    std::size_t close = open;
+    for (int depth = 0; close < code.size(); ++close) {
+      if (code[close] == '<') ++depth;
+      if (code[close] == '>' && --depth == 0) break;
+    }
+    if (close == code.size()) break;
+    const std::size_t global = code.find("__global__", close);
+    if (global == std::string::npos || code.find_first_of("{};", close) < global) continue;
+    const std::string name = declaration(code, global + std::string_view("__global__").size()).name;
+    std::string arguments;
+    for (const std::string_view parameter :
+         split_outside_brackets(std::string_view(code).substr(open + 1, close - open - 1), ",")) {
+      const std::string_view kind = parameter.substr(0, parameter.find_first_of(" \t="));
+      const bool type = kind.starts_with("typename") || kind.starts_with("class");
+      arguments += arguments.empty() ? "" : ", ";
+      arguments += type ? "float" : kind == "bool" ? "true" : "64";
+    }
+    if (is_identifier(name)) found.push_back(name + "<" + arguments + ">");
+  }
+  return found;
+}
+
 std::vector<std::string> c_names(const std::string& source) {
   constexpr std::string_view kExternC = "extern \"C\"";
   if (source.find(kExternC) == std::string::npos) return {};

@@ -8,6 +8,9 @@ namespace evo {
 /// The names of the __global__ functions of a source, each once, without namespaces.
 std::vector<std::string> kernel_functions(const std::string& source);
 
+/// The __global__ templates of a source, each as an instance that shows how one is named: "fill<float, 64>".
+std::vector<std::string> kernel_templates(const std::string& source);
+
 /// The names of the functions and variables that a source declares extern "C", each once. A source that has such
 /// declarations may have all its __global__ functions among them: these are included.
 std::vector<std::string> c_names(const std::string& source);

@@ -169,7 +169,29 @@ class Renderer {
       line += literal ? *literal : expr::to_string(evaluated(place, std::get<Expression>(piece)));
     }
     count_conditionals(line);
+    if (text.line.pieces().size() > 1 || line.starts_with("#undef")) note_macro(line);
     write(place, is_included_once(line) ? "" : line);
+  }
+
+  /// A macro that an expression fills, "#define threads ${threads}", is for the templates: the compiler's own headers,
+  /// which may use the word for something else, are included without it.
+  void note_macro(std::string_view line) {
+    const std::string_view defined = directive_text(line, "define");
+    const std::string_view macro = defined.empty() ? directive_text(line, "undef") : defined;
+    const auto end = std::ranges::find_if_not(macro, is_identifier_character);
+    const std::string name(macro.begin(), end);
+    macros_.erase(name);
+    if (!defined.empty() && !name.empty() && (end == defined.end() || *end != '(')) macros_[name] = line;
+  }
+
+  void hide_macros(const syntax::Place& place) {
+    for (const auto& [name, definition] : macros_) append(place, "#undef " + name);
+    hidden_ = true;
+  }
+
+  void restore_macros(const syntax::Place& place) {
+    for (const auto& [name, definition] : macros_) append(place, definition);
+    hidden_ = false;
   }
 
   // How many #ifs are open.
@@ -182,6 +204,15 @@ class Renderer {
   }
 
   void write(const syntax::Place& place, std::string_view line) {
+    if (!macros_.empty()) {
+      const bool includes = !directive_text(line, "include").empty();
+      if (includes && !hidden_) hide_macros(place);
+      if (hidden_ && !includes && !trim(line).empty() && !trim(line).starts_with("//")) restore_macros(place);
+    }
+    append(place, line);
+  }
+
+  void append(const syntax::Place& place, std::string_view line) {
     const std::size_t begin = output_.size();
     output_ += line;
     output_ += '\n';
@@ -294,6 +325,8 @@ class Renderer {
   std::set<std::string> once_;     // files that say #pragma once, and were read under no #if
   std::set<std::string> guarded_;  // files that say #pragma once, and were read under an #if
   int conditionals_ = 0;           // of the output, open #ifs
+  std::map<std::string, std::string> macros_;  // the lines that define those that expressions fill
+  bool hidden_ = false;                        // whether they are undefined just now
   std::int64_t iterations_ = 0;
   std::int64_t steps_ = 0;
   std::map<std::string, syntax::File> parsed_;  // files, by path

@@ -112,6 +112,8 @@ TermId ResidualStore::translate(const expr::Node& node, const Resolve& resolve) 
   if (node.op == Op::constant) return constant(node.value);
   if (node.op == Op::name) return resolve(node.name);
   if (expr::is_real_function(node.op)) return failed("constraints compute with integers, not with real functions");
+  // Of an integer, or of a boolean, which is a number then.
+  if (node.op == Op::to_integer) return make(Op::add, translate(*node.children[0], resolve), constant(std::int64_t{0}));
   if (node.op == Op::numbered) return failed("constraints compute with integers, not with text");
   std::vector<TermId> children;
   for (const auto& child : node.children) children.push_back(translate(*child, resolve));

@@ -17,6 +17,8 @@
 #include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/source/compile_options.h"
+#include "engine/source/kernel_functions.h"
 #include "evaluator/compile/cubin.h"
 #include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/ptx_text.h"
@@ -29,6 +31,7 @@ namespace {
 /// Where NVRTC puts the names of wanted instances.
 constexpr std::string_view kNamesFile = "__nv_name_map(";
 constexpr const char* kNoKernel = "the source has no __global__ function";
+constexpr const char* kHostFunction = "A function without execution space annotations";
 
 class NvrtcProgram {
  public:
@@ -144,6 +147,37 @@ Failure compile_failure(std::string reason, std::string log) {
   return failure;
 }
 
+/// What to do about an error that does not say it itself.
+std::string hint_at(std::string_view log) {
+  struct Hint {
+    std::string_view error;
+    std::string_view what_to_do;
+  };
+  static constexpr std::string_view kTextures =
+      "textures are not supported: read the data from a tensor in global memory";
+  static constexpr Hint kHints[] = {
+      {"identifier \"half\" is undefined", "half needs #include <cuda_fp16.h>"},
+      {"identifier \"half2\" is undefined", "half2 needs #include <cuda_fp16.h>"},
+      {"identifier \"__half\" is undefined", "__half needs #include <cuda_fp16.h>"},
+      {"identifier \"__half2\" is undefined", "__half2 needs #include <cuda_fp16.h>"},
+      {"identifier \"nv_bfloat16\" is undefined", "nv_bfloat16 needs #include <cuda_bf16.h>"},
+      {"identifier \"__nv_bfloat16\" is undefined", "__nv_bfloat16 needs #include <cuda_bf16.h>"},
+      {"identifier \"__nv_bfloat162\" is undefined", "__nv_bfloat162 needs #include <cuda_bf16.h>"},
+      {"identifier \"__nv_fp8_e4m3\" is undefined", "__nv_fp8_e4m3 needs #include <cuda_fp8.h>"},
+      {"identifier \"__nv_fp8_e5m2\" is undefined", "__nv_fp8_e5m2 needs #include <cuda_fp8.h>"},
+      {"texture is not a template", kTextures},
+      {"identifier \"texture\" is undefined", kTextures},
+      {"surface is not a template", kTextures},
+      {"identifier \"tex2D\" is undefined", kTextures},
+      {"identifier \"tex1Dfetch\" is undefined", kTextures},
+      {"identifier \"cooperative_groups\" is undefined", "it needs #include <cooperative_groups.h>"},
+      {"identifier \"curandState\" is undefined", "it needs #include <curand_kernel.h>"},
+  };
+  for (const Hint& hint : kHints)
+    if (log.find(hint.error) != std::string_view::npos) return fmt::format("; {}", hint.what_to_do);
+  return {};
+}
+
 /// Names with template arguments: the compiler makes such a kernel only when it is asked for.
 bool is_instance(const std::string& kernel) {
   return kernel.find('<') != std::string::npos;
@@ -217,12 +251,31 @@ nvrtcResult NvrtcCompiler::run(const NvrtcProgram& program, const std::vector<st
   return api().compile_program(program.get(), static_cast<int>(pointers.size()), pointers.data());
 }
 
-std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& request) {
-  require_arch(request.arch);
+std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& given) {
+  require_arch(given.arch);
+  SourceRequest request = given;
+  try {
+    for (std::string& option : compile_options_in(given.source)) request.options.push_back(std::move(option));
+  } catch (const Error& error) {
+    return compile_failure(error.what(), {});
+  }
   auto compiled = compile(request, instances_of(request), request.variables);
+  if (const auto* failure = std::get_if<Failure>(&compiled);
+      failure != nullptr && failure->log.find(kHostFunction) != std::string::npos) {
+    // Functions of the host, as <cuda.h> declares them, are none of the kernels' and may be the device's as well.
+    request.options.emplace_back("-default-device");
+    compiled = compile(request, instances_of(request), request.variables);
+  }
   if (auto* failure = std::get_if<Failure>(&compiled)) {
     const bool of_name = failure->log.find(kNamesFile) != std::string::npos;
-    return of_name ? no_such_name(request, std::move(*failure)) : std::move(*failure);
+    if (of_name) return no_such_name(request, std::move(*failure));
+    if (const auto templates =
+            failure->reason == kNoKernel ? kernel_templates(request.source) : std::vector<std::string>();
+        !templates.empty())
+      failure->reason = fmt::format("{} is a template: name an instance, as \"{}\"",
+                                    templates.front().substr(0, templates.front().find('<')), templates.front());
+    failure->reason += hint_at(failure->log);
+    return std::move(*failure);
   }
   auto& binary = std::get<Binary>(compiled);
   if (auto reason = add_kernels(binary, request.kernels)) return compile_failure(*reason, binary.build.log);

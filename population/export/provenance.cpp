@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "engine/base/hash.h"
@@ -12,6 +13,7 @@
 #include "engine/device/device_kind.h"
 #include "engine/expression/json_value.h"
 #include "engine/record/record_json.h"
+#include "engine/source/compile_options.h"
 #include "engine/source/template.h"
 #include "population/code/kernel_source.h"
 #include "population/code/text.h"
@@ -24,6 +26,10 @@ using nlohmann::ordered_json;
 
 std::string line(std::string_view text) {
   return comment_safe(fmt::format("// {}", text)) + "\n";
+}
+
+std::string title_line(const Provenance& p, const Task& task) {
+  return line(task.summary.empty() ? p.task : fmt::format("{}: {}", p.task, task.summary));
 }
 
 std::string timing_line(const Timing& timing) {
@@ -52,6 +58,19 @@ int common_cap(std::span<const ExportRequest> requests) {
     for (const Program& program : request.programs) caps.insert(program.max_registers);
   }
   return caps.size() == 1 ? *caps.begin() : 0;
+}
+
+/// What every source asks its compiler for.
+std::vector<std::string> common_options(std::span<const ExportRequest> requests) {
+  std::optional<std::vector<std::string>> common;
+  for (const ExportRequest& request : requests) {
+    for (const Program& program : request.programs) {
+      const std::vector<std::string> own = compile_options_in(program.source);
+      if (!common) common = own;
+      std::erase_if(*common, [&](const std::string& option) { return std::ranges::find(own, option) == own.end(); });
+    }
+  }
+  return common.value_or(std::vector<std::string>());
 }
 
 std::string origin_line(const Provenance& p, const std::string& what) {
@@ -190,15 +209,21 @@ std::string block_of(const std::string& launcher, const ordered_json& members) {
 std::string nvcc_command(std::span<const ExportRequest> requests) {
   const std::string& arch = requests.front().provenance.device.arch;
   // -arch=sm_90a would also make plain compute_90 PTX (nvcc 13.0), which has no wgmma.
-  std::string command =
-      fmt::format("nvcc -std=c++17 -gencode=arch=compute_{},code={}", arch.substr(arch.find('_') + 1), arch);
+  const std::vector<std::string> options = common_options(requests);
+  const auto is_standard = [](const std::string& option) { return option.starts_with("-std="); };
+  const auto standard = std::ranges::max_element(options, {}, is_standard);
+  std::string command = fmt::format("nvcc {} -gencode=arch=compute_{},code={}",
+                                    standard == options.end() || !is_standard(*standard) ? "-std=c++17" : *standard,
+                                    arch.substr(arch.find('_') + 1), arch);
+  for (const std::string& option : options)
+    if (!is_standard(option)) command += " " + option;
   if (const int cap = common_cap(requests); cap > 0) command += fmt::format(" -maxrregcount={}", cap);
   return command;
 }
 
 std::string readable_provenance(const ExportRequest& request, const FileNames& names) {
   const Provenance& p = request.provenance;
-  std::string text = line(fmt::format("{}: {}", p.task, request.task.summary));
+  std::string text = title_line(p, request.task);
   text += origin_line(p, fmt::format("run {}, candidate {}", p.run, p.candidate)) + "//\n";
   text += line(fmt::format("  objective  {}: {:.2f} us, {}", p.objective, p.latency_us, measured_word(p)));
   for (const Timing& timing : p.timings) text += timing_line(timing);
@@ -220,7 +245,7 @@ std::string readable_dispatch(const std::vector<ExportRequest>& requests,
   for (const Specialised& specialised : specialisations) caps.push_back(program_of(specialised).max_registers);
   const bool same_cap = std::all_of(caps.begin(), caps.end(), [&](int cap) { return cap == caps.front(); });
 
-  std::string text = line(fmt::format("{}: {}", p.task, first.task.summary));
+  std::string text = title_line(p, first.task);
   text += origin_line(p, fmt::format("{} kernels", specialisations.size())) + "//\n";
   const std::string constants =
       first.task.specialised.empty() ? "" : fmt::format(" of its {}", fmt::join(first.task.specialised, " and "));

@@ -59,9 +59,12 @@ Results read_results(std::string_view text, const std::string& file) {
     if (results.rows.empty()) throw usage_error(fmt::format("{} holds no results", file));
     return results;
   }
-  throw usage_error(
-      fmt::format("{} was not written by evo export --format {}: it does not say what its results rank by", file,
-                  readable(&ResultFormat::name)));
+  // Kernel Tuner's own caches, and T4 files of others.
+  const bool of_others = root.is_object() && (root.find("cache") || root.find("results"));
+  throw usage_error(fmt::format(
+      "{} was not written by evo export --format {}: it does not say what its results rank by{}", file,
+      readable(&ResultFormat::name),
+      of_others ? fmt::format("; it holds times without kernels: evo replay {} searches in them", file) : ""));
 }
 
 }  // namespace evo

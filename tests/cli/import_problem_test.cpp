@@ -406,3 +406,112 @@ TEST_CASE("kernels of a task whose reference is torch are searched, stored and v
   CHECK(holds(short_one.err, "toy/reference.py: shape "));
   CHECK(holds(short_one.err, "instead of"));
 }
+
+namespace {
+
+/// A python that gives this answer, as the describing script did with torch.
+ProcessOptions that_answers(const Bench& bench, const nlohmann::ordered_json& answer) {
+  bench.write("answer", answer.dump() + "\n");
+  bench.write("python", "#!/bin/sh\nexec cat '" + (bench / "answer").string() + "'\n");
+  std::filesystem::permissions(bench / "python", std::filesystem::perms::owner_all);
+  ProcessOptions options;
+  options.environment = {{"EVO_PYTHON", (bench / "python").string()}};
+  return options;
+}
+
+nlohmann::ordered_json recorded_answer() {
+  return nlohmann::ordered_json::parse(R"json({"kind": "KernelBench",
+    "inputs": [{"name": "A_", "dtype": "f32", "dims": [96, 96], "promises": ["upper triangular", "of numbers from 0 to 1"]},
+               {"name": "y", "dtype": "f32", "dims": [96, 224], "promises": ["of numbers from 0 to 1"],
+                "promised_draw": "uniform(0, 1)"},
+               {"name": "gain", "dtype": "f32", "dims": ["1"]}],
+    "outputs": [{"name": "y_", "dtype": "f32", "dims": [96, "112"]}],
+    "parameters": {"A": 96, "B": 224}, "small": null, "reference": "\n", "torch": "2.11.0"})json");
+}
+
+}  // namespace
+
+TEST_CASE("what get_inputs() promises of inputs and evo's draws do not keep is said at import") {
+  const Bench bench;
+  bench.write("p.py", "class Model: pass\n");
+  const Outcome outcome = bench.evo({"import", "p.py", "--name", "promised"}, that_answers(bench, recorded_answer()));
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  CHECK(holds(outcome.out,
+              "input A_: get_inputs() makes it upper triangular, of numbers from 0 to 1; evo's draws do not"));
+  CHECK(holds(outcome.out, "(\"draw\": \"uniform(0, 1)\" in task.json keeps it)"));
+  CHECK_FALSE(holds(outcome.out, "input gain"));
+}
+
+TEST_CASE("an input may be called y, and a size of the output that only looks like an input's is a number") {
+  const Bench bench;
+  bench.write("p.py", "class Model: pass\n");
+  REQUIRE(bench.evo({"import", "p.py", "--name", "named_y"}, that_answers(bench, recorded_answer())).code == 0);
+  const auto task = nlohmann::json::parse(bench.read("templates/named_y/task.json"));
+  CHECK(task["inputs"][1]["name"] == "y");
+  CHECK(task["outputs"][0]["name"] == "y_");
+  CHECK(task["outputs"][0]["dims"] == nlohmann::json{"A", "112"});
+  CHECK(task["inputs"][2]["dims"] == nlohmann::json{"1"});
+}
+
+TEST_CASE("a Definition whose reference names what it does not have is refused with the names") {
+  const Bench bench;
+  const auto imported = [&](const std::string& reference) {
+    auto definition = nlohmann::json::parse(kDefinition);
+    definition["reference"] = reference;
+    bench.write("d.json", definition.dump());
+    return bench.evo({"import", "d.json", "--name", "named"}, without_torch(bench));
+  };
+  check_refused(imported("def run(A, M, factor):\n    return _scaled(torch.exp(A), M)\n"), 2,
+                {"d.json: its reference names _scaled, torch, which are neither Python's nor in it"});
+  check_refused(
+      imported("import torch\n\n@torch.no_grad()\ndef run(A, M, factor):\n    return [F.relu(a) for a in A]\n"), 2,
+      {"its reference names F, which is"});
+  check_refused(imported("import torch\ndef run(A, M, factor:\n    return A\n"), 2,
+                {"its reference is no Python: line "});
+  const Outcome right = imported(
+      "import math, torch\nfrom typing import Optional\nSCALE = 2\nclass Helper:\n    size = SCALE\n"
+      "    def of(self, x: Optional[int]):\n        global late\n        late = x\n        return late * self.size\n"
+      "def run(A, M, factor):\n    f = lambda a: helper(a) + sum(b for b in range(3))\n"
+      "    try:\n        return f(A)\n    except ValueError as error:\n        raise RuntimeError(error, __name__)\n"
+      "def helper(a):\n    return math.sqrt(Helper().of(a))\n");
+  INFO(right.out << right.err);
+  CHECK(right.code == 0);
+}
+
+TEST_CASE("how a Definition says that its inputs are made is said not to be followed") {
+  const Bench bench;
+  auto definition = nlohmann::json::parse(kDefinition);
+  definition["constraints"] = {"M == 2 * N"};
+  definition["inputs"]["A"]["init"] = "softmax";
+  bench.write("d.json", definition.dump());
+  const Outcome outcome = bench.evo({"import", "d.json", "--name", "made"}, without_torch(bench));
+  CHECK(outcome.code == 0);
+  CHECK(holds(outcome.out, "input A: its init, \"softmax\", is not followed"));
+  CHECK(holds(outcome.out,
+              "its constraints are not followed: choose shapes and draws in task.json that meet M == 2 * N"));
+}
+
+TEST_CASE("the describing script finds what get_inputs() promises", "[long]") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  bench.write("p.py", R"python(import torch
+class Model(torch.nn.Module):
+    def forward(self, low, both, probs, labels, logs, y):
+        return low @ both + probs.sum() + labels.sum() + logs.sum() + y.sum()
+def get_inputs():
+    s = torch.rand(96, 96)
+    return [torch.tril(torch.randn(96, 96)), s + s.T, torch.softmax(torch.randn(4096, 8000), -1),
+            torch.randint(0, 2, (4096,)).float() * 2 - 1, torch.log(torch.rand(4096)), torch.randn(4096)]
+)python");
+  const Outcome outcome = bench.evo({"import", "p.py"}, with_torch());
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  for (const char* said :
+       {"input low: get_inputs() makes it lower triangular;", "input both: get_inputs() makes it symmetric, of numbers",
+        "input probs: get_inputs() makes it of rows that sum to 1",
+        "input labels: get_inputs() makes it of the values -1, 1",
+        "input logs: get_inputs() makes it of numbers that are not positive"})
+    CHECK(holds(outcome.out, said));
+  CHECK_FALSE(holds(outcome.out, "input y:"));
+}

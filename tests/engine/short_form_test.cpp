@@ -243,8 +243,8 @@ TEST_CASE("files that the author's files include by quotes are taken along, each
   CHECK(form.files.at("blur/source/more.inl") == files.at("more.inl"));
   const Rendered rendered = render_with_lines(form.files, "blur/reference.cu", {});
   CHECK_THAT(rendered.text,
-             ContainsSubstring("\n\n\nint more;\n// \"cuda_fp16.h\"\nint tile;\n#include \"cuda_fp16.h\"\n"
-                               "#ifdef HIP\n#include \"hip.h\"\n#endif\n"));
+             ContainsSubstring("\n\n\nint more;\n// \"cuda_fp16.h\"\nint tile;\n#undef per_thread\n#undef threads\n"
+                               "#include \"cuda_fp16.h\"\n#define per_thread 2\n#define threads 64\n#ifdef HIP\n"));
   CHECK(form.in_authors_places(rendered.lines.translated("kernel.cu(5): error: no")) == "more.inl:2: error: no");
 }
 
@@ -358,4 +358,134 @@ TEST_CASE("variables are filled with inputs and values, those of the reference w
       {R"({"d e": "x"})", "blur.json: constants.d e: 'd e' is not the name of a variable"}};
   for (const auto& [constants, message] : wrong)
     CHECK_THAT(error_of(changed("constants", Json::parse(constants))), ContainsSubstring(message));
+}
+
+namespace {
+
+const char* const kSum = R"(
+__global__ void partial(float* sums, const float* in, int n) {}
+__global__ void finish0(float* y, const float* sums, int n) {}
+__global__ void finish1(float* y, const float* sums, int n) {}
+__global__ void plain(float* y, const float* in, int n) {}
+)";
+
+Json sum_form() {
+  return Json::parse(R"json({
+    "kernel": "sum.cu", "genes": {"threads": [64, 128], "version": [0, 1], "fast": [false, true]},
+    "shapes": [{"N": 5000}],
+    "launches": [
+      {"kernel": "partial", "grid": ["N / 1000"], "block": ["threads"],
+       "arguments": ["sums=scratch float2[4 * threads]:0", "in=float[N]", "N"]},
+      {"kernel": "finish${version}", "grid": [1], "block": [32], "when": "threads > 1",
+       "arguments": ["default=out float[1]", "sums", "threads"]}],
+    "reference": "plain", "reference_grid": [1], "reference_block": [1],
+    "reference_arguments": ["default", "in", "N"]
+  })json");
+}
+
+std::string sum_error(const std::string& pointer, const Json& value) {
+  Json form = sum_form();
+  form[Json::json_pointer(pointer)] = value;
+  return error_of(form, {{"sum.cu", kSum}});
+}
+
+}  // namespace
+
+TEST_CASE("several launches share scratch whose size depends on genes, and a kernel's name may depend on one") {
+  const Loaded sum = load(sum_form(), {{"sum.cu", kSum}});
+  REQUIRE(sum.family.workspaces.size() == 1);
+  CHECK(sum.family.workspaces[0].bytes.evaluate_int({{"threads", std::int64_t{64}}}) == 4 * 64 * 8);
+  CHECK(sum.family.workspaces[0].zeroed.evaluate_bool({}));
+  const Genome genome{"tuned", {{"threads", std::int64_t{64}}, {"version", std::int64_t{1}}, {"fast", false}}};
+  const Target target = make_target(sum.task, "vgpu", {}, {});
+  const Candidate candidate = make_candidate(sum.form.files, sum.task, sum.family, genome, target, {});
+  const Plan& plan = candidate.programs.at(0).plans.at("5000");
+  REQUIRE(plan.launches.size() == 2);
+  CHECK(plan.launches[0].kernel == "partial");
+  CHECK(plan.launches[0].grid == Dim3{5, 1, 1});
+  CHECK(plan.launches[1].kernel == "finish1");
+  CHECK_THAT(candidate.programs.at(0).source, !ContainsSubstring("#define version"));
+}
+
+TEST_CASE("any name of an argument will do, also a word of expressions, C++ or Python") {
+  const Loaded sum = load(sum_form(), {{"sum.cu", kSum}});
+  CHECK(sum.task.inputs.at(0).name == "in_");
+  CHECK(sum.task.outputs.at(0).name == "default_");
+  CHECK(sum.task.reference_arguments.at(1).text == "in_");
+  Json form = changed("arguments", {"or=out float[H]", "lambda=e4m3[H] scale(max)", "max=float[1]", "float:0.5"});
+  form["limits"] = {{"or", {{"atol", 1e-3}}}};
+  const Loaded blur = load(form);
+  CHECK(blur.task.outputs.at(0).name == "or_");
+  CHECK(blur.task.inputs.at(0).scale == "max_");
+}
+
+TEST_CASE("what cannot be in launches and scratch is said with what can") {
+  CHECK_THAT(sum_error("/launches/1/kernel", "finish${version + 1}"),
+             ContainsSubstring("launches[1].kernel: sum.cu has no kernel finish2; did you mean 'finish0'?"));
+  CHECK_THAT(sum_error("/launches/1/kernel", "finish${versin}"), ContainsSubstring("reads unknown name 'versin'"));
+  CHECK_THAT(sum_error("/launches/0/arguments/0", "sums=scratch float[threads]:normal"),
+             ContainsSubstring("launches[0].arguments[0]: scratch is not drawn"));
+  CHECK_THAT(sum_error("/launches/0/arguments/0", "sums=scratch float[thread]"),
+             ContainsSubstring("launches[0].arguments[0]: 'thread' reads unknown name"));
+  CHECK_THAT(sum_error("/launches/1/arguments/0", "y=out float[threads]"),
+             ContainsSubstring("the size of 'y' cannot depend on the gene 'threads'"));
+  CHECK_THAT(sum_error("/launches/1/arguments/1", "sums=float[1]"), ContainsSubstring("'sums' is declared twice"));
+  Json form = sum_form();
+  form.erase("reference");
+  CHECK_THAT(error_of(form, {{"sum.cu", kSum}}), ContainsSubstring("key 'reference' is missing: several launches"));
+  form = sum_form();
+  form.erase("reference_grid");
+  CHECK_THAT(error_of(form, {{"sum.cu", kSum}}), ContainsSubstring("key 'reference_grid' is missing"));
+  CHECK_THAT(error_of(changed("arguments", {"y=out threads[H]"})),
+             ContainsSubstring("'threads' is a gene, which a tensor's type cannot be: an option can"));
+}
+
+TEST_CASE("compiler options are a line of the source, of which the reference has the dialect alone") {
+  Json form =
+      changed("compiler_options", {"-std=c++20", "-I.", "-O3", "${per_thread > 1 ? '-fmad=false' : '-ftz=true'}",
+                                   "--maxrregcount=${threads}", "-DGAIN=2"});
+  const Loaded blur = load(form);
+  const Genome genome{"tuned",
+                      {{"threads", std::int64_t{128}}, {"per_thread", std::int64_t{4}}, {"GAIN", std::int64_t{2}}}};
+  const Target target = make_target(blur.task, "vgpu", {}, {});
+  const Candidate candidate = make_candidate(blur.form.files, blur.task, blur.family, genome, target, {});
+  CHECK(candidate.programs.at(0).source.starts_with("// evo: compile with -std=c++20 -fmad=false\n#define"));
+  CHECK_THAT(candidate.programs.at(0).source, ContainsSubstring("#define GAIN 2\n"));
+  CHECK(candidate.programs.at(0).max_registers == 128);
+  const Program reference = reference_program(blur.form.files, blur.task, {}, {}, target.timed);
+  CHECK(reference.source.starts_with("// evo: compile with -std=c++20\n#define"));
+  CHECK_THAT(error_of(changed("compiler_options", {"-dlcm=ca"})),
+             ContainsSubstring("blur.json: compiler_options: '-dlcm=ca' is not supported; there are -use_fast_math"));
+}
+
+TEST_CASE("Kernel Tuner's own keys are read, or what stands for them is named") {
+  Json form = usual_form();
+  form.erase("kernel");
+  form["kernel_source"] = "blur.cu";
+  form["kernel_name"] = "blur";
+  form["smem_args"] = {{"size", "threads * 4"}};
+  form["lang"] = "cupy";
+  form["genes"]["per_thread"] = {0, true, 4};
+  form["restrict"] = {"abs(threads - 96) <= 32 and int(per_thread) >= 1"};
+  const Loaded blur = load(form);
+  CHECK(blur.family.launches.at(0).kernel == "blur");
+  CHECK(blur.family.launches.at(0).dynamic_smem_bytes.text() == "threads * 4");
+  CHECK(blur.family.genes.at(1).alleles == std::vector<Value>{std::int64_t{0}, std::int64_t{1}, std::int64_t{4}});
+  form["smem_args"] = {{"size", "tile * 4"}};
+  CHECK_THAT(error_of(form), ContainsSubstring("blur.json: smem_args.size: 'tile * 4' reads unknown name 'tile'"));
+  CHECK_THAT(error_of(changed("metrics", Json::object())), ContainsSubstring("blur.json: metrics: a key of Kernel"));
+  CHECK_THAT(error_of(changed("atol", 1e-6)), ContainsSubstring("write \"limits\": {\"atol\": 1e-6}"));
+}
+
+TEST_CASE("without shapes the task has the one size that its numbers say") {
+  Json form = without("shapes");
+  form["arguments"] = {"y=out float[64, 96]", "x=float[6144]", "float:0.5", "size_t:6144"};
+  form["grid"] = {"ceil_div(6144, threads)"};
+  CHECK(load(form).task.shapes.at(0).name == "6144");
+  form.erase("grid");
+  form["problem_size"] = {"96", 64};
+  const Loaded blur = load(form);
+  CHECK(blur.task.shapes.at(0).name == "96x64");
+  form["problem_size"] = {"W", 64};
+  CHECK_THAT(error_of(form), ContainsSubstring("key 'shapes' is missing"));
 }

@@ -148,8 +148,8 @@ TEST_CASE("what T1 says and evo has not is named by its field") {
       {t1_changed(spec + "KernelFile", "none.cu"), "t1.json: KernelSpecification.KernelFile: cannot read none.cu"},
       {t1_changed(spec + "KernelName", "cnv"), "t1.json: KernelSpecification.KernelName: conv.cu has no kernel cnv"},
       {t1_changed(spec + "KernelName", nullptr), "t1.json: KernelSpecification: key 'KernelName' is missing"},
-      {t1_changed(spec + "CompilerOptions", {"-use_fast_math"}),
-       "KernelSpecification.CompilerOptions[0]: '-use_fast_math' is"},
+      {t1_changed(spec + "CompilerOptions", {"", "-Xptxas"}),
+       "KernelSpecification.CompilerOptions[1]: '-Xptxas' is not supported"},
       {t1_changed(spec + "ReferenceArguments", {{{"Name", "out"}}}),
        "KernelSpecification.ReferenceArguments: not supported"},
       {t1_changed(spec + "GridDivX", {"block"}),
@@ -175,4 +175,21 @@ TEST_CASE("what T1 says and evo has not is named by its field") {
     INFO(message);
     CHECK_THAT(t1_error_of(t1), ContainsSubstring(message));
   }
+}
+
+TEST_CASE("T1's compiler options, its authors' remarks and keys with small letters are read") {
+  const std::string spec = "/KernelSpecification/";
+  Json t1 = t1_changed(spec + "CompilerOptions", {"", "-O3", "--use_fast_math", "-maxrregcount 32", "-DGAIN=2"});
+  t1["KernelSpecification"]["Comment"] = "ours";
+  t1["KernelSpecification"]["SharedMemoryOriginal"] = 3;
+  const ShortForm form = read_t1_json(t1);
+  CHECK_THAT(form.files.at("t1/tuned/kernel.cu"), ContainsSubstring("// evo: compile with -use_fast_math\n"));
+  CHECK_THAT(form.files.at("t1/tuned/family.json"), ContainsSubstring("\"max_registers\": 32"));
+  CHECK_THAT(form.files.at("t1/reference.cu"), !ContainsSubstring("fast_math"));
+  Json small = usual_t1();
+  small["kernelSpecification"] = small["KernelSpecification"];
+  small["kernelSpecification"]["kernelName"] = "conv";
+  small["kernelSpecification"].erase("KernelName");
+  small.erase("KernelSpecification");
+  CHECK(read_t1_json(small).files == read_t1_json(usual_t1()).files);
 }

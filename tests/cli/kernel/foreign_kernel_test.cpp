@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+#include "engine/source/host_code.h"
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -131,7 +132,7 @@ TEST_CASE("a launch that cannot be read is refused in one line") {
 }
 
 TEST_CASE("of a file the device code is left, with its numbers of lines") {
-  using evo::cli::device_code;
+  using evo::device_code;
   const std::string code = device_code(kSoftmaxExtension);
   CHECK(std::ranges::count(code, '\n') == std::ranges::count(std::string(kSoftmaxExtension), '\n'));
   INFO(code);

@@ -22,3 +22,11 @@ TEST_CASE("names that a source declares extern C are found, one by one and in bl
             "__device__ alignas(16) float b;\n/* int c; */ __device__ int d(int x) { return x ? x : 1; }\n}\nint e;") ==
         std::vector<std::string>{"a", "b", "d"});
 }
+
+TEST_CASE("kernels that are templates are shown as an instance of theirs") {
+  CHECK(kernel_templates("template <typename T, int N>\n__global__ void fill(T* x, T v) {}\n"
+                         "template <class A = float, bool kFlag = true, typename... More>\n__launch_bounds__(256) "
+                         "__global__ void other() {}\ntemplate <typename T> __device__ T f(T a) { return a; }\n"
+                         "__global__ void plain() {}\n") ==
+        std::vector<std::string>{"fill<float, 64>", "other<float, true, float>"});
+}

@@ -307,3 +307,16 @@ TEST_CASE("a line of text may have expressions") {
   CHECK(complaint_of([] { TextTemplate::parse("${"); }) == "'${' without '}'");
   CHECK(complaint_of([] { TextTemplate::parse("${x}").render({}); }) == "'x': unknown name 'x'");
 }
+
+TEST_CASE("the compiler's headers do not see macros that expressions fill, and the code behind them does") {
+  CHECK(
+      render(
+          "#define tile ${tile}\n#define F(x) x + ${tile}\n#define own 1\n#include <a.h>\n\n#include <b.h>\ntile\n") ==
+      "#define tile 64\n#define F(x) x + 64\n#define own 1\n#undef tile\n#include <a.h>\n\n#include <b.h>\n"
+      "#define tile 64\ntile\n");
+  CHECK(render("#define tile ${tile}\n#if A\n#include <a.h>\n#endif\n#undef tile\n#include <b.h>\n") ==
+        "#define tile 64\n#if A\n#undef tile\n#include <a.h>\n#define tile 64\n#endif\n#undef tile\n#include <b.h>\n");
+  const Rendered rendered =
+      render_with_lines({{"t/f/kernel.cu", "#define tile ${tile}\n#include <a.h>\nx\n"}}, "t/f/kernel.cu", kBindings);
+  CHECK(rendered.lines.origin_of(5)->line == 3);
+}

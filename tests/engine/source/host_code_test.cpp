@@ -1,0 +1,41 @@
+#include "engine/source/host_code.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+
+using namespace evo;
+
+TEST_CASE("host code is what only a compiler for the host reads") {
+  for (const char* host :
+       {"void f() { k<<<1, 1>>>(); }\n", "namespace py = pybind11;\n", "#include <torch/extension.h>\n",
+        "int main() { return 0; }\n", "std::vector<int> a;\n", "using namespace at;\n"})
+    CHECK(has_host_code(host));
+  for (const char* device : {"#include <cuda_runtime.h>\n__global__ void k() {}\n", "#include <cuda.h>\n",
+                             "inline int f(int a) { return a; }\n", "// std::vector<int>\n", "#include \"vector.h\"\n"})
+    CHECK_FALSE(has_host_code(device));
+}
+
+TEST_CASE("functions that say nothing stay where device code names them, directly or through others") {
+  const std::string called = "static int inner(int a) { return a; }\nint outer(int a) { return inner(a); }\n";
+  const std::string kernel = "__global__ void k(int* x) { *x = outer(2); }\n";
+  const std::string host = "static inline int pick(int w) {\n  return w > 9 ? 512 : 128;\n}\n";
+  CHECK(device_code(called + host + kernel) == called + "\n\n\n" + kernel);
+  CHECK(device_code("float launch(float* x, int n);\n" + kernel) == "\n" + kernel);
+}
+
+TEST_CASE("constants, templates, structs and functions of constant expressions are the device's") {
+  const std::string code =
+      "constexpr int kWarp = 32;\nconstexpr int cdiv(int a, int b) { return (a + b - 1) / b; }\n"
+      "template <typename T> struct Pair { T a; T sum() const { return a; } };\n"
+      "struct Shape { int rows; int get() const { return rows; } };\ntypedef float real;\nusing half2x = float;\n"
+      "__constant__ float weights[cdiv(7, 2)];\nstatic const int table[] = {1, 2, 3};\n"
+      "#define SQUARE(x) ((x) * (x))\n__device__ int f();\n";
+  CHECK(device_code(code) == code);
+}
+
+TEST_CASE("headers of the host go, those of the compiler and of the author stay") {
+  CHECK(
+      device_code("#include <torch/extension.h>\n#include <ATen/cuda/CUDAContext.h>\n#include <vector>\n"
+                  "#include <cuda_runtime.h>\n#include <cub/cub.cuh>\n#include \"tile.h\"\n#include <cuda_fp16.h>\n") ==
+      "\n\n\n\n#include <cub/cub.cuh>\n#include \"tile.h\"\n#include <cuda_fp16.h>\n");
+}
