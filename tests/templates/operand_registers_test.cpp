@@ -80,7 +80,8 @@ TEST_CASE("queries in registers keep them while weights are multiplied", "[long]
                            {"exponential", std::string("unrounded")},
                            {"row_sum", std::string(row_sum)},
                            {"diagonal", std::string("half")}}};
-        const auto genome = space.complete(wish, {"schedule", "tile_k", "q_operand", "warpgroups_q", "exponential", "row_sum"}, rng);
+        const auto genome =
+            space.complete(wish, {"schedule", "tile_k", "q_operand", "warpgroups_q", "exponential", "row_sum"}, rng);
         if (!genome) continue;  // The family has a constraint against it.
         // Products of as many columns as the others have cannot be told from them.
         if (std::string_view(row_sum) == "adds" && genome->genes.at("tile_k") == Value(depth)) continue;
