@@ -23,6 +23,7 @@ constexpr bool log_sum_exp = ${log_sum_exp};
 #include "include/attention/e4m3/loads.cuh"
 #include "include/attention/e4m3/producer.cuh"
 #include "include/attention/e4m3/query.cuh"
+#include "include/attention/e4m3/unseen.cuh"
 #include "rows.cuh"
 
 // A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles.

@@ -23,6 +23,7 @@ constexpr bool scale_of_each_head = ${scales == 'head'};
 #include "include/attention/e4m3/loads.cuh"
 #include "include/attention/e4m3/producer.cuh"
 #include "include/attention/e4m3/query.cuh"
+#include "include/attention/e4m3/unseen.cuh"
 #include "output.cuh"
 
 //% probe

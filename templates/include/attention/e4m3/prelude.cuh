@@ -13,6 +13,7 @@
 #include "include/mbarrier.cuh"
 #include "include/tma.cuh"
 #include "include/wgmma.cuh"
+#include "include/mma.cuh"
 #include "include/cluster.cuh"
 #include "include/grid_dependency.cuh"
 #include "include/attention/choices.cuh"
@@ -44,6 +45,8 @@ constexpr bool rows_may_be_empty = ${rows_may_be_empty};      // whether a tile 
 constexpr bool scores_are_f32 = ${score_type == 'f32'};
 constexpr bool weighs_f32 = ${weigh_type == 'f32'};             // the type of the scores whose maximum is searched
 constexpr bool unrounded = ${exponential == 'unrounded'};              // the row's maximum
+constexpr bool weights_are_f32 = scores_are_f32 && !unrounded;  // else f16, in pairs
+constexpr bool multiplies_again = ${large_scores == 'again'};       // scores, where they are large
 constexpr bool widened = ${v_path == 'widened'};                // values are f16 codes in the second product
 constexpr bool values_arrive_as_operand = ${v_path == 'prepass' || v_path == 'given'};
 constexpr bool producer_prepares = ${producer_prepares};

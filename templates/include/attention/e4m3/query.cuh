@@ -1,7 +1,9 @@
 #pragma once
-// An f16 score must not overflow: the codes of a query are divided by a power of two, 2^shift, so that their sum times the
-// largest code of a key is an f16 value. Its scores' scale makes up for it. Rows of small codes keep their bits.
+// An f16 score must not overflow, nor the difference of two where maxima are taken off: the codes of a query are divided by a
+// power of two, 2^shift, so that their sum times the largest code of a key is an f16 value, or half of one. Its scores' scale
+// makes up for it. Rows of small codes keep their bits.
 __device__ __forceinline__ void find_query_shifts(int (&shifts)[2], const e4m3x4 (&query)[head_dim / 8]) {
+  constexpr float largest_score = unrounded ? 32752.0f : 65504.0f;
   f16x2 sums[2] = {0, 0};
 #pragma unroll
   for (int i = 0; i < head_dim / 8; ++i) {
@@ -11,7 +13,7 @@ __device__ __forceinline__ void find_query_shifts(int (&shifts)[2], const e4m3x4
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     // 1.02: such sums and scores are rounded
-    const float excess = quad_sum(first_of(sums[r]) + second_of(sums[r])) * (1.02f * 448.0f / 65504.0f);
+    const float excess = quad_sum(first_of(sums[r]) + second_of(sums[r])) * (1.02f * 448.0f / largest_score);
     shifts[r] = max((__float_as_int(excess) >> 23) - 126, 0);  // 2^shift is the power of two above
   }
 }
@@ -115,6 +117,7 @@ __device__ __forceinline__ void take_query(RegisterQuery& query, int (&shifts)[2
   load_query(query.codes, query_rows + warp * 16 * row_bytes, lane);
   if constexpr (!weighs_f32) shrink_query(query.codes, shifts);
   if constexpr (persistent) {
+    __syncwarp();  // all lanes have read them
     if (lane == 0) arrive(smem.query_free(row_part));
   }
 }
@@ -143,4 +146,45 @@ __device__ __forceinline__ void multiply_scores(TileScores& scores, const Query&
   multiply_qk<(step > 0)>(scores, query.operand(step),
                           along_rows(keys, bytes / row_bytes * tile_k * row_bytes + bytes % row_bytes));
   if constexpr (bytes + 32 < head_dim) multiply_scores<step + 1>(scores, query, keys);
+}
+
+// The operand of the 32 columns of a step for products of this warp alone. In shared memory its rows begin at `rows`.
+__device__ __forceinline__ void load_operand(e4m3x4 (&codes)[4], const RegisterQuery& query, shared_address, int step, int) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) codes[i] = query.operand(step)[i];
+}
+__device__ __forceinline__ void load_operand(e4m3x4 (&codes)[4], const SharedQuery&, shared_address rows, int step, int lane) {
+  load_matrices(codes, rows + 2 * step * 16 / row_bytes * (tile_q * row_bytes) +
+                           xor_offset<row_bytes>(lane % 16, (2 * step + lane / 16) % (row_bytes / 16)));
+}
+
+// The scores of again_keys keys of a tile, from `first` on, for the 16 rows of this warp alone: no other warp has to come.
+// Such products widen codes to f16, so that their sums are precise.
+__device__ __forceinline__ void multiply_scores_again(AgainScores& scores, const Query& query,
+                                                      shared_address query_rows, shared_address keys, int first,
+                                                      int lane) {
+#pragma unroll
+  for (int n = 0; n < again_keys / 2; ++n) scores[n] = 0.0f;
+#pragma unroll
+  for (int step = 0; step < head_dim / 32; ++step) {
+    e4m3x4 rows[4];
+    load_operand(rows, query, query_rows, step, lane);
+    const int chunk = 2 * step + lane / 8 % 2;
+#pragma unroll
+    for (int n = 0; n < again_keys / 8; n += 2) {
+      const int key = first + n * 8 + lane / 16 * 8 + lane % 8;
+      u32 codes[4];  // of eight keys and of the next eight, 16 columns each
+      load_matrices(codes, keys + 2 * step * 16 / row_bytes * (tile_k * row_bytes) +
+                               xor_offset<row_bytes>(key, chunk % (row_bytes / 16)));
+#pragma unroll
+      for (int next = 0; next < 2; ++next) {
+        float sums[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sums[i] = scores[4 * (n + next) + i];
+        mma_e4m3(sums, rows, codes[2 * next], codes[2 * next + 1]);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) scores[4 * (n + next) + i] = sums[i];
+      }
+    }
+  }
 }

@@ -32,8 +32,8 @@ struct RowScales {
 typedef ${weigh_type == 'f32' ? 'OneScale' : 'RowScales'} Scale;
 
 // The maximum of a row before its first tile. If it sees no key there its weights, which are all zero, have an offset that
-// is still an f16 value, also in steps, 64 an octave.
-constexpr float lowest_max = !rows_may_be_empty ? lowest_score : unrounded && !weighs_f32 ? -1000.0f : -30000.0f;
+// is still an f16 value.
+constexpr float lowest_max = rows_may_be_empty ? -30000.0f : lowest_score;
 
 // Where in its tile the first of the two keys is whose scores are number 2 n and 2 n + 1 of a row: key_of(n) + lane_key.
 __device__ __forceinline__ int lane_key(int lane) { return lane % 4 * (v_path == ValuePath::given ? 4 : 2); }
@@ -56,13 +56,13 @@ constexpr float let_pass = 0.75f * units_per_octave;
 enum class Hidden { from, before };
 
 // Scores of hidden keys cannot win and get weight 0. keys[r] is the key of `row` (r = 0) or `row + 8` in this tile.
-template <Hidden hidden>
-__device__ __forceinline__ void mask_scores(F32Scores& scores, int lane, const int (&keys)[2]) {
+template <Hidden hidden, int count>
+__device__ __forceinline__ void mask_scores(float (&scores)[count], int lane, const int (&keys)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int limit = keys[r] - lane_key(lane);
 #pragma unroll
-    for (int n = 0; n < tile_k / 8; ++n) {
+    for (int n = 0; n < count / 4; ++n) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         if (key_of(n) + e >= limit == (hidden == Hidden::from)) scores[4 * n + 2 * r + e] = lowest_score;
@@ -96,24 +96,50 @@ __device__ __forceinline__ void narrow(Scores& scores) {
   }
 }
 
-// Of two keys: number 2 n + r is that of row r and of the keys of number n of key_of. F32Scores: narrowed.
-__device__ __forceinline__ f16x2 score_pair(const F32Scores& scores, int i) { return __float_as_uint(scores[2 * i]); }
+// Of two keys: number 2 n + r is that of row r and of the keys of number n of key_of. f32 scores: narrowed.
+template <int count>
+__device__ __forceinline__ f16x2 score_pair(const float (&scores)[count], int i) {
+  return __float_as_uint(scores[2 * i]);
+}
 __device__ __forceinline__ f16x2 score_pair(const F16Scores& scores, int i) { return scores[i]; }
 __device__ __forceinline__ void set_pair(F32Scores& scores, int i, f16x2 pair) { scores[2 * i] = __uint_as_float(pair); }
 __device__ __forceinline__ void set_pair(F16Scores& scores, int i, f16x2 pair) { scores[i] = pair; }
+
+// The largest scores of a thread's two rows, of all lanes that share them.
+template <int count>
+__device__ __forceinline__ void find_highest(float (&highest)[2], const float (&scores)[count]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) highest[r] = fmaxf(scores[2 * r], scores[2 * r + 1]);
+#pragma unroll
+  for (int n = 1; n < count / 4; ++n) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      highest[r] = fmaxf(highest[r], fmaxf(scores[4 * n + 2 * r], scores[4 * n + 2 * r + 1]));
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) highest[r] = quad_max(highest[r]);
+}
+
+// f16 scores of up to 16 octaves err by 1/256 of an octave at most, which changes a weight by 0.27 %. The errors of equal
+// scores are equal, so that no sum makes them smaller. A row that has not seen a key is not large.
+constexpr float largest_resolved = 16.0f * units_per_octave;
+__device__ __forceinline__ bool is_large(float row_max) {
+  return fabsf(row_max) > largest_resolved && row_max > lowest_max;
+}
+
+// Scores that are multiplied again.
+constexpr int again_keys = 32;
+typedef float AgainScores[again_keys / 2];
 
 // The largest scores of a thread's two rows in a tile, in units of the weights' exponent. `scale` is positive.
 template <typename Scores>
 __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Scores& scores, const Scale& scale) {
   if constexpr (weighs_f32) {
-    float highest[2] = {fmaxf(scores[0], scores[1]), fmaxf(scores[2], scores[3])};
+    float highest[2];
+    find_highest(highest, scores);
 #pragma unroll
-    for (int n = 1; n < tile_k / 8; ++n) {
-      highest[0] = fmaxf(highest[0], fmaxf(scores[4 * n], scores[4 * n + 1]));
-      highest[1] = fmaxf(highest[1], fmaxf(scores[4 * n + 2], scores[4 * n + 3]));
-    }
-#pragma unroll
-    for (int r = 0; r < 2; ++r) tile_max[r] = rounded_max(quad_max(highest[r]) * scale[r]);
+    for (int r = 0; r < 2; ++r) tile_max[r] = rounded_max(highest[r] * scale[r]);
   } else {
     f16x2 highest[2] = {score_pair(scores, 0), score_pair(scores, 1)};
 #pragma unroll
@@ -147,9 +173,10 @@ __device__ __forceinline__ void weigh_in_pairs(Scores& scores, const Scale& scal
   }
 }
 
+// `lowered`: the row's maximum is already taken off.
 template <int begin, int end, typename Scores>
-__device__ __forceinline__ void weigh_f16(Scores& scores, const Scale& scale, const float (&row_max)[2]) {
-  const RowLogarithms rows(scale, row_max);
+__device__ __forceinline__ void weigh_f16(Scores& scores, const Scale& scale, const float (&row_max)[2], bool lowered) {
+  const RowLogarithms rows(scale, row_max, lowered);
 #pragma unroll
   for (int i = begin / 4; i < end / 4; ++i) {
     set_pair(scores, i, weight(score_pair(scores, i), rows[i % 2], i / 4 * 2 + i % 2));
@@ -157,9 +184,9 @@ __device__ __forceinline__ void weigh_f16(Scores& scores, const Scale& scale, co
 }
 
 template <int begin = 0, int end = tile_k, typename Scores>
-__device__ __forceinline__ void weigh(Scores& scores, const Scale& scale, const float (&row_max)[2]) {
+__device__ __forceinline__ void weigh(Scores& scores, const Scale& scale, const float (&row_max)[2], bool lowered) {
   if constexpr (!weighs_f32) {
-    weigh_f16<begin, end>(scores, scale, row_max);
+    weigh_f16<begin, end>(scores, scale, row_max, lowered);
   } else if constexpr (unrounded) {
     weigh_in_pairs<begin, end>(scores, scale, row_max);
   } else {
@@ -167,36 +194,60 @@ __device__ __forceinline__ void weigh(Scores& scores, const Scale& scale, const 
   }
 }
 
-// Adds a tile's weights, as they are before they are rounded, to the thread's share of its rows' sums.
-__device__ __forceinline__ void add_weights(float (&row_sum)[2], const F32Scores& weights) {
-#pragma unroll
-  for (int i = 0; i < tile_k / 2; ++i) row_sum[i / 2 % 2] += weights[i];
+// The sum of `count` pairs of weights of a row, from those of number n of key_of on. Neighbours first: a large weight
+// meets small ones when these have added up.
+template <int count, typename Weights>
+__device__ __forceinline__ f16x2 sum_of_pairs(const Weights& weights, int n, int r) {
+  if constexpr (count == 1) {
+    return score_pair(weights, 2 * n + r);
+  } else {
+    return add_f16x2(sum_of_pairs<count / 2>(weights, n, r), sum_of_pairs<count - count / 2>(weights, n + count / 2, r));
+  }
 }
 
-__device__ __forceinline__ void add_weights(float (&row_sum)[2], const F16Scores& weights) {
+// Adds the weights of the keys from `begin` to `end`, as they are before they are rounded, to the thread's share of its rows'
+// sums, if it has one. Ahead of the first of a tile, what was summed shrinks.
+template <int begin = 0, int end = tile_k>
+__device__ __forceinline__ void sum_weights(float (&row_sum)[2], const float (&shrink)[2], const TileScores& weights) {
+  if constexpr (sum_by == RowSum::adds) {
+    if constexpr (begin == 0) {
 #pragma unroll
-  for (int i = 0; i < tile_k / 4; i += 4) {
+      for (int r = 0; r < 2; ++r) row_sum[r] *= shrink[r];
+    }
+    if constexpr (weights_are_f32) {
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const f16x2 pair = add_f16x2(weights[i + r], weights[i + 2 + r]);
-      row_sum[r] += first_of(pair) + second_of(pair);
+      for (int i = begin / 2; i < end / 2; ++i) row_sum[i / 2 % 2] += weights[i];
+    } else {
+      constexpr int all = (end - begin) / 8;
+      constexpr int most = all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : 2;
+#pragma unroll
+      for (int n = begin / 8; n < end / 8; n += most) {
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          const f16x2 pair = sum_of_pairs<most>(weights, n, r);
+          row_sum[r] += first_of(pair) + second_of(pair);
+        }
+      }
     }
   }
 }
 
 // The f16 operand of the second product: of each 16 keys two weights of `row`, `row + 8`, and of the keys 8 further.
-__device__ __forceinline__ void pack_f16(u32& weights, const F32Scores& scores, int i) {
-  weights = f16x2_from_f32(scores[2 * i], scores[2 * i + 1]);
-}
-__device__ __forceinline__ void pack_f16(u32& weights, const F16Scores& scores, int i) {
-  asm volatile("mov.b32 %0, %1;" : "=r"(weights) : "r"(scores[i]));  // the next scores come in their registers
+template <typename Scores>
+__device__ __forceinline__ void pack_f16(u32& weights, const Scores& scores, int i) {
+  if constexpr (weights_are_f32) {
+    weights = f16x2_from_f32(scores[2 * i], scores[2 * i + 1]);
+  } else {
+    // The next scores come in their registers.
+    asm volatile("mov.b32 %0, %1;" : "=r"(weights) : "r"(score_pair(scores, i)));
+  }
 }
 
 // The e4m3 operand: of each 32 keys four codes of `row` and `row + 8`, and of the keys 16 further. The instruction takes
 // them for depths 4 quad + 0..3, so the values lie in the order of the keys that a thread has.
 template <typename Scores>
 __device__ __forceinline__ e4m3x4 codes(const Scores& scores, int n, int r) {
-  if constexpr (scores_are_f32 && !unrounded) {
+  if constexpr (weights_are_f32) {
     const auto* s = scores + 8 * n + 2 * r;
     return codes_of(s[0], s[1], s[4], s[5], 2 * n + r);
   } else {

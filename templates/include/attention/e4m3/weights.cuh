@@ -1,26 +1,22 @@
-    // Once the first product of tile `i` is done: its rows follow its maximum.
-    const auto raise_maximum = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
-      pin_registers(scores);
+    // Nothing reads the keys of tile `i` any more, nor the query behind the last tile.
+    const auto free_keys = [&](const RingPlace<stages>& place, int i) {
       if (lane == 0) arrive(smem.barrier(keys_free, group, place.stage));
       if constexpr (persistent && q_operand == QueryOperand::smem) {
         if (lane == 0 && i + tile_step >= end_tile) arrive(smem.query_free(row_part));
       }
+    };
+//% if large_scores == 'again'
+#include "again.cuh"
+//% end
+    // Once the first product of tile `i` is done: its rows follow its maximum.
+    const auto raise_maximum = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
+      pin_registers(scores);
+      if constexpr (!multiplies_again) free_keys(place, i);
       const int first_key = first_key_of(i, work);
-      const int rows[2] = {first_row + warp * 16 + lane / 4, first_row + warp * 16 + lane / 4 + 8};
-      if (first_key + tile_k > problem.key_end(work, problem.position(first_row))) {
-        const int keys[2] = {problem.key_end(work, problem.position(rows[0])) - first_key,
-                             problem.key_end(work, problem.position(rows[1])) - first_key};
-        mask_scores<Hidden::from>(scores, lane, keys);
-      }
-      if constexpr (has_window) {
-        if (first_key < problem.key_begin(work, problem.position(first_row + 63))) {
-          const int keys[2] = {problem.key_begin(work, problem.position(rows[0])) - first_key,
-                               problem.key_begin(work, problem.position(rows[1])) - first_key};
-          mask_scores<Hidden::before>(scores, lane, keys);
-        }
-      }
+      mask_unseen(scores, first_key, tile_k, problem, work, first_row, warp, lane);
 //% probe
       if constexpr (weighs_f32) {
+        const int rows[2] = {first_row + warp * 16 + lane / 4, first_row + warp * 16 + lane / 4 + 8};
 #pragma unroll
         for (int n = 0; n < tile_k / 8; ++n) {
 #pragma unroll
@@ -37,27 +33,42 @@
       if constexpr (scores_are_f32 && !weighs_f32) narrow(scores);
       float tile_max[2];
       find_tile_max(tile_max, scores, qk_scale);
+//% if large_scores == 'again'
+#pragma unroll
+      for (int r = 0; r < 2; ++r) large[r] = is_large(fmaxf(row_max[r], tile_max[r]));
+      again = __any_sync(0xffffffffu, large[0] || large[1]);
+      if (again) {
+        find_max_again(tile_max, place, i);
+      } else {
+        free_keys(place, i);
+      }
+//% end
       if constexpr (promote_tiles == 1) {
         follow_tile_max(row_max, shrink, tile_max);
       } else {
         raise_row_max(row_max, shrink, tile_max);
       }
+//% if large_scores == 'again'
+      if (again) {
+        score_again(scores, place, i);
+        __syncwarp();  // all lanes have read them
+        free_keys(place, i);
+      }
+//% end
     };
     // Scores become weights, in place.
     const auto weigh_scores = [&](TileScores& scores) {
-      weigh(scores, qk_scale, row_max);
-      if constexpr (sum_by == RowSum::adds) {
-#pragma unroll
-        for (int r = 0; r < 2; ++r) row_sum[r] *= shrink[r];
-        add_weights(row_sum, scores);
-      }
+      weigh(scores, qk_scale, row_max, again);
+      sum_weights(row_sum, shrink, scores);
     };
     // A tile's first keys, and the others.
     const auto weigh_early_keys = [&] {
-      weigh<0, early_keys>(scores, qk_scale, row_max);
+      weigh<0, early_keys>(scores, qk_scale, row_max, again);
+      sum_weights<0, early_keys>(row_sum, shrink, scores);
       pack_weights<0, early_keys>(weights, scores);
     };
     const auto weigh_late_keys = [&] {
-      weigh<early_keys>(scores, qk_scale, row_max);
+      weigh<early_keys>(scores, qk_scale, row_max, again);
+      sum_weights<early_keys>(row_sum, shrink, scores);
       pack_weights<early_keys>(weights, scores);
     };

@@ -17,7 +17,7 @@ struct RowLogarithms {
   RowLogarithm rows[2];
 
   template <typename Scale>
-  __device__ __forceinline__ RowLogarithms(const Scale& scale, const float (&row_max)[2]) {
+  __device__ __forceinline__ RowLogarithms(const Scale& scale, const float (&row_max)[2], bool) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) rows[r].scale = twice_f16(scale[r]);
 #pragma unroll

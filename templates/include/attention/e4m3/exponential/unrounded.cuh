@@ -1,7 +1,6 @@
 #pragma once
-// The row's maximum is not rounded. Logarithms of two weights are f16 at once: of f32 scores each, or of two f16 scores. With
-// f16 scores the maximum is as precise as an f16 offset can be: it is what the rounded offset makes of it, so that what is
-// accumulated shrinks by exactly as much as the weights do.
+// The row's maximum is not rounded: the largest weight is 2^8 exactly, in its code and in the row's sum. Logarithms of two
+// weights are f16 at once: of f32 scores each, or of two f16 scores less the largest, which is exact near it.
 // ${fma_percent} % of the weights are on the FMA pipe (${fma_weight}), the others on the multi-function unit; both are right in the mean.
 enum class FmaWeight { line, lines, parabola };
 constexpr FmaWeight fma_weight = FmaWeight::${fma_weight};
@@ -19,9 +18,8 @@ __device__ __forceinline__ void find_pair_max(float (&tile_max)[2], const f16x2 
   f16x2 rows = max_f16x2(pick_bytes<0x5410>(highest[0], highest[1]), pick_bytes<0x7632>(highest[0], highest[1]));
 #pragma unroll
   for (int lanes = 1; lanes < 4; lanes *= 2) rows = max_f16x2(rows, __shfl_xor_sync(0xffffffffu, rows, lanes));
-  const f16x2 offsets = fma_f16x2(rows, f16x2_from_f32(-scale[0], -scale[1]), twice_f16(top));
-  tile_max[0] = top - first_of(offsets);
-  tile_max[1] = top - second_of(offsets);
+  tile_max[0] = first_of(rows) * scale[0];
+  tile_max[1] = second_of(rows) * scale[1];
 }
 
 // Whether the weights of this operand register take the FMA pipe. Even ones belong to `row`, odd ones to `row + 8`: the
@@ -38,6 +36,10 @@ constexpr f16x2 octave_steps = 0x54005400u;  // 64
 constexpr f16x2 first_step = fma_weight == FmaWeight::lines  ? (converts ? 0x62006200u : 0x65006500u)
                              : fma_weight == FmaWeight::line ? 0x637a637au   // 957
                                                              : 0x63806380u;  // 960
+// first_step + 64 * top
+constexpr f16x2 top_step = fma_weight == FmaWeight::lines  ? 0x65006500u     // 1280
+                           : fma_weight == FmaWeight::line ? 0x65bd65bdu   // 1469
+                                                           : 0x65c065c0u;  // 1472
 
 // Rounded, 0 where they are negative. The bits of a subnormal f16 are an integer, and up to 2047 those behind them, too.
 __device__ __forceinline__ u32 integers_of(f16x2 steps) {
@@ -59,12 +61,13 @@ __device__ __forceinline__ f16x2 weight_by_lines(f16x2 steps) {
   return multiply_f16x2(higher, higher - 0x02000200u);  // 1/2 less
 }
 
-// With m, 1 to 2, the mantissa, the line errs by the factor m / 2^(m - 1), of which a parabola is the inverse but for 0.35 %.
+// With m, 1 to 2, the mantissa, the line errs by the factor m / 2^(m - 1), of which a parabola is the inverse but for 0.46 %.
+// It is exact at whole octaves, as the row's largest weight is: all others may be equal to it.
 __device__ __forceinline__ f16x2 weight_by_parabola(f16x2 steps) {
   const u32 line = integers_of(steps) * 16;
   const f16x2 m = (line & 0x03ff03ffu) | 0x3c003c00u;
-  const f16x2 slope = fma_f16x2(m, 0x337b337bu, 0xb98eb98eu);               // 0.2337 m - 0.6943
-  return multiply_f16x2(line, fma_f16x2(m, slope, 0x3dd43dd4u));  // m slope + 1.457
+  const f16x2 slope = fma_f16x2(m, 0x33ec33ecu, 0xb9e7b9e7u);               // 0.2476 m - 0.7378
+  return multiply_f16x2(line, fma_f16x2(m, slope, 0x3df63df6u));  // m slope + 1.490
 }
 
 __device__ __forceinline__ f16x2 weight_of_steps(f16x2 steps) {
@@ -79,19 +82,16 @@ __device__ __forceinline__ f16x2 weight(f16x2 logarithms, int reg) {
   return exp2_approximate(logarithms);
 }
 
-// What makes logarithms of a row's f16 scores.
+// What makes logarithms of a row's f16 scores. The maximum, scaled, gives back the score that it is, an f16 value; that of a
+// row which sees no key yet stays finite, so that masked scores are minus infinity. `lowered`: it is taken off already.
 struct RowLogarithm {
+  f16x2 less_highest;
   f16x2 scale;
-  f16x2 offset;
   f16x2 scale_in_steps;
-  f16x2 offset_in_steps;
 
-  __device__ __forceinline__ RowLogarithm(float row_scale, float row_max)
-      : scale(twice_f16(row_scale)), offset(twice_f16(weight_offset(row_max))) {
-    if constexpr (fma_percent > 0) {
-      scale_in_steps = multiply_f16x2(scale, octave_steps);
-      offset_in_steps = fma_f16x2(offset, octave_steps, first_step);
-    }
+  __device__ __forceinline__ RowLogarithm(float row_scale, float row_max, bool lowered)
+      : less_highest(lowered ? 0 : twice_f16(fminf(row_max * -reciprocal(row_scale), 65504.0f))), scale(twice_f16(row_scale)) {
+    if constexpr (fma_percent > 0) scale_in_steps = multiply_f16x2(scale, octave_steps);
   }
 };
 // Of `row` and `row + 8`.
@@ -99,14 +99,15 @@ struct RowLogarithms {
   RowLogarithm rows[2];
 
   template <typename Scale>
-  __device__ __forceinline__ RowLogarithms(const Scale& scale, const float (&row_max)[2])
-      : rows{{scale[0], row_max[0]}, {scale[1], row_max[1]}} {}
+  __device__ __forceinline__ RowLogarithms(const Scale& scale, const float (&row_max)[2], bool lowered)
+      : rows{{scale[0], row_max[0], lowered}, {scale[1], row_max[1], lowered}} {}
   __device__ __forceinline__ const RowLogarithm& operator[](int r) const { return rows[r]; }
 };
 
 __device__ __forceinline__ f16x2 weight(f16x2 scores, const RowLogarithm& row, int reg) {
-  if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(scores, row.scale_in_steps, row.offset_in_steps));
-  return exp2_approximate(fma_f16x2(scores, row.scale, row.offset));
+  const f16x2 below = add_f16x2(scores, row.less_highest);
+  if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(below, row.scale_in_steps, top_step));
+  return exp2_approximate(fma_f16x2(below, row.scale, converts ? 0x48004800u : 0u));  // top
 }
 
 // Eight octaves below its value an f16 has the e4m3 code in the eight bits behind its sign and the first of its exponent,
