@@ -208,7 +208,7 @@ ShortForm read_json_file(const std::string& file, const std::string& text, const
 
 ShortForm read_t1_file(const std::string& file, const std::string& text, const ReadFile& read,
                        const IsKnownHeader& known) {
-  const T1Form t1 = short_form_of_t1(text, file, read);
+  const T1Form t1 = short_form_of_t1(text, file);
   try {
     ShortForm form = read_json_file(file, t1.text, read, known);
     for (auto& [made, author] : form.origins) author = with_author(author, t1.places);
