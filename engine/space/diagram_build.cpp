@@ -14,8 +14,8 @@ namespace evo {
 namespace {
 
 // A diagram of this size takes seconds and some hundred megabytes; real families stay orders of magnitude below.
-constexpr std::size_t kMaxStates = 1'000'000;
-constexpr std::size_t kMaxTerms = 10'000'000;
+constexpr std::size_t kMaxStates = 300'000;
+constexpr std::size_t kMaxTerms = 3'000'000;
 
 }  // namespace
 

@@ -117,8 +117,8 @@ class Filter {
 constexpr unsigned kHarmless[] = {
     SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_close, SYS_close_range, SYS_fstat, SYS_newfstatat,
     SYS_stat, SYS_lstat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_lseek, SYS_access, SYS_faccessat, SYS_faccessat2,
-    SYS_readlink, SYS_readlinkat, SYS_getcwd, SYS_getdents64, SYS_fadvise64, SYS_dup, SYS_dup2, SYS_dup3, SYS_pipe,
-    SYS_pipe2, SYS_fcntl, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl,
+    SYS_readlink, SYS_readlinkat, SYS_getcwd, SYS_chdir, SYS_getdents64, SYS_fadvise64, SYS_dup, SYS_dup2, SYS_dup3,
+    SYS_pipe, SYS_pipe2, SYS_fcntl, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl,
     SYS_epoll_wait, SYS_epoll_pwait, SYS_eventfd2, SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg, SYS_shutdown,
     SYS_getsockopt, SYS_setsockopt, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_mremap, SYS_madvise, SYS_msync, SYS_mincore,
     SYS_mlock, SYS_munlock, SYS_brk, SYS_get_mempolicy, SYS_futex, SYS_set_robust_list, SYS_get_robust_list,

@@ -1,6 +1,7 @@
 #include "evaluator/worker/worker.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -261,6 +262,8 @@ int serve_worker(std::vector<std::string> arguments, const WorkerTools& tools) {
     return kExitBroken;
   }
   if (!role) return kExitUsage;
+  // NVRTC writes the working folder's name into PTX, where a quote in it ends a text.
+  if (kind == WorkerKind::host_only && ::chdir("/") != 0) return kExitBroken;
   if (kind == WorkerKind::host_only) confine_reading(readable_folders());
   try {
     send(channel, 0, protocol::Ready{role->what()});
