@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <string>
 
-#include "ten_lines.h"
+#include "tests/cli/ten_lines.h"
 
 using namespace evo::testing;
 

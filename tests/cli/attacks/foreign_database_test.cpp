@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench.h"
+#include "tests/cli/bench.h"
 
 using namespace evo::testing;
 

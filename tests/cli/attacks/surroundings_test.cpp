@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bench.h"
-#include "ten_lines.h"
+#include "tests/cli/bench.h"
+#include "tests/cli/ten_lines.h"
 
 using namespace evo::testing;
 namespace fs = std::filesystem;
