@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "cli/commands/commands.h"
+#include "cli/llm/llm_options.h"
 #include "cli/proposer/guarded_command.h"
 #include "cli/run/remote_hosts.h"
 #include "cli/shell/completion.h"
@@ -202,7 +204,7 @@ int run_command(std::vector<std::string> arguments) {
   LogRequest log;
   add_log_options(app, log, "Options");
   if (arguments.front() == kComplete) {
-    fmt::print("{}", completion_lines(complete(app, {arguments.begin() + 1, arguments.end()})));
+    print("{}", completion_lines(complete(app, {arguments.begin() + 1, arguments.end()})));
     return kDone;
   }
   // After the commands, which would inherit it.
@@ -234,6 +236,9 @@ int main(int argc, char** argv) {
   }
   if (arguments.size() > 1 && arguments.front() == kGuard) return guard({arguments.begin() + 1, arguments.end()});
   if (arguments.size() == 3 && arguments.front() == kWatchRun) return watch_run(arguments[1], arguments[2]);
+  take_llm_key();
+  // A file that must not grow further is an error like a full disk, not the end of this process.
+  ::signal(SIGXFSZ, SIG_IGN);
   try {
     return flushed(run_command(arguments));
   } catch (const evo::Error& error) {

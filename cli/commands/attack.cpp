@@ -154,10 +154,10 @@ std::string progress_text(const AttackProgress& progress) {
 class ProgressLine {
  public:
   void show(const AttackProgress& progress) {
-    if (terminal_.interactive) write_to_stderr("\r\x1b[K" + progress_text(progress));
+    if (terminal_.interactive) write_to_terminal("\r\x1b[K" + one_line(progress_text(progress)));
   }
   ~ProgressLine() {
-    if (terminal_.interactive) write_to_stderr("\r\x1b[K");
+    if (terminal_.interactive) write_to_terminal("\r\x1b[K");
   }
 
  private:
@@ -280,10 +280,10 @@ int attack(const AttackRequest& request, const CLI::App& command) {
     if (request.json)
       document["kernels"].push_back(report_json(one));
     else
-      fmt::print("{}", report_text(one, terminal_of(stdout)));
+      print("{}", report_text(one, terminal_of(stdout)));
     if (interrupts.requested()) return kInterrupted;
   }
-  if (request.json) fmt::print("{}", json_text(document));
+  if (request.json) print("{}", json_text(document));
   return right ? kDone : kNothingValid;
 }
 

@@ -57,7 +57,7 @@ int print_stored(const BaselineRequest& request) {
   const std::optional<CandidateId> only =
       request.id.empty() ? std::nullopt : std::optional(parse_id("candidate", request.id));
   const std::vector<SittingReport> reports = newest_sittings(store, request.filter, only);
-  fmt::print("{}", request.json ? baseline_document(reports) : sittings_markdown(reports));
+  print("{}", request.json ? baseline_document(reports) : sittings_markdown(reports));
   if (reports.empty()) write_to_stderr("no candidate was timed with rivals yet: evo baseline does it\n");
   return kDone;
 }
@@ -118,12 +118,12 @@ int hold(const BaselineRequest& request) {
   Store store = Store::open(request.database, Store::Mode::change);
   store.record_sitting(sitting);
   const SittingReport report = sitting_report(store, store.sittings(sitting.candidate).front());
-  fmt::print("{}", request.json ? baseline_document({report}) : sitting_text(report, terminal_of(stdout)));
+  print("{}", request.json ? baseline_document({report}) : sitting_text(report, terminal_of(stdout)));
   return best_rival(sitting) == nullptr ? kNothingValid : kDone;
 }
 
 int list_rivals() {
-  for (const RivalCommand& rival : shipped_rivals()) fmt::print("{}  {}\n", rival.label, rival.command);
+  for (const RivalCommand& rival : shipped_rivals()) print("{}  {}\n", rival.label, rival.command);
   return kDone;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/subject/arguments.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "engine/base/joined.h"
 #include "engine/base/text.h"
@@ -77,12 +78,12 @@ int bench(const BenchRequest& request) {
     const bool same = expected.empty() || expected[finished.size() - 1] == now.hash;
     as_expected = as_expected && same;
     if (request.json) continue;
-    fmt::print("{:<20}{}{:>7.1f} s{}\n", now.name, now.hash, now.seconds,
-               same ? "" : fmt::format("  changed: {} expected", expected[finished.size() - 1]));
+    print("{:<20}{}{:>7.1f} s{}\n", now.name, now.hash, now.seconds,
+          same ? "" : fmt::format("  changed: {} expected", expected[finished.size() - 1]));
     std::fflush(stdout);
   }
-  fmt::print("{}", request.json ? bench_document(finished, nvrtc)
-                                : fmt::format("{}  (NVRTC {})\n", signature_of(finished), nvrtc));
+  print("{}", request.json ? bench_document(finished, nvrtc)
+                           : fmt::format("{}  (NVRTC {})\n", signature_of(finished), nvrtc));
   return as_expected ? kDone : kNothingValid;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -197,7 +198,7 @@ int check(const CheckCommandRequest& request) {
   wanted.family = request.family;
   if (form) wanted.placed = [&form](const std::string& message) { return form->in_authors_places(message); };
   const TaskCheck result = check_task(tree, task, wanted);
-  fmt::print("{}", request.json ? check_document(result) : check_text(result, terminal_of(stdout)));
+  print("{}", request.json ? check_document(result) : check_text(result, terminal_of(stdout)));
   return result.fine() ? kDone : kNothingValid;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
@@ -162,7 +163,7 @@ std::string compare_document(const Comparison& comparison) {
 int run_compare(const CompareRequest& request) {
   if (request.ids.size() < 2) throw usage_error("name two candidates or more: evo compare A B [C...]");
   const Comparison comparison = compare(request);
-  fmt::print("{}", request.json ? compare_document(comparison) : comparison_text(comparison, terminal_of(stdout)));
+  print("{}", request.json ? compare_document(comparison) : comparison_text(comparison, terminal_of(stdout)));
   const bool failed =
       std::ranges::any_of(comparison.rows, [](const ComparisonRow& row) { return !row.failure.empty(); });
   return failed ? kNothingValid : kDone;

@@ -8,12 +8,13 @@
 #include "cli/shell/completion.h"
 #include "cli/subject/arguments.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/streams.h"
 
 namespace evo::cli {
 namespace {
 
 int print_completions(const std::string& shell) {
-  fmt::print("{}", completion_script(shell));
+  print("{}", completion_script(shell));
   return kDone;
 }
 

@@ -10,6 +10,8 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
+#include "cli/text/terminal.h"
 #include "engine/base/error.h"
 
 namespace evo::cli {
@@ -18,6 +20,7 @@ namespace {
 struct DbRequest {
   std::string database = kDefaultDatabase;
   std::string other;
+  bool repair = false;
   bool json = false;
 };
 
@@ -28,14 +31,37 @@ std::string db_check_document(const std::string& database, const std::vector<std
   return json_text(json);
 }
 
+bool is_sound(const std::string& database) {
+  const Store store = Store::open(database, Store::Mode::inspect);
+  try {
+    return store.check().empty();
+  } catch (const Error&) {
+    return false;  // SQLite cannot read it to its end.
+  }
+}
+
+/// A sound database stays as it is.
+int repair(const DbRequest& request) {
+  if (is_sound(request.database)) {
+    print("{} is sound\n", request.database);
+    return kDone;
+  }
+  for (const std::string& line : Store::repair(request.database)) print("{}\n", one_line(line));
+  const bool sound = is_sound(request.database);
+  print("{} {}; the former is {}.before-repair\n", request.database, sound ? "is sound now" : "is still not sound",
+        request.database);
+  return sound ? kDone : kNothingValid;
+}
+
 int check_database(const DbRequest& request) {
-  const std::vector<std::string> problems = Store::open(request.database, Store::Mode::read).check();
+  if (request.repair) return repair(request);
+  const std::vector<std::string> problems = Store::open(request.database, Store::Mode::inspect).check();
   if (request.json) {
-    fmt::print("{}", db_check_document(request.database, problems));
+    print("{}", db_check_document(request.database, problems));
   } else if (problems.empty()) {
-    fmt::print("{} is sound\n", request.database);
+    print("{} is sound\n", request.database);
   } else {
-    for (const std::string& problem : problems) fmt::print("{}\n", problem);
+    for (const std::string& problem : problems) print("{}\n", one_line(problem));
   }
   return problems.empty() ? kDone : kNothingValid;
 }
@@ -49,8 +75,8 @@ std::uintmax_t database_bytes(const std::string& database) {
 int compact(const DbRequest& request) {
   const std::uintmax_t before = database_bytes(request.database);
   Store::open(request.database, Store::Mode::change).compact();
-  fmt::print("{}: {} bytes, {} before\n", request.database, grouped(std::uint64_t{database_bytes(request.database)}),
-             grouped(std::uint64_t{before}));
+  print("{}: {} bytes, {} before\n", request.database, grouped(std::uint64_t{database_bytes(request.database)}),
+        grouped(std::uint64_t{before}));
   return kDone;
 }
 
@@ -81,19 +107,19 @@ MergeCounts merged(const DbRequest& request) {
 int merge(const DbRequest& request) {
   const MergeCounts counts = merged(request);
   if (request.json) {
-    fmt::print("{}", db_merge_document(counts));
+    print("{}", db_merge_document(counts));
     return kDone;
   }
-  fmt::print("{} runs with {} candidates came from {}; {} of them are elites here\n", counts.runs, counts.candidates,
-             request.other, counts.elites);
-  if (counts.known_runs > 0) fmt::print("{} runs were here already\n", counts.known_runs);
+  print("{} runs with {} candidates came from {}; {} of them are elites here\n", counts.runs, counts.candidates,
+        request.other, counts.elites);
+  if (counts.known_runs > 0) print("{} runs were here already\n", counts.known_runs);
   if (counts.continued_runs > 0)
-    fmt::print("{} of them continued there: their new results were added\n", counts.continued_runs);
+    print("{} of them continued there: their new results were added\n", counts.continued_runs);
   for (const RunId run : counts.contradicting_runs) {
-    fmt::print("run {} has other results there than here: it was left as it is, and {} was not merged in full\n", run,
-               request.other);
+    print("run {} has other results there than here: it was left as it is, and {} was not merged in full\n", run,
+          request.other);
   }
-  if (counts.elites > 0) fmt::print("their latencies were measured there: evo verify ID checks one\n");
+  if (counts.elites > 0) print("their latencies were measured there: evo verify ID checks one\n");
   return kDone;
 }
 
@@ -107,6 +133,10 @@ void add_db(CLI::App& app, Invocation& invocation) {
                   "Check the database: print a line for each problem; exit code 1 if there is one", check_database);
   add_database_option(checking, checked.database);
   add_json_flag(checking, checked.json);
+  checking
+      .add_flag("--repair", checked.repair,
+                "Make the database anew of what can be read, print what was dropped, and keep the former beside it")
+      ->excludes(checking.get_option("--json"));
   auto [compacting, compacted] =
       add_command(*db, invocation, "compact", "Return unused space to the file system", compact);
   add_database_option(compacting, compacted.database);

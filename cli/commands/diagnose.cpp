@@ -291,7 +291,7 @@ int diagnose_task(const DiagnoseRequest& request, const SourceTree& tree) {
   const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
   if (!notice.empty()) write_to_stderr(notice + "\n");
   const DiagnosisScore score = score_diagnosis(tree, task, device, request.only, !request.without_probes);
-  fmt::print("{}", request.json ? score_document(score) : score_text(score, terminal_of(stdout)));
+  print("{}", request.json ? score_document(score) : score_text(score, terminal_of(stdout)));
   const bool controls_right = std::ranges::all_of(
       score.mutants, [](const DiagnosedMutant& one) { return !is_control(one.mutant) || one.right(); });
   return score.right() == score.counted() && controls_right ? kDone : kNothingValid;
@@ -305,10 +305,10 @@ int diagnose(const DiagnoseRequest& request, const CLI::App& command) {
   if (names_a_task(request.subject)) return diagnose_task(request, load_templates(request.templates));
   refuse_options(command, {"--only"}, "a candidate or an exported file");
   const std::vector<Diagnosed> all = diagnose_kernels(request);
-  if (request.json) fmt::print("{}", diagnosis_document(all));
+  if (request.json) print("{}", diagnosis_document(all));
   bool right = true;
   for (const Diagnosed& one : all) {
-    if (!request.json) fmt::print("{}", diagnosis_text(one, terminal_of(stdout)));
+    if (!request.json) print("{}", diagnosis_text(one, terminal_of(stdout)));
     right = right && !one.diagnosis.wrong && !one.diagnosis.failure;
   }
   return right ? kDone : kNothingValid;

@@ -12,6 +12,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "cli/text/text_diff.h"
 
@@ -78,12 +79,12 @@ int diff(const DiffRequest& request) {
   const std::vector<GeneDifference> genes = differences(a.genome, b.genome);
   const std::string sources = unified_diff(all_sources(a), all_sources(b), label(a), label(b));
   if (request.json) {
-    fmt::print("{}", diff_document(a, b, genes, sources));
+    print("{}", diff_document(a, b, genes, sources));
     return kDone;
   }
   const Terminal terminal = terminal_of(stdout);
-  fmt::print("{}\n{}", genes_text(a, b, genes, terminal),
-             sources.empty() ? "the sources are equal\n" : coloured(sources, terminal));
+  print("{}\n{}", genes_text(a, b, genes, terminal),
+        sources.empty() ? "the sources are equal\n" : coloured(sources, terminal));
   return kDone;
 }
 

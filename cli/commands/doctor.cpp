@@ -16,6 +16,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -148,7 +149,7 @@ std::string doctor_document(const Diagnosis& diagnosis) {
 
 int doctor(const DoctorRequest& request) {
   const Diagnosis diagnosis = diagnose(request);
-  fmt::print("{}", request.json ? doctor_document(diagnosis) : diagnosis_text(diagnosis, terminal_of(stdout)));
+  print("{}", request.json ? doctor_document(diagnosis) : diagnosis_text(diagnosis, terminal_of(stdout)));
   return diagnosis.can_run ? kDone : kMachine;
 }
 

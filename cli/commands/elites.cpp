@@ -11,6 +11,7 @@
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 
 namespace evo::cli {
 namespace {
@@ -53,7 +54,7 @@ int elites(const ElitesRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   std::vector<EliteRow> rows = find_elites(store, request.filter);
   if (!request.all) std::erase_if(rows, [](const EliteRow& row) { return !row.current; });
-  fmt::print("{}", request.json ? elites_document(rows) : elites_text(store, rows, terminal_of(stdout)));
+  print("{}", request.json ? elites_document(rows) : elites_text(store, rows, terminal_of(stdout)));
   return kDone;
 }
 

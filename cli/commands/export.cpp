@@ -76,7 +76,7 @@ bool written(const ExportCommandRequest& request, const std::string& text) {
   if (to_file)
     write_file(request.output, text);
   else
-    fmt::print("{}", text);
+    print("{}", text);
   return to_file;
 }
 
@@ -101,9 +101,9 @@ int export_kernel(const ExportCommandRequest& request) {
   if (!written(request, export_cuda(kernel, request.launcher))) return kDone;
   const RunInfo& info = restored.run.info;
   warn_of_reservations(restored);
-  fmt::print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output, restored.row.id,
-             info.task, info.device.name, microseconds(restored.row.evaluation.latency_us),
-             timing_word(kind_named(info.device.kind).modelled), compile_hint(request.output, {&kernel, 1}));
+  print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output, restored.row.id, info.task,
+        info.device.name, microseconds(restored.row.evaluation.latency_us),
+        timing_word(kind_named(info.device.kind).modelled), compile_hint(request.output, {&kernel, 1}));
   return kDone;
 }
 
@@ -135,10 +135,9 @@ int export_several(const ExportCommandRequest& request) {
   const Provenance& first = kernels.front().provenance;
   std::size_t count = 0;
   for (const ExportRequest& kernel : kernels) count += kernel.programs.size();
-  fmt::print("{}: {} kernel{} of {} on {}\n", request.output, count, count == 1 ? "" : "s", first.task,
-             first.device.name);
-  for (const ExportRequest& kernel : kernels) fmt::print("{}", summary_of(kernel.provenance));
-  fmt::print("check and time it:  {}\n", compile_hint(request.output, kernels));
+  print("{}: {} kernel{} of {} on {}\n", request.output, count, count == 1 ? "" : "s", first.task, first.device.name);
+  for (const ExportRequest& kernel : kernels) print("{}", summary_of(kernel.provenance));
+  print("check and time it:  {}\n", compile_hint(request.output, kernels));
   return kDone;
 }
 
@@ -164,10 +163,9 @@ int export_package(const ExportCommandRequest& request, const PackageFormat& for
   const SourceTree files = format.write(package);
   write_folder(request.output, files);
   const Provenance& first = package.kernels.front().provenance;
-  fmt::print("{}: {} of {} on {}, {} files\n", request.output, format.title, first.task, first.device.name,
-             files.size());
-  for (const ExportRequest& kernel : package.kernels) fmt::print("{}", summary_of(kernel.provenance));
-  fmt::print("in that folder:  {}\n", format.use);
+  print("{}: {} of {} on {}, {} files\n", request.output, format.title, first.task, first.device.name, files.size());
+  for (const ExportRequest& kernel : package.kernels) print("{}", summary_of(kernel.provenance));
+  print("in that folder:  {}\n", format.use);
   return kDone;
 }
 
@@ -228,11 +226,11 @@ int export_results(const ExportCommandRequest& request) {
   const Results results = results_of(store, runs_of(store, request));
   const std::string text = format.write(results);
   if (request.output.empty() || request.output == "-") {
-    fmt::print("{}", text);
+    print("{}", text);
     return kDone;
   }
   write_file(request.output, request.output.ends_with(".gz") ? gzipped(text) : text);
-  fmt::print("{}", results_text(results, request.output));
+  print("{}", results_text(results, request.output));
   return kDone;
 }
 

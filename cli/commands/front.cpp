@@ -12,6 +12,7 @@
 #include "cli/text/files.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -83,10 +84,10 @@ int front(const FrontRequest& request) {
   }
   if (!request.svg.empty()) write_file(request.svg, front_svg(fronts, request.filter.regime));
   if (request.json) {
-    fmt::print("{}", front_document(fronts, request.filter));
+    print("{}", front_document(fronts, request.filter));
     return kDone;
   }
-  for (const Front& one : fronts) fmt::print("{}\n", front_text(one, terminal_of(stdout)));
+  for (const Front& one : fronts) print("{}\n", front_text(one, terminal_of(stdout)));
   return kDone;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/text/files.h"
 #include "cli/text/format.h"
 #include "cli/text/shell_words.h"
+#include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "population/results/formats.h"
 
@@ -32,8 +33,8 @@ int import_file(const ImportRequest& request, const std::string& command_line) {
   const Results results = read_results(read_text(request.file), request.file);
   Store store = Store::open(request.database, Store::Mode::write);
   const RunId run = import_results(store, results, command_line);
-  fmt::print("run {} in {}: {} candidates of {} on {}, {}, without sources\n", run, request.database,
-             grouped(results.rows.size()), results.info.task, results.info.device.name, results.info.objective);
+  print("run {} in {}: {} candidates of {} on {}, {}, without sources\n", run, request.database,
+        grouped(results.rows.size()), results.info.task, results.info.device.name, results.info.objective);
   return kDone;
 }
 
@@ -45,9 +46,9 @@ int import_problem(const ImportRequest& request) {
   if (std::filesystem::exists(folder, error))
     throw usage_error(fmt::format("{} is there already: --name gives the task another name", folder.string()));
   write_files(request.output, problem.files);
-  fmt::print("{}: the task {}, {}; its reference is torch\n{}judge a solution:  evo verify SOLUTION --task {}{}\n",
-             folder.string(), problem.task, problem.kind, problem.remarks, problem.task,
-             request.output == "templates" ? "" : " --templates " + shell_word(request.output));
+  print("{}: the task {}, {}; its reference is torch\n{}judge a solution:  evo verify SOLUTION --task {}{}\n",
+        folder.string(), problem.task, problem.kind, problem.remarks, problem.task,
+        request.output == "templates" ? "" : " --templates " + shell_word(request.output));
   return kDone;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 
 namespace evo::cli {
@@ -60,7 +61,7 @@ int lineage(const EntryRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   find_candidate(store, id);
   const std::vector<LineageRow> rows = store.lineage(id);
-  fmt::print("{}", request.json ? lineage_document(id, rows) : lineage_text(rows, terminal_of(stdout)));
+  print("{}", request.json ? lineage_document(id, rows) : lineage_text(rows, terminal_of(stdout)));
   return kDone;
 }
 

@@ -72,7 +72,7 @@ int dry_run(const LlmRequest& request, const LlmOptions& options) {
   using Json = nlohmann::ordered_json;
   const Prompt prompt =
       prompt_for(Json::parse(messages.greeting()), Json::parse(messages.question(spent)), "", prompt_bytes(options));
-  fmt::print("{}", printable(whole_text(prompt)));
+  print("{}", printable(whole_text(prompt)));
   write_to_stderr(fmt::format("{} bytes, about {} tokens{}\n", grouped(whole_text(prompt).size()),
                               grouped(estimated_tokens(whole_text(prompt))),
                               newest ? fmt::format("; as run {} would go on", newest->id) : ""));

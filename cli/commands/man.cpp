@@ -11,6 +11,7 @@
 #include "cli/subject/arguments.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
+#include "cli/text/streams.h"
 
 namespace evo::cli {
 namespace {
@@ -22,7 +23,7 @@ struct ManRequest {
 
 int man(const ManRequest& request, const CLI::App& app) {
   if (request.folder.empty()) {
-    fmt::print("{}", man_page(app, request.command));
+    print("{}", man_page(app, request.command));
     return kDone;
   }
   std::vector<std::string> pages = listed_commands(app);

@@ -22,6 +22,7 @@
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/scatter_svg.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -192,8 +193,8 @@ std::string costs_document(const ModelledSubject& subject, const std::vector<Sha
 int model_one(const ModelRequest& request) {
   const ModelledSubject subject = request.genome.empty() ? stored_subject(request) : given_subject(request);
   const std::vector<ShapeCost> costs = costs_of(subject, request);
-  fmt::print("{}", request.json ? costs_document(subject, costs)
-                                : costs_text(subject, costs, request.explained, terminal_of(stdout)));
+  print("{}", request.json ? costs_document(subject, costs)
+                           : costs_text(subject, costs, request.explained, terminal_of(stdout)));
   return kDone;
 }
 
@@ -259,7 +260,7 @@ int compare_with_sweeps(const ModelRequest& request) {
   for (const std::string& sweep : request.sweeps) fits.push_back(fit_of(tree, read_sweep(sweep), wanted));
   if (!request.csv.empty()) write_file(request.csv, fit_csv(fits));
   if (!request.svg.empty()) write_file(request.svg, fits_svg(fits));
-  fmt::print("{}", request.json ? fits_document(fits) : fits_text(fits, terminal_of(stdout)));
+  print("{}", request.json ? fits_document(fits) : fits_text(fits, terminal_of(stdout)));
   return kDone;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
+#include "cli/text/streams.h"
 #include "engine/base/error.h"
 
 namespace evo::cli {
@@ -32,7 +33,7 @@ int note(const NoteRequest& request) {
   if (text.size() > kLongestPersonsNote)
     throw usage_error(fmt::format("the note has {} bytes: at most {}", text.size(), kLongestPersonsNote));
   Store::open(request.database, Store::Mode::change).add_note(id, text);
-  fmt::print("noted; evo show {} prints it, later runs of the task give it to proposers\n", id);
+  print("noted; evo show {} prints it, later runs of the task give it to proposers\n", id);
   return kDone;
 }
 

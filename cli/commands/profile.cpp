@@ -165,9 +165,9 @@ int profile_all(const ProfileRequest& request) {
   for (const ProfiledKernel& kernel : profiled_kernels(request)) {
     all.push_back(profile(kernel, request));
     if (kernel.id) store_profiles(request, *kernel.id, all.back());
-    if (!request.json) fmt::print("{}", profiled_text(all.back(), terminal_of(stdout)));
+    if (!request.json) print("{}", profiled_text(all.back(), terminal_of(stdout)));
   }
-  if (request.json) fmt::print("{}", profiled_document(all));
+  if (request.json) print("{}", profiled_document(all));
   return kDone;
 }
 

@@ -20,6 +20,7 @@
 #include "cli/text/files.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
@@ -339,7 +340,7 @@ int replay_spaces(const ReplayRequest& request) {
   }
   if (!request.out.empty()) write_orders(request.out, spaces, strategies);
   if (!request.svg.empty()) write_curves(request.svg, spaces, budgets.back());
-  fmt::print("{}", request.json ? replay_document(spaces, budgets) : replay_text(spaces, budgets, terminal_of(stdout)));
+  print("{}", request.json ? replay_document(spaces, budgets) : replay_text(spaces, budgets, terminal_of(stdout)));
   return kDone;
 }
 

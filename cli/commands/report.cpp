@@ -18,6 +18,7 @@
 #include "cli/text/files.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -167,8 +168,8 @@ int write_page(const Store& store, const ReportRequest& request) {
   const auto data = page_data(store, runs, parse_number("--predict", request.predicted, 0, 10'000), request.rivals);
   const std::string text = page ? report_page(data) : json_text(data);
   write_file(request.output, text);
-  fmt::print("wrote {}: {} run{}, {} candidates, {:.1f} MB\n", request.output, runs.size(), runs.size() == 1 ? "" : "s",
-             grouped(data["candidates"]["id"].size()), static_cast<double>(text.size()) * 1e-6);
+  print("wrote {}: {} run{}, {} candidates, {:.1f} MB\n", request.output, runs.size(), runs.size() == 1 ? "" : "s",
+        grouped(data["candidates"]["id"].size()), static_cast<double>(text.size()) * 1e-6);
   return kDone;
 }
 
@@ -181,7 +182,7 @@ int report(const ReportRequest& request) {
   const Space space = space_of_run(store, run);
   const RunReport found = report_of(store, run, space);
   const Lessons lessons = lessons_of(store, run.info, run.id, space);
-  fmt::print("{}", request.json ? report_document(found, lessons) : report_text(found, lessons, terminal_of(stdout)));
+  print("{}", request.json ? report_document(found, lessons) : report_text(found, lessons, terminal_of(stdout)));
   return kDone;
 }
 

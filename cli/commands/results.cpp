@@ -67,7 +67,7 @@ int results(const ResultsRequest& request) {
     if (!page.pictures.empty()) make_folder(folder / kPicturesFolder);
     for (const ResultsPicture& picture : page.pictures) write_file(folder / picture.file, picture.svg);
     write_file(folder / page.file, page.markdown);
-    fmt::print("{}\n", (folder / page.file).string());
+    print("{}\n", (folder / page.file).string());
   }
   return kDone;
 }

@@ -30,6 +30,7 @@
 #include "cli/run/timing_disturbances.h"
 #include "cli/run/warm_start.h"
 #include "cli/selftest/selftest_record.h"
+#include "cli/sources/shadowing.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
@@ -182,6 +183,8 @@ std::string strategy_text(const RunInfo& info) {
 }
 
 void announce(const PreparedRun& run, RunId id, const Space& space, const RunRequest& request) {
+  if (const std::string remark = shadowing_remark(run.task.name, run.task.hash); !remark.empty())
+    tell(fmt::format("{}: {}", run.task.name, remark));
   if (!run.notice.empty()) tell(run.notice);
   if (request.quiet) return;
   const RunInfo& info = run.info;
@@ -279,8 +282,8 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
     try_to([&] { archive->settle(); });
     try_to([&] { with.store.finish_run(with.id, RunStatus::failed); });
     if (error.fault() == Fault::usage) throw;
-    throw machine_error(
-        fmt::format("{} (the evaluations so far are kept; continue with: evo run --resume {})", error.what(), with.id));
+    throw machine_error(fmt::format("{} (the evaluations so far are kept; continue with: evo run --resume {}{})",
+                                    error.what(), with.id, database_argument(with.request.database)));
   }
 }
 
@@ -402,7 +405,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // The search.
   const RunSummary summary = search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries,
                                                    profiled, store, id, *strategy, proposer.get(), check_time});
-  fmt::print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
+  print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(summary.result);
 }
 

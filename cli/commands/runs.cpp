@@ -14,6 +14,7 @@
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
@@ -108,7 +109,7 @@ std::string runs_document(const RunRow& row, const std::vector<OutcomeRow>& outc
 int one_run(const EntryRequest& request, const Store& store) {
   const RunRow row = find_run(store, parse_id("run", request.id));
   const std::vector<OutcomeRow> outcomes = store.outcomes(row.id);
-  fmt::print("{}", request.json ? runs_document(row, outcomes) : run_detail(store, row, outcomes, terminal_of(stdout)));
+  print("{}", request.json ? runs_document(row, outcomes) : run_detail(store, row, outcomes, terminal_of(stdout)));
   return kDone;
 }
 
@@ -116,7 +117,7 @@ int runs(const EntryRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   if (!request.id.empty()) return one_run(request, store);
   const std::vector<RunRow> rows = store.runs();
-  fmt::print("{}", request.json ? runs_document(rows) : runs_text(store, rows, terminal_of(stdout)));
+  print("{}", request.json ? runs_document(rows) : runs_text(store, rows, terminal_of(stdout)));
   return kDone;
 }
 

@@ -20,6 +20,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
@@ -205,7 +206,7 @@ int sanitize(const SanitizeRequest& request, const CLI::App& command) {
     refuse_options(command, {"--shapes"}, "a kernel that is no candidate's");
     sanitize_kernels(request.kernels, result);
   }
-  fmt::print("{}", request.kernels.json ? sanitize_document(result) : sanitize_text(result, terminal_of(stdout)));
+  print("{}", request.kernels.json ? sanitize_document(result) : sanitize_text(result, terminal_of(stdout)));
   return result.findings.empty() ? kDone : kNothingValid;
 }
 

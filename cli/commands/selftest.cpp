@@ -184,7 +184,7 @@ int score_task(const SelftestRequest& request, const SourceTree& tree, const Tas
       request.generate.empty() ? kGeneratedMutants : parse_number("--generate", request.generate, 1);
   const std::uint64_t seed = request.seed.empty() ? fresh_salt() >> 32 : parse_number("--seed", request.seed);
   const MutationScore score = score_validation(tree, task, device, count, seed);
-  fmt::print("{}", request.json ? score_document(score, form) : score_text(score, form, terminal_of(stdout)));
+  print("{}", request.json ? score_document(score, form) : score_text(score, form, terminal_of(stdout)));
   return score.count(MutantOutcome::Kind::survived) == 0 ? kDone : kNothingValid;
 }
 
@@ -214,9 +214,9 @@ int calibrate_task(const SelftestRequest& request) {
   const Task task = find_task(tree, request.task);
   const CalibrationResult result = calibrate(tree, task, find_device(request.device.empty() ? "auto" : request.device));
   const std::filesystem::path file = folder / task.name / "limits.json";
-  fmt::print("{}", calibration_text(result, terminal_of(stdout)));
+  print("{}", calibration_text(result, terminal_of(stdout)));
   write_file(file, with_measured(tree, task, result));
-  fmt::print("written to {}: these limits hold from now on\n", file.string());
+  print("written to {}: these limits hold from now on\n", file.string());
   return kDone;
 }
 
@@ -240,7 +240,7 @@ int selftest(const SelftestRequest& request, const CLI::App& command) {
   std::optional<Store> store;
   if (request.only.empty()) store = Store::open(request.database, Store::Mode::write);
   const SelftestResult result = run_selftest(tree, task, device, request.only, fresh_salt());
-  fmt::print("{}", request.json ? selftest_document(result) : selftest_text(result, terminal_of(stdout)));
+  print("{}", request.json ? selftest_document(result) : selftest_text(result, terminal_of(stdout)));
   if (store) {
     const SelftestRecord record = record_of(result, open_compiler(device.kind)->version());
     store->record_selftest(record);

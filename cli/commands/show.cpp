@@ -9,6 +9,7 @@
 #include "cli/model/profile_report.h"
 #include "cli/report/lessons.h"
 #include "cli/report/run_report.h"
+#include "cli/sources/shadowing.h"
 #include "cli/sources/sources.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/best_rival.h"
@@ -20,6 +21,7 @@
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
 #include "cli/text/spread.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
@@ -72,6 +74,8 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
   const Evaluation& evaluation = row.evaluation;
   Table facts({"", ""});
   facts.add({"task", fmt::format("{} on {} ({})", run.info.task, run.info.device.id, run.info.device.name)});
+  if (const std::string remark = shadowing_remark(run.info.task, run.info.task_hash); !remark.empty())
+    facts.add({"", remark}, Style::warning);
   facts.add({"objective", run.info.objective});
   facts.add({"genome", to_text(row.genome)});
   facts.add({"made by", fmt::format("{}{}, proposal {} of run {}, {}", row.op,
@@ -276,7 +280,7 @@ int show(const ShowRequest& request) {
     text = whole_exchange(words.exchange, id);
   else
     text = summary_text(row, run, words, self_consistent, terminal_of(stdout));
-  fmt::print("{}", text);
+  print("{}", text);
   return kDone;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/suggest.h"
 #include "cli/text/table.h"
 #include "engine/base/error.h"
@@ -187,7 +188,7 @@ int t1_space(const SpaceRequest& request) {
   SpaceListing all;
   all.task.name = name;
   all.families.push_back(listing);
-  fmt::print("{}", request.json ? space_document(all) : family_text(listing, terminal_of(stdout)));
+  print("{}", request.json ? space_document(all) : family_text(listing, terminal_of(stdout)));
   return kDone;
 }
 
@@ -200,7 +201,7 @@ int space(const SpaceRequest& request) {
   const DeviceInfo device = find_device(request.device);
   const Target target = make_target(task, device.kind, shapes, options, request.objective);
   const SpaceListing listing = list_space(tree, task, device, target, request.family);
-  fmt::print("{}", request.json ? space_document(listing) : space_text(listing, terminal_of(stdout)));
+  print("{}", request.json ? space_document(listing) : space_text(listing, terminal_of(stdout)));
   return kDone;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/subject/task_listing.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "engine/base/joined.h"
 
@@ -143,7 +144,7 @@ int tasks(const TasksRequest& request) {
     malformed += listing.problem.empty() ? 0 : 1;
   }
   text += fmt::format("in {}; evo space --task NAME shows the genes\n", folder.string());
-  fmt::print("{}", request.json ? tasks_document(listings) : text);
+  print("{}", request.json ? tasks_document(listings) : text);
   return malformed == 0 ? kDone : kWrongUsage;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/files.h"
 #include "cli/text/shell_words.h"
+#include "cli/text/streams.h"
 #include "engine/base/error.h"
 
 namespace evo::cli {
@@ -53,7 +54,7 @@ void refuse_unused_genes(const ShortForm& form) {
 ShortForm checked_form(const std::string& file) {
   ShortForm form = load_short_form(file);
   refuse_unused_genes(form);
-  for (const std::string& line : tighten_limits(form)) fmt::print(stderr, "limits: {}\n", line);
+  for (const std::string& line : tighten_limits(form)) write_to_stderr(fmt::format("limits: {}\n", line));
   return form;
 }
 
@@ -70,9 +71,9 @@ int expand(const TuneRequest& request, const ShortForm& form) {
     fs::create_directories(file.parent_path(), error);
     if (error) throw machine_error(fmt::format("cannot make {}: {}", file.parent_path().string(), error.message()));
     write_file(file, text);
-    fmt::print("{}\n", file.string());
+    print("{}\n", file.string());
   }
-  fmt::print("search it:  evo run --task {} --templates {}\n", form.task, shell_word(request.folder));
+  print("search it:  evo run --task {} --templates {}\n", form.task, shell_word(request.folder));
   return kDone;
 }
 

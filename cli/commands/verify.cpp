@@ -17,6 +17,7 @@
 #include "cli/rivals/foreign_kernel.h"
 #include "cli/rivals/solution_check.h"
 #include "cli/rivals/solution_text.h"
+#include "cli/sources/shadowing.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/arguments.h"
 #include "cli/subject/contract.h"
@@ -228,6 +229,8 @@ std::string verification_text(const Verification& verification, const Terminal& 
   if (claim.contract == Contract::brought)
     text += fmt::format("checked against the task {} in the file: this machine's templates have none of that name\n",
                         claim.task.name);
+  if (const std::string remark = shadowing_remark(claim.task.name, claim.task.hash); !remark.empty())
+    text += fmt::format("its task is {}\n", remark);
   text += table.text(terminal, 2);
   if (!verification.held_out.empty()) text += fmt::format("  held out: {}\n", fmt::join(verification.held_out, " "));
   for (const EliteCheck& one : verification.checked.checks)
@@ -318,8 +321,8 @@ LauncherCheck launcher_found(const VerifyRequest& request, const std::vector<Ver
 int verify_foreign_kernel(const VerifyRequest& request, const SolutionRequest& solution) {
   const Evaluation found = evaluate_foreign_kernel({solution.solution, request.launches}, solution.tree, solution.task,
                                                    solution.target, solution.device);
-  fmt::print("{}", request.json ? foreign_kernel_document(found, solution)
-                                : foreign_kernel_text(found, solution, terminal_of(stdout)));
+  print("{}", request.json ? foreign_kernel_document(found, solution)
+                           : foreign_kernel_text(found, solution, terminal_of(stdout)));
   return found.verdict == Verdict::valid ? kDone : kNothingValid;
 }
 
@@ -336,8 +339,7 @@ int verify_solution(const VerifyRequest& request) {
                                 parse_options(solution.task, request.options));
   if (!request.launches.empty()) return verify_foreign_kernel(request, solution);
   const SolutionCheck found = check_solution(solution);
-  fmt::print("{}",
-             request.json ? solution_document(found, solution) : solution_text(found, solution, terminal_of(stdout)));
+  print("{}", request.json ? solution_document(found, solution) : solution_text(found, solution, terminal_of(stdout)));
   return found.wrong.empty() ? kDone : kNothingValid;
 }
 
@@ -354,7 +356,7 @@ void record(const VerifyRequest& request, const Verification& verification) {
     // Sizes were tried on the device and on the virtual GPU.
     if (checked.checks.size() > kEliteChecks.size()) checked.checks.erase(checked.checks.begin());
     Store::open(request.database, Store::Mode::change).record_checks(id, checked);
-    if (checked.finding && !request.json) fmt::print("candidate {} is no elite any more\n", id);
+    if (checked.finding && !request.json) print("candidate {} is no elite any more\n", id);
   } catch (const Error& error) {
     write_to_stderr(fmt::format("not recorded: {}\n", error.what()));
   }
@@ -376,18 +378,17 @@ int verify(const VerifyRequest& request) {
   std::vector<Verification> verifications;
   for (Claim& claim : claims) {
     verifications.push_back(check(std::move(claim), request.device, templates ? &*templates : nullptr));
-    if (!request.json) fmt::print("{}", verification_text(verifications.back(), terminal_of(stdout)));
+    if (!request.json) print("{}", verification_text(verifications.back(), terminal_of(stdout)));
   }
   if (!templates) record(request, verifications.front());
   std::optional<LauncherCheck> launcher;
   if (templates) {
     launcher = launcher_found(request, verifications);
-    if (!request.json)
-      fmt::print("{}", launcher_text(*launcher, verifications.front().claim.launcher, terminal_of(stdout)));
+    if (!request.json) print("{}", launcher_text(*launcher, verifications.front().claim.launcher, terminal_of(stdout)));
   }
   if (request.json)
-    fmt::print("{}", verifications.size() == 1 ? verify_document(verifications.front(), launcher)
-                                               : verify_document(request.subject, verifications, launcher));
+    print("{}", verifications.size() == 1 ? verify_document(verifications.front(), launcher)
+                                          : verify_document(request.subject, verifications, launcher));
   const bool all =
       std::all_of(verifications.begin(), verifications.end(), [](const Verification& f) { return f.reproduced; });
   return all && !(launcher && launcher->state == LauncherCheck::State::wrong) ? kDone : kNothingValid;

@@ -19,6 +19,7 @@
 #include "cli/text/exit_code.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
+#include "cli/text/streams.h"
 #include "cli/text/table.h"
 #include "evaluator/numbers/elements.h"
 
@@ -201,7 +202,7 @@ std::string vgpu_document(const KernelResults& run) {
 
 int run_vgpu(const KernelRequest& request) {
   const KernelResults run = run_kernels(request);
-  fmt::print("{}", request.json ? vgpu_document(run) : vgpu_text(run, terminal_of(stdout), request.explained));
+  print("{}", request.json ? vgpu_document(run) : vgpu_text(run, terminal_of(stdout), request.explained));
   return succeeded(run) ? kDone : kNothingValid;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/subject/lookup.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/signals.h"
+#include "cli/text/streams.h"
 #include "cli/watch/page_server.h"
 #include "cli/watch/run_follower.h"
 #include "cli/watch/watch_process.h"
@@ -28,7 +29,7 @@ int watch(const WatchRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   PageServer server(port);
   RunFollower follower(store, request.choice, server);
-  fmt::print("{}\n", server.address());
+  print("{}\n", server.address());
   std::fflush(stdout);
   follower.follow([&] { return interrupt.requested().load(); });
   return kDone;

@@ -16,6 +16,11 @@
 namespace evo::cli {
 namespace {
 
+std::string& taken_key() {
+  static std::string key;
+  return key;
+}
+
 constexpr std::uint64_t kLeastContext = 8'192;
 constexpr std::uint64_t kMostContext = 65'536;  // what a proposer may write in one line holds it
 constexpr std::uint64_t kMostAnswer = 32'768;
@@ -134,9 +139,21 @@ std::vector<std::string> llm_arguments(const LlmTexts& texts) {
   return arguments;
 }
 
+void take_llm_key() {
+  char* set = std::getenv(kLlmKey);
+  if (set == nullptr) return;
+  taken_key() = set;
+  std::fill_n(set, taken_key().size(), ' ');  // /proc/PID/environ shows the memory itself.
+  ::unsetenv(kLlmKey);
+}
+
+std::vector<std::string> llm_environment() {
+  if (taken_key().empty()) return {};
+  return {fmt::format("{}={}", kLlmKey, taken_key())};
+}
+
 std::string llm_key(const LlmOptions& options) {
-  const char* set = std::getenv(kLlmKey);
-  const std::string key = set == nullptr ? "" : set;
+  const std::string& key = taken_key();
   if (key.empty()) return key;
   if (has_controls(key)) throw usage_error(fmt::format("{} has blanks or control characters: it is no key", kLlmKey));
   if (options.url.starts_with("http://") && !is_this_machine(authority_of(options.url))) {

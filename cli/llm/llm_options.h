@@ -57,4 +57,11 @@ std::vector<std::string> llm_arguments(const LlmTexts& texts);
 /// it would leave this machine unencrypted.
 std::string llm_key(const LlmOptions& options);
 
+/// Takes the key out of this process's environment, which workers and programs of others inherit and processes of the
+/// same user can read. To be called first.
+void take_llm_key();
+
+/// For the environment of a process that is to have the key.
+std::vector<std::string> llm_environment();
+
 }  // namespace evo::cli

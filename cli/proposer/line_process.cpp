@@ -17,7 +17,7 @@ constexpr std::size_t kLongestLine = 1 << 20;  // bytes
 
 void LineProcess::start() {
   SocketPair sockets = make_socket_pair();
-  process_ = std::make_unique<Process>(options_.command, sockets.theirs.get(), options_.errors);
+  process_ = std::make_unique<Process>(options_.command, sockets.theirs.get(), options_.errors, options_.environment);
   socket_ = std::move(sockets.ours);
   received_.clear();
 }

@@ -22,10 +22,11 @@ struct LineTimeout : LineFailure {
 struct LineInterrupted {};
 
 struct LineProcessOptions {
-  std::vector<std::string> command;  ///< guarded_command.h makes it.
-  double deadline_s = 10;            ///< For each line, written or read.
-  std::function<bool()> ends = {};   ///< Whether waiting is to end. May be empty.
-  int errors = 2;                    ///< The descriptor that its standard error goes to.
+  std::vector<std::string> command;           ///< guarded_command.h makes it.
+  double deadline_s = 10;                     ///< For each line, written or read.
+  std::function<bool()> ends = {};            ///< Whether waiting is to end. May be empty.
+  std::vector<std::string> environment = {};  ///< "NAME=value", for this process alone.
+  int errors = 2;                             ///< The descriptor that its standard error goes to.
 };
 
 /// A process that reads lines on its standard input and writes lines on its standard output. It and its children end

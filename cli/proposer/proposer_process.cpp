@@ -93,7 +93,8 @@ ProposerProcess::ProposerProcess(ProposerOptions options, std::string task, cons
       spent_(options.spent),
       process_({.command = options.evo.empty() ? guarded_command(options.command) : guarded_evo(options.evo),
                 .deadline_s = options.deadline_s,
-                .ends = std::move(options.ends)}) {}
+                .ends = std::move(options.ends),
+                .environment = std::move(options.environment)}) {}
 
 std::optional<Proposed> ProposerProcess::next() {
   if (waiting_.empty() && failures_ < kMaxFailures && !done_) {

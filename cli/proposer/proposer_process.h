@@ -15,11 +15,12 @@
 namespace evo::cli {
 
 struct ProposerOptions {
-  std::string command = {};           ///< For /bin/sh.
-  std::vector<std::string> evo = {};  ///< Instead: the arguments of this program.
-  double deadline_s = 10;             ///< For each answer.
-  std::function<bool()> ends = {};    ///< Whether the search is to end: waiting for an answer then stops. May be empty.
-  ExchangeSums spent = {};            ///< Of the run that is resumed.
+  std::string command = {};                   ///< For /bin/sh.
+  std::vector<std::string> evo = {};          ///< Instead: the arguments of this program.
+  std::vector<std::string> environment = {};  ///< "NAME=value", for its process alone.
+  double deadline_s = 10;                     ///< For each answer.
+  std::function<bool()> ends = {};  ///< Whether the search is to end: waiting for an answer then stops. May be empty.
+  ExchangeSums spent = {};          ///< Of the run that is resumed.
 };
 
 /// A process that proposes genomes, alleles and kernels. It speaks JSON lines on its standard input and output

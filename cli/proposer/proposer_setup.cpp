@@ -42,7 +42,10 @@ std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const 
                                                ProposerBriefing briefing, Store& store, const SearchLimits& limits) {
   const auto deadline = parse_duration("--proposer-deadline", request.proposer_deadline);
   ProposerOptions options{.command = request.proposer, .deadline_s = std::chrono::duration<double>(deadline).count()};
-  if (!request.llm.model.empty()) options.evo = llm_arguments(request.llm);
+  if (!request.llm.model.empty()) {
+    options.evo = llm_arguments(request.llm);
+    options.environment = llm_environment();
+  }
   options.ends = [limits] { return limits.stop->load() || (limits.out_of_time && limits.out_of_time()); };
   options.spent = store.exchange_sums(id);
   ProposerMessages messages(run.task, run.info.target, space, run.device, run.info.files, std::move(briefing));

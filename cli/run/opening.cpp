@@ -38,7 +38,7 @@ std::vector<Seed> presearched_seeds(const PreparedRun& run, const Space& space, 
     ++batches;
     return run.time_limit && Clock::now() - start > *run.time_limit / 5;
   });
-  if (live) write_to_stderr("\r\x1b[K");
+  if (live) write_to_terminal("\r\x1b[K");
   return seeds;
 }
 

@@ -44,7 +44,7 @@ void ProgressReport::update(const SearchProgress& progress) {
     if (improved || progress.answered % kPlainEvery == 0)
       write_to_stderr(fmt::format("{}{}\n", line(progress), improved ? "  (new best)" : ""));
   } else if (settings_.terminal.interactive) {
-    write_to_stderr(live_lines(progress));
+    write_to_terminal(live_lines(progress));
     live_lines_open_ = true;
   }
 }
@@ -69,7 +69,7 @@ void ProgressReport::wait(const std::string& line) {
     wait_shown_ = now;
     write_to_stderr(fmt::format("{}\n", line));
   } else if (settings_.terminal.interactive) {
-    write_to_stderr(kClear + fitted(line, settings_.terminal.columns));
+    write_to_terminal(kClear + fitted(line, settings_.terminal.columns));
     live_lines_open_ = true;
   }
 }
@@ -80,19 +80,19 @@ void ProgressReport::finish() {
 }
 
 void ProgressReport::clear() {
-  if (live_lines_open_) write_to_stderr(kClear);
+  if (live_lines_open_) write_to_terminal(kClear);
   live_lines_open_ = false;
 }
 
 std::string ProgressReport::live_lines(const SearchProgress& progress) const {
   const std::size_t columns = settings_.terminal.columns;
-  std::string text = kClear + fitted(line(progress), columns);
+  std::string text = kClear + fitted(one_line(line(progress)), columns);
   const std::vector<Rejection> last = rejections_.last(kRejections);
   for (Rejection one : last) {
     if (settings_.placed) one.reason = settings_.placed(one.reason);
     std::string rejection = rejection_text(one);
     rejection.pop_back();  // Its newline.
-    text += "\n" + styled(settings_.terminal, Style::dim, fitted(rejection, columns));
+    text += "\n" + styled(settings_.terminal, Style::dim, fitted(one_line(rejection), columns));
   }
   return last.empty() ? text : text + fmt::format("\x1b[{}A\r", last.size());
 }

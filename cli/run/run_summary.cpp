@@ -19,13 +19,14 @@
 #include "engine/search/presearch.h"
 
 namespace evo::cli {
-namespace {
-
-constexpr std::size_t kShownRejections = 3;
 
 std::string database_argument(const std::string& database) {
   return database == kDefaultDatabase ? "" : fmt::format(" --db {}", shell_word(database));
 }
+
+namespace {
+
+constexpr std::size_t kShownRejections = 3;
 
 std::string improvement_text(const RunSummary& summary) {
   if (!summary.best) return "no candidate was valid\n";

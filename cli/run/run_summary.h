@@ -66,6 +66,9 @@ std::string exchanges_text(const ExchangeSums& sums);
 /// What `evo run --json` prints at its end.
 std::string run_document(const RunSummary& summary);
 
+/// " --db FILE" in commands that are printed; empty for the usual database.
+std::string database_argument(const std::string& database);
+
 /// What `evo run` prints at its end. `database`: as the user named it, for the commands that are suggested next.
 std::string run_text(const RunSummary& summary, const std::string& database, const Terminal& terminal);
 

@@ -39,10 +39,10 @@ struct DeviceSearch {
   std::uint64_t evaluations = 0;
 };
 
-/// A file or folder of evo's own. The working directory may hold others of that name.
+/// A file or folder of evo's own.
 fs::path shipped(const std::string& name) {
   for (const fs::path& place : shipped_places(name))
-    if (place.is_absolute() && fs::exists(place)) return place;
+    if (fs::exists(place)) return place;
   throw machine_error(
       fmt::format("{} is not beside {}: evo bench needs it", name, fs::read_symlink("/proc/self/exe").string()));
 }

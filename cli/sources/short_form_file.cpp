@@ -1,5 +1,7 @@
 #include "cli/sources/short_form_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -7,6 +9,7 @@
 
 #include "cli/text/files.h"
 #include "engine/base/error.h"
+#include "engine/short_form/author_files.h"
 #include "engine/task/family.h"
 #include "engine/task/task.h"
 #include "evaluator/compile/nvrtc.h"
@@ -15,9 +18,25 @@
 namespace evo::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::uintmax_t kLargestAuthorFileBytes = 1 << 20;
 
-std::vector<std::filesystem::path> header_folders() {
+/// A file that the short form or one of its files names. It comes from below the short form's folder, links followed:
+/// its text is stored, exported, and with --llm sent away.
+std::string read_author_file(const fs::path& folder, const std::string& path) {
+  std::error_code error;
+  const fs::path file = fs::canonical(folder / path, error);
+  if (error) throw usage_error(fmt::format("cannot read {}: {}", (folder / path).string(), error.message()));
+  const fs::path root = fs::canonical(folder, error);
+  const fs::path inside = file.lexically_relative(root);
+  if (error || inside.empty() || *inside.begin() == "..")
+    throw RefusedFile(
+        fmt::format("{} lies outside of {}, the short form's folder: put a copy there", file.string(), root.string()));
+  return read_file(file, kLargestAuthorFileBytes);
+}
+
+std::vector<fs::path> header_folders() {
   try {
     const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
     return toolkit_include_folders(environment, load_nvrtc(environment).path);
@@ -29,18 +48,19 @@ std::vector<std::filesystem::path> header_folders() {
 }  // namespace
 
 bool is_known_header(const std::string& name) {
+  if (name.starts_with('/') || name.find("..") != std::string::npos) return false;
   if (std::ranges::any_of(standard_headers(), [&](const HeaderText& header) { return name == header.name; }))
     return true;
-  static const std::vector<std::filesystem::path> folders = header_folders();
+  static const std::vector<fs::path> folders = header_folders();
   std::error_code ignored;
-  return std::ranges::any_of(folders,
-                             [&](const auto& folder) { return std::filesystem::exists(folder / name, ignored); });
+  return std::ranges::any_of(folders, [&](const auto& folder) { return fs::exists(folder / name, ignored); });
 }
 
 ShortForm load_short_form(const std::string& file) {
-  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  fs::path folder = fs::path(file).parent_path();
+  if (folder.empty()) folder = ".";
   const ReadFile read = [&](const std::string& path) {
-    return read_file(path == file ? std::filesystem::path(file) : folder / path, kLargestAuthorFileBytes);
+    return path == file ? read_file(file, kLargestAuthorFileBytes) : read_author_file(folder, path);
   };
   ShortForm form = read_short_form(file, read, is_known_header);
   try {

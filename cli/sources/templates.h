@@ -8,8 +8,8 @@
 
 namespace evo::cli {
 
-/// The folder of templates: `wish` (--templates) if it is given, else $EVO_TEMPLATES, ./templates, and folders relative
-/// to the executable (../templates, ../../templates, ../share/evo/templates). A folder counts when it holds a task.
+/// The folder of templates: `wish` (--templates) if it is given, else $EVO_TEMPLATES, else a folder relative to the
+/// executable (../templates, ../../templates, ../share/evo/templates). A folder counts when it holds a task.
 /// Throws usage_error that says where it looked, or what is wrong with the folder that was named.
 std::filesystem::path find_templates(const std::string& wish);
 

@@ -36,8 +36,7 @@ void add_database_option(CLI::App& command, std::string& database) {
 }
 
 void add_templates_option(CLI::App& command, std::string& templates) {
-  command
-      .add_option("--templates", templates, "Folder of tasks (default: $EVO_TEMPLATES, ./templates, the installed one)")
+  command.add_option("--templates", templates, "Folder of tasks (default: $EVO_TEMPLATES, else the installed one)")
       ->type_name("DIR");
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/sources/shadowing.h"
 #include "cli/subject/self_consistency.h"
 #include "cli/text/format.h"
 #include "cli/text/table.h"
@@ -56,9 +57,11 @@ Genome without(Genome genome, const Bindings& genes) {
 }  // namespace
 
 std::string elite_heading(const EliteRow& row) {
-  return fmt::format("{} on {} ({}, {}): {}{}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
+  const std::string shadowing = shadowing_remark(row.task, row.task_hash);
+  return fmt::format("{} on {} ({}, {}): {}{}{}{}", row.task, row.device.id, row.device.name, timing_word(row.modelled),
                      row.objective, row.self_consistent ? fmt::format("  [{}]", kSelfConsistentOnly) : "",
-                     row.current ? "" : "  [the task has changed since]");
+                     row.current ? "" : "  [the task has changed since]",
+                     shadowing.empty() ? "" : fmt::format("  [{}]", shadowing));
 }
 
 std::string interval_text(const EliteRow& row) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
+#include "cli/sources/shadowing.h"
 #include "cli/subject/best_rival.h"
 #include "cli/text/result_text.h"
 #include "engine/base/demangled.h"
@@ -22,6 +24,15 @@ void refuse_invalid(const CandidateRow& row) {
   throw usage_error(fmt::format("candidate {} is not valid ({}{}): export one that evo elites lists", row.id,
                                 name_of(evaluation.verdict),
                                 reason_text(evaluation).empty() ? "" : fmt::format(": {}", reason_text(evaluation))));
+}
+
+/// Throws usage_error for an architecture that is no word: it stands in commands for people to run.
+void refuse_odd_arch(const std::string& arch) {
+  const auto is_plain = [](char c) { return is_identifier_character(c); };
+  const bool has_number = arch.find_first_of("0123456789") != std::string::npos;
+  if (!has_number || !std::ranges::all_of(arch, is_plain))
+    throw usage_error(
+        fmt::format("the database names no architecture of a GPU but '{}': evo db check finds what is wrong", arch));
 }
 
 /// The compiler's flags without the architecture and the register cap, which differ between programs.
@@ -47,6 +58,7 @@ std::set<std::string> cooperative_kernels(const std::vector<Build>& builds) {
 ExportRequest export_request(const Restored& restored) {
   refuse_invalid(restored.row);
   const RunInfo& info = restored.run.info;
+  refuse_odd_arch(info.device.arch);
   const Evaluation& evaluation = restored.row.evaluation;
   ExportRequest request;
   request.files = restored.files;
@@ -55,6 +67,7 @@ ExportRequest export_request(const Restored& restored) {
   request.programs = stored_programs(restored.row);
   request.references = references_of(restored.files, restored.task, info.target, request.programs);
   request.cooperative = cooperative_kernels(evaluation.builds);
+  request.remark = shadowing_remark(info.task, info.task_hash);
   request.provenance = {.task = info.task,
                         .task_hash = info.task_hash,
                         .genome = restored.row.genome,

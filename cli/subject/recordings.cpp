@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -91,8 +92,10 @@ bool is_database(std::string_view text) {
 }
 
 std::vector<Recording> open_recordings(const std::filesystem::path& path) {
+  std::string beginning(16, '\0');
+  std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  if (is_database(beginning)) return read_database(path);
   const std::string text = read_text(path);
-  if (is_database(text)) return read_database(path);
   std::vector<Recording> recordings;
   recordings.push_back(read_recording(text, name_of_file(path)));
   return recordings;

@@ -11,6 +11,12 @@
 #include "engine/base/error.h"
 
 namespace evo::cli {
+namespace {
+
+// A few megabytes may unpack into more than any machine's memory; a sweep of 100,000 genomes has 60 MB.
+constexpr std::size_t kMostTextBytes = std::size_t{128} << 20;
+
+}  // namespace
 
 std::string gzipped(std::string_view text) {
   constexpr int kGzip = 16;  // Added to the window's bits: a gzip header instead of zlib's.
@@ -50,8 +56,11 @@ GzipFile read_gzip_file(const std::filesystem::path& path) {
   GzipFile result;
   std::vector<char> block(1 << 20);
   int got = 0;
-  while ((got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) > 0)
+  while ((got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) > 0) {
     result.text.append(block.data(), static_cast<std::size_t>(got));
+    if (result.text.size() > kMostTextBytes)
+      throw usage_error(fmt::format("{} has more than {} bytes when decompressed", path.string(), kMostTextBytes));
+  }
   int code = Z_OK;
   const char* reason = gzerror(file.get(), &code);
   result.whole = got >= 0 && (code == Z_OK || code == Z_STREAM_END);

@@ -16,7 +16,7 @@ struct GzipFile {
   std::string reason;  ///< Why it is not whole.
 };
 
-/// Throws machine_error when the file cannot be opened.
+/// Throws machine_error when the file cannot be opened, usage_error when it has more than 128 MiB decompressed.
 GzipFile read_gzip_file(const std::filesystem::path& path);
 
 }  // namespace evo::cli

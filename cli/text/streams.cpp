@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "cli/text/terminal.h"
 #include "evaluator/base/log.h"
 
 namespace evo::cli {
@@ -18,8 +19,16 @@ void open_closed_streams() {
   }
 }
 
+void write_to_stdout(std::string_view text) {
+  fmt::print("{}", shown(text, terminal_of(stdout)));
+}
+
+void write_to_terminal(std::string_view codes) noexcept {
+  if (std::fwrite(codes.data(), 1, codes.size(), stderr) != codes.size()) std::clearerr(stderr);
+}
+
 void write_to_stderr(std::string_view text) noexcept {
-  if (std::fwrite(text.data(), 1, text.size(), stderr) != text.size()) std::clearerr(stderr);
+  write_to_terminal(shown(text, terminal_of(stderr)));
 }
 
 void tell(const std::string& line) {

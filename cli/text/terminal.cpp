@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 namespace evo::cli {
@@ -19,22 +20,12 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
+/// By Style; the last ends each.
+constexpr std::array<std::string_view, 6> kCodes = {"\x1b[1m",  "\x1b[2m",  "\x1b[32m",
+                                                    "\x1b[31m", "\x1b[33m", "\x1b[0m"};
+
 std::string_view escape_of(Style style) {
-  switch (style) {
-    case Style::plain:
-      return "";
-    case Style::bold:
-      return "\x1b[1m";
-    case Style::dim:
-      return "\x1b[2m";
-    case Style::good:
-      return "\x1b[32m";
-    case Style::bad:
-      return "\x1b[31m";
-    case Style::warning:
-      return "\x1b[33m";
-  }
-  return "";
+  return kCodes[static_cast<std::size_t>(style) - 1];
 }
 
 }  // namespace
@@ -54,7 +45,7 @@ Terminal terminal_of(std::FILE* stream) {
 
 std::string styled(const Terminal& terminal, Style style, std::string_view text) {
   if (!terminal.colour || style == Style::plain || text.empty()) return std::string(text);
-  return std::string(escape_of(style)).append(text).append("\x1b[0m");
+  return std::string(escape_of(style)).append(text).append(kCodes.back());
 }
 
 std::size_t display_width(std::string_view text) {
@@ -67,15 +58,31 @@ std::string printable(std::string_view text) {
     const auto byte = static_cast<unsigned char>(line[i]);
     const bool c1 = byte == 0xC2 && i + 1 < line.size() && static_cast<unsigned char>(line[i + 1]) < 0xA0;
     if (c1) line[i + 1] = ' ';
-    if (c1 || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t')) line[i] = ' ';
+    const bool ends_line = byte == '\r' && i + 1 < line.size() && line[i + 1] == '\n';
+    if (c1 || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t' && !ends_line)) line[i] = ' ';
   }
   return line;
+}
+
+std::string shown(std::string_view text, const Terminal& terminal) {
+  if (!terminal.colour) return printable(text);
+  std::string safe;
+  while (!text.empty()) {
+    const std::size_t escape = std::min(text.find('\x1b'), text.size());
+    safe += printable(text.substr(0, escape));
+    text.remove_prefix(escape);
+    if (text.empty()) break;
+    const auto own = std::ranges::find_if(kCodes, [&](std::string_view code) { return text.starts_with(code); });
+    safe += own == kCodes.end() ? " " : *own;
+    text.remove_prefix(own == kCodes.end() ? 1 : own->size());
+  }
+  return safe;
 }
 
 std::string one_line(std::string_view text) {
   std::string line = printable(text);
   std::replace_if(
-      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
   return line;
 }
 

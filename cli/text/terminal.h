@@ -27,7 +27,11 @@ std::size_t display_width(std::string_view text);
 /// the terminal.
 std::string printable(std::string_view text);
 
-/// The same as one line: line breaks and tabs become spaces, too.
+/// The same, with the codes of `styled` where the terminal shows colour: what may be written to it. What is stored, or
+/// comes from files, genes and other hosts, is part of it.
+std::string shown(std::string_view text, const Terminal& terminal);
+
+/// printable() as one line: line breaks and tabs become spaces, too.
 std::string one_line(std::string_view text);
 
 /// The beginning of a text that has more than `most` bytes, without a part of a character, and `end`; else all of it.

@@ -17,8 +17,21 @@
 namespace evo {
 namespace {
 
+// More are no kernel; each file of a chain of includes also takes its part of the stack.
+constexpr std::size_t kMostAuthorFiles = 1'000;
+constexpr std::size_t kMostAuthorBytes = std::size_t{16} << 20;
+
 std::string normal(const std::string& path) {
   return std::filesystem::path(path).lexically_normal().generic_string();
+}
+
+/// Whatever reads the files: a folder is made of them, out of which no path may lead.
+void refuse_path(const std::string& path) {
+  // It stands in an include's quotes.
+  if (std::ranges::any_of(path, [](unsigned char c) { return c < ' ' || c == '"' || c == '\\' || c == 0x7f; }))
+    throw RefusedFile(fmt::format("'{}' has a character that no #include can name: rename the file", path));
+  if (path.starts_with('/') || path.starts_with(".."))
+    throw RefusedFile(fmt::format("{} does not lie below the short form's folder: put a copy there", path));
 }
 
 /// Whether the lines of a source so far stand under an #if whose outcome is not known here. The guard of a header is
@@ -59,9 +72,16 @@ void refuse_template_syntax(const std::string& file, std::string_view line, std:
 void AuthorFiles::take(const std::string& path) {
   const std::string known = normal(path);
   if (files_.contains(known)) return;
+  if (files_.size() == kMostAuthorFiles)
+    throw RefusedFile(fmt::format("a kernel has at most {} files with all that they include", kMostAuthorFiles));
+  std::string text = read_(path);
+  refuse_path(known);
+  bytes_ += text.size();
+  if (bytes_ > kMostAuthorBytes)
+    throw RefusedFile(
+        fmt::format("a kernel's files have at most {} bytes with all that they include", kMostAuthorBytes));
   File& file = files_[known];
-  file.text = read_(path);
-  if (has_host_code(file.text)) file.text = device_code(file.text);
+  file.text = has_host_code(text) ? device_code(text) : std::move(text);
   take_includes(known, file);
 }
 
@@ -77,15 +97,16 @@ void AuthorFiles::take_includes(const std::string& path, File& file) {
     const std::string name = quoted_include(code);
     if (name.empty()) continue;
     const std::string included = path_beside(path, name);
+    const std::string place = fmt::format("{}:{}: #include \"{}\": ", path, number, name);
     try {
       take(included);
       file.includes.push_back(included);
+    } catch (const RefusedFile& error) {
+      throw usage_error(place + error.what());
     } catch (const Error& error) {
-      if (files_.contains(included) && !files_[included].text.empty()) throw;  // something in it is wrong
-      files_.erase(included);
+      if (files_.contains(included)) throw;  // something in it is wrong
       // What the compiler finds, or never reads, is its own affair.
-      if (!conditionals.any() && !(known_ && known_(name)))
-        throw usage_error(fmt::format("{}:{}: #include \"{}\": {}", path, number, name, error.what()));
+      if (!conditionals.any() && !(known_ && known_(name))) throw usage_error(place + error.what());
     }
   }
 }
@@ -105,30 +126,9 @@ std::string AuthorFiles::whole_text(const std::string& path) const {
   return text;
 }
 
-/// The folders of each file and its name. Folders above the short form's have made-up names, for nothing names them.
-std::vector<std::vector<std::string>> AuthorFiles::steps() const {
-  std::size_t up = 0;
-  for (const auto& [path, file] : files_) {
-    const std::vector<std::string> parts = split(path, '/');
-    up = std::max(up, static_cast<std::size_t>(std::ranges::count(parts, "..")));
-  }
-  std::vector<std::vector<std::string>> all;
-  for (const auto& [path, file] : files_) {
-    std::vector<std::string> parts = split(path, '/');
-    const auto dots = static_cast<std::size_t>(std::ranges::count(parts, ".."));
-    if (path.starts_with('/')) {
-      parts.front() = "root";
-    } else {
-      parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(dots));
-      parts.insert(parts.begin(), up - dots, "folder");
-    }
-    all.push_back(std::move(parts));
-  }
-  return all;
-}
-
 std::vector<AuthorFiles::Placed> AuthorFiles::placed() const {
-  std::vector<std::vector<std::string>> all = steps();
+  std::vector<std::vector<std::string>> all;
+  for (const auto& [path, file] : files_) all.push_back(split(path, '/'));
   // What all have in common says nothing.
   const auto shared = [&] {
     return std::ranges::all_of(

@@ -263,7 +263,7 @@ ShortForm read_translated(const std::string& file, const Form& translated, const
 
 ShortForm read_short_form(const std::string& file, const ReadFile& read, const IsKnownHeader& known) {
   const std::string text = read(file);
-  return is_t1(text) ? read_translated(file, short_form_of_t1(text, file, read), read, known)
+  return is_t1(text) ? read_translated(file, short_form_of_t1(text, file), read, known)
                      : read_translated(file, form_of_tuner(text, file), read, known);
 }
 

@@ -41,9 +41,8 @@ const std::vector<std::string>& types() {
 
 class Translator {
  public:
-  Translator(const std::string& text, const std::string& file, const ReadFile& read)
+  Translator(const std::string& text, const std::string& file)
       : file_(file),
-        read_(read),
         json_(Json::parse(text)),
         root_(JsonPlace::read({{file, text}}, file)),
         spec_(root_.at("KernelSpecification")),
@@ -119,23 +118,10 @@ class Translator {
         texts.push_back(space_.gene(type.text()) ? "${" + type.text() + "}" : type.text());
       name += fmt::format("<{}>", fmt::join(texts, ", "));
     }
-    form_["kernel"] = fmt::format("{}:{}", found_file(file), name);
+    form_["kernel"] = fmt::format("{}:{}", file.text(), name);
     spec_origin("kernel", "KernelName");
     if (const auto options = given("CompilerOptions"))
       for (const JsonPlace& option : options->one_or_more()) compiler_option(option);
-  }
-
-  std::string found_file(const JsonPlace& place) const {
-    std::string why;
-    for (const std::string& path : {place.text(), "../" + place.text()}) {
-      try {
-        read_(path);
-        return path;
-      } catch (const Error& error) {
-        if (why.empty()) why = error.what();
-      }
-    }
-    place.fail(why);
   }
 
   /// A macro is a gene of one value.
@@ -374,7 +360,6 @@ class Translator {
   }
 
   const std::string& file_;
-  const ReadFile& read_;
   Json json_;  // the same as root_
   JsonPlace root_, spec_;
   Family space_;
@@ -411,12 +396,12 @@ bool is_t1(const std::string& text) {
   return json.is_object() && (json.contains("KernelSpecification") || json.contains("kernelSpecification"));
 }
 
-T1Form short_form_of_t1(const std::string& text, const std::string& file, const ReadFile& read) {
+T1Form short_form_of_t1(const std::string& text, const std::string& file) {
   JsonPlace::read({{file, text}}, file);  // says what is wrong with the JSON
   Json json = Json::parse(text);
   const bool lower = json.contains("kernelSpecification");
   if (lower) json = with_capitals(json);
-  return Translator(lower ? json.dump() : text, file, read).translate();
+  return Translator(lower ? json.dump() : text, file).translate();
 }
 
 }  // namespace evo

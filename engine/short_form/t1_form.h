@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/short_form/author_files.h"
-
 namespace evo {
 
 /// A whole T1 file (KernelSpecification and ConfigurationSpace; github.com/odgaard/TuningSchema) as the short form that
@@ -20,8 +18,7 @@ struct T1Form {
 bool is_t1(const std::string& text);
 
 /// The sizes are those of the file, and there are kernels for no others. Without a word for it in T1, the first legal
-/// genome is the reference. `read` finds the kernel's file, next to the T1 file or in the folder above. Throws
-/// usage_error "FILE: KEY: reason" also for what T1 says and evo has not.
-T1Form short_form_of_t1(const std::string& text, const std::string& file, const ReadFile& read);
+/// genome is the reference. Throws usage_error "FILE: KEY: reason" also for what T1 says and evo has not.
+T1Form short_form_of_t1(const std::string& text, const std::string& file);
 
 }  // namespace evo

@@ -13,8 +13,9 @@
 namespace evo {
 namespace {
 
-// A diagram of this size takes seconds and a gigabyte; real families stay orders of magnitude below.
-constexpr std::size_t kMaxStates = 3'000'000;
+// A diagram of this size takes seconds and some hundred megabytes; real families stay orders of magnitude below.
+constexpr std::size_t kMaxStates = 300'000;
+constexpr std::size_t kMaxTerms = 3'000'000;
 
 }  // namespace
 
@@ -98,7 +99,7 @@ class Diagram::Builder {
     const auto [known, added] = states_[level].try_emplace(state, DiagramGraph::kDead);
     if (!added) return known->second;
     NodeId& node = known->second;  // stays where it is when others are added
-    if (++state_count_ > kMaxStates) {
+    if (++state_count_ > kMaxStates || store_.size() > kMaxTerms) {
       throw usage_error(
           fmt::format("family {}: its constraints tie more genes together than can be counted; split the family, "
                       "or move genes that share constraints next to each other",

@@ -45,6 +45,9 @@ class ResidualStore {
   bool is_canonical(TermId id) const { return id < canonical_.size() && canonical_[id] == id; }
   bool reads(TermId id, std::size_t gene) const { return terms_[id].first_gene == gene; }
 
+  /// How much it holds: terms, and those that assigning one made.
+  std::size_t size() const { return terms_.size() + assigned_.size(); }
+
   bool is_true(TermId id) const { return id == true_; }
   bool is_false(TermId id) const { return id == false_; }
   bool is_conjunction(TermId id) const { return terms_[id].op == expr::Op::logical_and && !terms_[id].failed; }

@@ -11,13 +11,10 @@
 #include "engine/task/error_context.h"
 #include "engine/task/plan_resolution.h"
 #include "engine/task/scope.h"
+#include "engine/task/source_hash.h"
 
 namespace evo {
 namespace {
-
-std::string hash_of_source(const std::string& source, int max_registers) {
-  return Hasher().add(source).add(std::to_string(max_registers)).hex();
-}
 
 // An int is its number alone: hashes of plans that have been recorded stay as they were.
 std::string fields_text(const std::vector<Scalar>& fields) {

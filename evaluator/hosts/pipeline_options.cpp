@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "engine/device/device_kind.h"
 #include "evaluator/base/log.h"
 #include "evaluator/worker/remote_link.h"
 
@@ -26,6 +27,8 @@ WorkerOptions worker_options(const PipelineOptions& options, std::vector<std::st
     worker.name += " on " + (device.host.empty() ? device.reached_by : device.host);
   } else {
     worker.command.insert(worker.command.end(), role.begin(), role.end());
+    const DeviceKind* kind = find_kind(device.kind);
+    worker.computes = options.worker_command.empty() && (role.front() == "compile" || (kind && kind->on_host));
   }
   worker.stop = stop;
   return worker;

@@ -112,10 +112,14 @@ std::string describe(const ExitStatus& status) {
                             : fmt::format("exited with code {}", status.code);
 }
 
-Process::Process(const std::vector<std::string>& command, int socket_end, int stderr_end) {
-  std::vector<char*> arguments;
+Process::Process(const std::vector<std::string>& command, int socket_end, int stderr_end,
+                 const std::vector<std::string>& environment) {
+  std::vector<char*> arguments, variables;
   for (const std::string& part : command) arguments.push_back(const_cast<char*>(part.c_str()));
   arguments.push_back(nullptr);
+  for (char** inherited = environ; *inherited != nullptr; ++inherited) variables.push_back(*inherited);
+  for (const std::string& variable : environment) variables.push_back(const_cast<char*>(variable.c_str()));
+  variables.push_back(nullptr);
   // A descriptor that dup2 would overwrite before it is read moves out of the way first.
   UniqueFd socket_copy(::fcntl(socket_end, F_DUPFD_CLOEXEC, 10));
   UniqueFd stderr_copy(::fcntl(stderr_end, F_DUPFD_CLOEXEC, 10));
@@ -123,8 +127,8 @@ Process::Process(const std::vector<std::string>& command, int socket_end, int st
     throw machine_error(fmt::format("cannot start a worker process: {}", std::strerror(errno)));
   }
   const SpawnPlan plan(socket_copy.get(), stderr_copy.get());
-  const int error =
-      ::posix_spawn(&pid_, command.front().c_str(), plan.actions(), plan.attributes(), arguments.data(), environ);
+  const int error = ::posix_spawn(&pid_, command.front().c_str(), plan.actions(), plan.attributes(), arguments.data(),
+                                  variables.data());
   if (error != 0) {
     pid_ = -1;
     throw machine_error(fmt::format("cannot start the worker {}: {}", command.front(), std::strerror(error)));
@@ -139,6 +143,19 @@ Process::~Process() {
 }
 
 Process::Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, -1)), ended_(other.ended_) {}
+
+double Process::cpu_seconds() const noexcept {
+  clockid_t clock{};
+  timespec used{};
+  if (pid_ <= 0 || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+bool Process::is_stopped() const noexcept {
+  siginfo_t info{};
+  const bool told = pid_ > 0 && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0;
+  return told && info.si_pid == pid_;
+}
 
 void Process::kill() noexcept {
   if (pid_ > 0 && !ended_) ::kill(pid_, SIGKILL);

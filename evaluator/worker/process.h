@@ -57,8 +57,10 @@ inline constexpr int kWorkerSocket = 3;
 class Process {
  public:
   /// Starts `command` with stdin and stdout on /dev/null, `stderr_end` as stderr and `socket_end` as kWorkerSocket, in
-  /// a process group of its own (Ctrl-C reaches the parent only). Throws machine_error when it does not start.
-  Process(const std::vector<std::string>& command, int socket_end, int stderr_end);
+  /// a process group of its own (Ctrl-C reaches the parent only). `environment`: "NAME=value" in addition to this
+  /// process's. Throws machine_error when it does not start.
+  Process(const std::vector<std::string>& command, int socket_end, int stderr_end,
+          const std::vector<std::string>& environment = {});
   ~Process();
   Process(Process&& other) noexcept;
   Process(const Process&) = delete;
@@ -66,6 +68,10 @@ class Process {
   Process& operator=(Process&&) = delete;
 
   pid_t pid() const { return pid_; }
+  /// Of its threads together, in seconds, since it began.
+  double cpu_seconds() const noexcept;
+  /// Whether somebody has stopped it (SIGSTOP).
+  bool is_stopped() const noexcept;
   /// Sends SIGKILL; harmless when it has ended.
   void kill() noexcept;
   /// How it ended; empty when it has not within `patience`.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <vector>
 
 namespace evo {
 
@@ -8,12 +10,16 @@ namespace evo {
 /// code cannot call the system. This guards against faults in the programs that handle it: compiler, interpreter,
 /// driver.
 enum class WorkerKind {
-  host_only,  ///< Needs the CPU alone: no network, no other programs, no files of its own, memory up to a limit.
-  gpu,        ///< Needs a driver, which maps far more than it uses and starts helpers: no network.
+  host_only,  ///< Needs the CPU alone: a list of harmless system calls, no file of its own, memory up to a limit.
+  gpu,        ///< Needs a driver, which maps far more than it uses and starts helpers: no network, no other processes.
 };
 
 /// Where the system cannot restrict one of these, the worker goes on unrestricted.
 void reduce_rights(WorkerKind kind);
+
+/// From now on this process, a host-only worker with all libraries loaded, reads files below these folders and no
+/// others, and opens the memory of no other process (Landlock, where the kernel has it).
+void confine_reading(const std::vector<std::filesystem::path>& folders);
 
 /// Address space of a host-only worker in bytes: half of the machine's memory, 4 GiB at least. A candidate that needs
 /// more fails instead of driving the machine into swap.

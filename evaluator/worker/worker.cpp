@@ -1,6 +1,7 @@
 #include "evaluator/worker/worker.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,6 +16,8 @@
 #include "engine/device/device_kind.h"
 #include "evaluator/base/log.h"
 #include "evaluator/base/stopwatch.h"
+#include "evaluator/compile/nvrtc.h"
+#include "evaluator/compile/toolkit_headers.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/device_server.h"
 #include "evaluator/worker/process.h"
@@ -137,6 +140,26 @@ WorkerKind kind_of(const std::vector<std::string>& arguments) {
   return kind != nullptr && !kind->on_host ? WorkerKind::gpu : WorkerKind::host_only;
 }
 
+/// What a compiler reads beside its sources, and libraries do while they run.
+std::vector<std::filesystem::path> readable_folders() {
+  std::vector<std::filesystem::path> folders = {
+      "/usr/lib",         "/usr/lib64",          "/usr/local/lib", "/lib",         "/lib64",
+      "/etc/ld.so.cache", "/proc/self",          "/proc/cpuinfo",  "/proc/stat",   "/sys/devices/system",
+      "/proc/meminfo",    "/usr/share/zoneinfo", "/dev/null",      "/dev/urandom", "/etc/localtime"};
+  try {
+    const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
+    const std::filesystem::path library = load_nvrtc(environment).path;
+    std::error_code error;
+    for (const std::filesystem::path& one : {library, std::filesystem::canonical(library, error)})
+      if (one.has_parent_path()) folders.push_back(one.parent_path());
+    for (const std::filesystem::path& folder : toolkit_include_folders(environment, library.string()))
+      folders.push_back(folder);
+  } catch (const Error&) {
+    // Without a compiler nothing of it is read.
+  }
+  return folders;
+}
+
 bool send(Channel& channel, std::uint64_t id, protocol::Reply reply) {
   return channel.send(protocol::encode(protocol::ReplyMessage{id, std::move(reply)}), std::nullopt) ==
          TransferEnd::complete;
@@ -228,7 +251,8 @@ int serve_worker(std::vector<std::string> arguments, const WorkerTools& tools) {
   if (is_link_end(arguments)) return serve_link_end(arguments);
   take_log_argument(arguments);
   become_worker();
-  reduce_rights(kind_of(arguments));
+  const WorkerKind kind = kind_of(arguments);
+  reduce_rights(kind);
   Channel channel(UniqueFd(kWorkerSocket), UniqueFd(), nullptr);
   std::unique_ptr<Role> role;
   try {
@@ -238,6 +262,9 @@ int serve_worker(std::vector<std::string> arguments, const WorkerTools& tools) {
     return kExitBroken;
   }
   if (!role) return kExitUsage;
+  // NVRTC writes the working folder's name into PTX, where a quote in it ends a text.
+  if (kind == WorkerKind::host_only && ::chdir("/") != 0) return kExitBroken;
+  if (kind == WorkerKind::host_only) confine_reading(readable_folders());
   try {
     send(channel, 0, protocol::Ready{role->what()});
     return Service(channel, *role).run();

@@ -26,6 +26,9 @@ constexpr int kStartAttempts = 3;
 /// How long a worker whose socket is closed may take to end, before it is killed.
 constexpr auto kExitPatience = 2s;
 
+/// A worker that computes and got less of a CPU than this until its deadline was hindered.
+constexpr double kLeastShareOfCpu = 0.25;
+
 /// What takes so long is in the log, whatever its level.
 constexpr double kSlowRequestSeconds = 10;
 
@@ -45,6 +48,7 @@ struct WorkerClient::Link {
   Channel channel;
   Clock::time_point begun = Clock::now();
   bool ready = false;
+  double cpu_before = 0;  ///< Seconds of CPU time when the wait for a message began.
 };
 
 WorkerClient::WorkerClient(WorkerOptions options) : options_(std::move(options)) {}
@@ -165,6 +169,7 @@ std::optional<std::variant<WorkerClient::Answer, Lost>> WorkerClient::receive_an
   const Clock::time_point deadline = after(deadline_s);
   Lost lost;
   while (true) {
+    link_->cpu_before = link_->process.cpu_seconds();
     const TransferEnd end = link_->channel.wait(wake, deadline);
     if (end == TransferEnd::woken) return std::nullopt;
     if (end != TransferEnd::complete) return lose_to(end, deadline_s);
@@ -215,6 +220,7 @@ std::optional<protocol::ReplyMessage> WorkerClient::receive_message(double deadl
   }
   try {
     protocol::Frame frame;
+    link_->cpu_before = link_->process.cpu_seconds();
     const TransferEnd end = link_->channel.receive(frame, after(deadline_s), max_payload);
     if (end == TransferEnd::complete) return protocol::decode_reply(std::move(frame));
     lost = lose_to(end, deadline_s);
@@ -231,10 +237,22 @@ Lost WorkerClient::lose_to(TransferEnd end, double deadline_s) {
   }
   if (end == TransferEnd::deadline) {
     const bool begun = pending_.empty() || pending_.front().started;
+    if (std::string why = why_it_stood_still(deadline_s); !why.empty()) {
+      log_line(LogLevel::warning, [&] { return fmt::format("{}: is lost {}: {}", called(), at_what(), why); });
+      forget();
+      return Lost{Lost::How::crashed, std::move(why), true};
+    }
     return lose(Lost::How::timed_out, begun ? fmt::format("no answer within {:g} s", deadline_s)
                                             : fmt::format("its inputs were not ready within {:g} s", deadline_s));
   }
   return lose(Lost::How::crashed, "");
+}
+
+std::string WorkerClient::why_it_stood_still(double deadline_s) const {
+  if (link_->process.is_stopped()) return fmt::format("was stopped by somebody for {:g} s", deadline_s);
+  const double used_s = link_->process.cpu_seconds() - link_->cpu_before;
+  if (!options_.computes || used_s >= kLeastShareOfCpu * deadline_s) return {};
+  return fmt::format("got {:.2g} s of CPU time within {:g} s: the machine is too busy", used_s, deadline_s);
 }
 
 Lost WorkerClient::lose(Lost::How how, std::string reason) {

@@ -29,7 +29,7 @@ struct Lost {
   };
   How how = How::crashed;
   std::string reason;  ///< "killed by SIGSEGV: LAST LINE OF STDERR"
-  /// The candidate cannot be to blame: the worker had not begun with it, or somebody else killed the worker.
+  /// The candidate cannot be to blame: the worker had not begun with it, or somebody else killed or stopped the worker.
   bool blameless = false;
 };
 
@@ -55,7 +55,10 @@ struct WorkerOptions {
   double start_deadline_s = 60;      ///< Until it says that its device or compiler is open.
   const StopSignal* stop = nullptr;
   double ready_deadline_s = 120;  ///< Until it begins a request, whose inputs it draws before.
-  std::string name = "worker";    ///< In the log: "compile", "device cuda:0 on node7".
+  /// It uses the CPU until it answers: one that got little of it by its deadline stood still, and its request is not to
+  /// blame.
+  bool computes = false;
+  std::string name = "worker";  ///< In the log: "compile", "device cuda:0 on node7".
 };
 
 /// The parent's end of one worker process. The process starts with the first request, and again after it was lost.
@@ -134,6 +137,8 @@ class WorkerClient {
   std::optional<protocol::ReplyMessage> receive_message(double deadline_s, std::uint64_t max_payload, Lost& lost);
   Lost lose(Lost::How how, std::string reason);
   Lost lose_to(TransferEnd end, double deadline_s);
+  /// Why the wait since `cpu_before` (of Link) tells nothing of the request; empty: it does.
+  std::string why_it_stood_still(double deadline_s) const;
 
   WorkerOptions options_;
   std::unique_ptr<Link> link_;

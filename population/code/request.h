@@ -49,6 +49,7 @@ struct ExportRequest {
   std::vector<Program> references;  ///< reference_program for the same specialisations, in the same order.
   std::set<std::string> cooperative = {};  ///< Kernels that may wait for the whole grid, by their bare names.
   Provenance provenance;
+  std::string remark = {};  ///< On the task, for people; mostly empty.
 };
 
 }  // namespace evo

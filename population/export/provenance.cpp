@@ -80,9 +80,10 @@ std::string origin_line(const Provenance& p, const std::string& what) {
                           p.compile_flags.empty() ? "" : fmt::format(" {}", fmt::join(p.compile_flags, " "))));
 }
 
-/// Where kernels of the objective do not keep what its limits promise.
+/// What is to be known of the task, and where kernels of the objective do not keep what its limits promise.
 std::string caution_lines(const ExportRequest& request) {
   std::string text;
+  if (!request.remark.empty()) text += line(fmt::format("  CAUTION    the task is {}", request.remark));
   for (const std::string& sentence : cautions(request.files, request.task.name, request.provenance.target.objective))
     text += line(fmt::format("  CAUTION    {}", sentence));
   return text;

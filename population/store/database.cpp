@@ -40,8 +40,8 @@ Error explain(const std::filesystem::path& path, const SQLite::Exception& error)
           fmt::format("database {} cannot be read or written ({}): check the disk it is on", file, error.what()));
     case kCorrupt:
       return machine_error(
-          fmt::format("database {} is damaged ({}): keep a copy, rescue what can be read with `sqlite3 {} "
-                      ".recover`, choose another --db",
+          fmt::format("database {} is damaged ({}): `evo db check --repair --db {}` keeps what can be read, or choose "
+                      "another --db",
                       file, error.what(), file));
     case kFull:
       return machine_error(
@@ -193,6 +193,11 @@ int Statement::run() {
   });
 }
 
+void Statement::reset() {
+  statement_->tryReset();
+  bound_ = 0;
+}
+
 bool Statement::is_null(int column) const {
   return explained(database_.path_, [&] { return statement_->getColumn(column).isNull(); });
 }
@@ -269,6 +274,9 @@ Database::Database(const std::filesystem::path& path, Access access, int busy_ti
                    busy_timeout_ms);
   });
   execute("PRAGMA foreign_keys = ON");
+  // The file may be somebody else's: its views call no functions with side effects, and damaged cells are noticed.
+  execute("PRAGMA trusted_schema = OFF");
+  execute("PRAGMA cell_size_check = ON");
 }
 
 Database::~Database() = default;

@@ -54,8 +54,9 @@ class Statement {
     return *this;
   }
 
-  bool next();  ///< To the next row; false when there is none.
-  int run();    ///< Runs a statement without rows, ready to be bound again. Returns how many rows it changed.
+  bool next();   ///< To the next row; false when there is none.
+  void reset();  ///< To be bound again, after an error.
+  int run();     ///< Runs a statement without rows, ready to be bound again. Returns how many rows it changed.
 
   bool is_null(int column) const;
   std::int64_t integer(int column) const;

@@ -1,6 +1,7 @@
 #include "population/store/evaluation_rows.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "population/store/record_rows.h"
 
@@ -22,8 +23,10 @@ std::vector<Build> read_builds(Database& database, CandidateId candidate) {
   Statement row =
       database.prepare("SELECT build, kernel, " + columns_of<KernelBuild>() + " FROM build_kernel WHERE candidate = ?");
   row.bind(candidate);
-  while (row.next())
-    builds.at(static_cast<std::size_t>(row.integer(0))).kernels[row.text(1)] = read_record<KernelBuild>(row, 2);
+  while (row.next()) {
+    if (row.natural(0) >= builds.size()) throw row.unreadable("a kernel is of a build that is not there");
+    builds[row.natural(0)].kernels[row.text(1)] = read_record<KernelBuild>(row, 2);
+  }
   return builds;
 }
 
@@ -64,7 +67,8 @@ std::vector<Profile> read_profiles(Database& database, CandidateId candidate) {
     if (profiles.empty() || profiles.back().shape != shape || profiles.back().modelled != modelled)
       profiles.push_back({shape, modelled, {}});
     std::vector<LaunchProfile>& launches = profiles.back().launches;
-    launches.resize(std::max(launches.size(), static_cast<std::size_t>(row.integer(2)) + 1));
+    if (row.natural(2) >= kMostLaunches) throw row.unreadable("a counter's launch has an impossible number");
+    launches.resize(std::max<std::size_t>(launches.size(), row.natural(2) + 1));
     launches.back().kernel = row.text(3);
     launches.back().values[row.text(4)] = row.number(5);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "population/store/database.h"
@@ -8,6 +9,8 @@
 /// An Evaluation as rows of the table evaluation and of those that belong to it (docs/store.md). Internal to
 /// population/store.
 namespace evo {
+
+inline constexpr std::uint64_t kMostLaunches = 10'000;  ///< Of one call whose counters are stored.
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation);
 Evaluation read_evaluation(Database& database, CandidateId candidate);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/base/json_depth.h"
@@ -119,7 +120,11 @@ T value_of(const Statement& row, int column) {
   } else if constexpr (std::same_as<T, bool>) {
     return row.integer(column) != 0;
   } else if constexpr (std::integral<T>) {
-    return static_cast<T>(row.integer(column));
+    // An unsigned number of 64 bits is stored bit for bit.
+    const std::int64_t value = row.integer(column);
+    if constexpr (sizeof(T) < sizeof(value))
+      if (!std::in_range<T>(value)) throw row.unreadable(std::to_string(value) + " is no " + row.column_name(column));
+    return static_cast<T>(value);
   } else if constexpr (std::floating_point<T>) {
     return row.number(column);
   } else {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/base/hash.h"
+#include "engine/base/text.h"
 #include "population/store/record_rows.h"
 
 namespace evo {
@@ -19,6 +22,24 @@ std::int64_t store_text(Database& database, const std::string& content) {
   if (row.next()) return row.integer(0);
   database.prepare("INSERT INTO text (hash, content) VALUES (?, ?)").bind(hash, content).run();
   return database.last_id();
+}
+
+std::string intact_text(const Statement& row, int column) {
+  std::string content = row.text(column);
+  if (const std::string hash = row.text(column + 1); hash_hex(content) != hash)
+    throw row.unreadable(fmt::format("the text {} is not as it was stored", hash));
+  return content;
+}
+
+std::string inner_path(const Statement& row, int column) {
+  std::string path = row.text(column);
+  const std::vector<std::string> steps = split(path, '/');
+  const bool is_inner = std::ranges::all_of(steps, [](const std::string& step) {
+    return !step.empty() && step != "." && step != ".." &&
+           std::ranges::none_of(step, [](unsigned char c) { return c < ' ' || c == 0x7f || c == '\\'; });
+  });
+  if (!is_inner) throw row.unreadable(fmt::format("'{}' is no path of a file in a folder", path));
+  return path;
 }
 
 std::int64_t task_id(Database& database, const std::string& task, const std::string& hash, const SourceTree& files) {

@@ -21,5 +21,9 @@ std::int64_t task_id(Database& database, const std::string& task, const std::str
 std::int64_t device_id(Database& database, const DeviceRecord& device);
 
 std::int64_t store_text(Database& database, const std::string& content);
+/// The content of a text, in this column, with its hash in the next. Throws machine_error where they differ.
+std::string intact_text(const Statement& row, int column);
+/// A path of a file in a folder, in this column. Throws machine_error for one that leads out of the folder.
+std::string inner_path(const Statement& row, int column);
 
 }  // namespace evo

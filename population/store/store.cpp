@@ -83,7 +83,7 @@ Error no_such_run(const Database& database, RunId run) {
 }  // namespace
 
 Store Store::open(const fs::path& path, Mode mode, const StoreOptions& options) {
-  const bool reads = mode == Mode::read;
+  const bool reads = mode == Mode::read || mode == Mode::inspect;
   refuse_folder(path);
   if (mode != Mode::write) {
     require_file(path);
@@ -93,6 +93,10 @@ Store Store::open(const fs::path& path, Mode mode, const StoreOptions& options) 
   auto opened = std::make_unique<Database>(path, reads ? Database::Access::read : Database::Access::create,
                                            options.busy_timeout_ms);
   Database& database = *opened;
+  if (mode == Mode::inspect) {
+    require_version(database);
+    return Store(std::move(opened));
+  }
   if (reads) {
     require_schema(database);
     return Store(std::move(opened));

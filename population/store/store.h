@@ -40,6 +40,7 @@ class Store {
     read,    ///< The file must exist. Nothing is changed and no file is left behind.
     write,   ///< Created when missing, brought to this schema when older.
     change,  ///< The same, but the file must exist and hold something.
+    inspect  ///< As read, whatever tables it has: for check alone.
   };
   /// Throws usage_error when the file is missing (read, change), no database, another program's, or has a newer schema;
   /// machine_error when it cannot be opened. ":memory:" is a private database for tests.
@@ -119,9 +120,14 @@ class Store {
   /// Gives back the room of what was deleted, and of texts that nothing refers to.
   void compact();
 
-  /// Problems found by SQLite's integrity and foreign key checks, in the elites and in what their verification needs;
-  /// empty when sound.
+  /// Problems found by SQLite's integrity and foreign key checks, tables, views and triggers that evo has not, rows
+  /// that cannot be read, texts that differ from their hashes, and what is wrong with the elites and with what their
+  /// verification needs; empty when sound.
   std::vector<std::string> check() const;
+  /// Puts in a database's place a new one with all of it that can be read, and keeps the former beside it as
+  /// FILE.before-repair. A candidate of which a part cannot be read is dropped. Returns what was dropped, in lines.
+  /// Throws usage_error for what is no database of evo, or one of another schema.
+  static std::vector<std::string> repair(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const;
 

@@ -5,7 +5,9 @@
 #include "population/store/elite_checks.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
+#include "population/store/row_checks.h"
 #include "population/store/rows.h"
+#include "population/store/schema.h"
 #include "population/store/store.h"
 
 namespace evo {
@@ -89,6 +91,7 @@ std::vector<std::string> Store::check() const {
   Database& database = *database_;
   const ReadTransaction transaction(database);
   std::vector<std::string> problems;
+  if (const std::optional<std::string> what = schema_difference(database)) return {*what};
   Statement integrity = database.prepare("PRAGMA integrity_check");
   while (integrity.next()) {
     if (integrity.text(0) != "ok") problems.push_back(integrity.text(0));
@@ -98,6 +101,7 @@ std::vector<std::string> Store::check() const {
     problems.push_back(
         fmt::format("a row of table {} refers to a missing row of {}", foreign.text(0), foreign.text(2)));
   }
+  for (const BadRow& row : bad_rows(database)) problems.push_back(row.text());
   for (const Rule& rule : kRules) {
     Statement rows = database.prepare(fmt::format("{} ORDER BY 1", rule.sql));
     while (rows.next()) problems.push_back(fmt::format(fmt::runtime(rule.broken), rows.integer(0)));

@@ -183,10 +183,10 @@ class Merge {
 
   SourceTree files_of(std::int64_t task) {
     Statement row =
-        from_.prepare("SELECT path, content FROM task_file JOIN text ON text.id = task_file.text WHERE task = ?");
+        from_.prepare("SELECT path, content, hash FROM task_file JOIN text ON text.id = task_file.text WHERE task = ?");
     row.bind(task);
     SourceTree files;
-    while (row.next()) files.emplace(row.text(0), row.text(1));
+    while (row.next()) files.emplace(inner_path(row, 0), intact_text(row, 1));
     return files;
   }
 
@@ -303,9 +303,9 @@ class Merge {
   }
 
   std::int64_t text_for(std::int64_t text) {
-    Statement row = from_.prepare("SELECT content FROM text WHERE id = ?");
+    Statement row = from_.prepare("SELECT content, hash FROM text WHERE id = ?");
     row.bind(text).next();
-    return store_text(into_, row.text(0));
+    return store_text(into_, intact_text(row, 0));
   }
 
   /// The three best of both are among the elites of either.

@@ -59,7 +59,7 @@ ExchangeId Store::record_exchange(RunId run, const ExchangeRecord& exchange) {
 
 std::optional<ExchangeRecord> Store::exchange_of(CandidateId candidate) const {
   static const std::string kSelect =
-      "SELECT asked.content, answered.content, " + columns_of<ExchangeRecord>("exchange.") +
+      "SELECT asked.content, asked.hash, answered.content, answered.hash, " + columns_of<ExchangeRecord>("exchange.") +
       " FROM exchange_candidate JOIN exchange ON exchange.id = exchange_candidate.exchange "
       "JOIN text AS asked ON asked.id = exchange.prompt JOIN text AS answered ON answered.id = exchange.answer "
       "WHERE candidate = ?";
@@ -67,7 +67,10 @@ std::optional<ExchangeRecord> Store::exchange_of(CandidateId candidate) const {
   row.bind(candidate);
   if (!row.next()) return std::nullopt;
   ExchangeRecord exchange;
-  read_row(row, exchange.prompt, exchange.answer, exchange);
+  int column = 4;
+  read_next(row, column, exchange);
+  exchange.prompt = intact_text(row, 0);
+  exchange.answer = intact_text(row, 2);
   return exchange;
 }
 

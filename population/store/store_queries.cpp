@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/task/source_hash.h"
 #include "population/store/archive.h"
 #include "population/store/database.h"
 #include "population/store/elite_checks.h"
@@ -62,21 +63,26 @@ std::vector<CandidateId> parents_of(Database& database, CandidateId candidate) {
 
 std::vector<StoredProgram> programs_of(Database& database, CandidateId candidate) {
   constexpr const char* kSelect =
-      "SELECT specialisation, content, source_hash, max_registers FROM program JOIN text ON text.id = program.source "
+      "SELECT specialisation, content, hash, source_hash, max_registers FROM program JOIN text ON text.id = "
+      "program.source "
       "WHERE candidate = ? ORDER BY position";
   return read_rows(database, kSelect, candidate, [](const Statement& row) {
     StoredProgram program;
-    read_row(row, program.specialisation, program.source, program.source_hash, program.max_registers);
+    program.source = intact_text(row, 1);
+    std::string unused;
+    read_row(row, program.specialisation, unused, unused, program.source_hash, program.max_registers);
+    if (hash_of_source(program.source, program.max_registers) != program.source_hash)
+      throw row.unreadable("a program's source is not the one that was evaluated");
     return program;
   });
 }
 
 SourceTree files_of(Database& database, CandidateId candidate) {
   Statement rows = database.prepare(
-      "SELECT path, content FROM candidate_file JOIN text ON text.id = candidate_file.text WHERE candidate = ?");
+      "SELECT path, content, hash FROM candidate_file JOIN text ON text.id = candidate_file.text WHERE candidate = ?");
   rows.bind(candidate);
   SourceTree files;
-  while (rows.next()) files.emplace(rows.text(0), rows.text(1));
+  while (rows.next()) files.emplace(inner_path(rows, 0), intact_text(rows, 1));
   return files;
 }
 
@@ -208,11 +214,11 @@ std::vector<LineageRow> Store::lineage(CandidateId candidate) const {
 
 SourceTree Store::task_files(std::string_view task_hash) const {
   Statement rows = database_->prepare(
-      "SELECT path, content FROM task_file JOIN task ON task.id = task_file.task "
+      "SELECT path, content, text.hash FROM task_file JOIN task ON task.id = task_file.task "
       "JOIN text ON text.id = task_file.text WHERE task.hash = ?");
   rows.bind(task_hash);
   SourceTree files;
-  while (rows.next()) files.emplace(rows.text(0), rows.text(1));
+  while (rows.next()) files.emplace(inner_path(rows, 0), intact_text(rows, 1));
   return files;
 }
 

@@ -256,6 +256,22 @@ TEST_CASE("an included file that is missing is named with the line that includes
              ContainsSubstring("blur.json: kernel: a.h:3: #include \"b.h\": cannot read b.h"));
 }
 
+TEST_CASE("a file above the short form's folder is refused with the line that includes it, under conditions too") {
+  const std::string kernel = std::string("#if 0\n#include \"../secret\"\n#endif\n") + kKernel;
+  CHECK_THAT(error_of(usual_form(), {{"blur.cu", kernel}, {"../secret", "words"}}),
+             ContainsSubstring("blur.json: kernel: blur.cu:2: #include \"../secret\": ../secret does not lie below"));
+  CHECK_THAT(error_of(changed("kernel", "../blur.cu:blur"), {{"../blur.cu", kKernel}}),
+             ContainsSubstring("blur.json: kernel: ../blur.cu does not lie below the short form's folder"));
+  CHECK(error_of(usual_form(), {{"blur.cu", kernel}}).empty());  // Nothing is there: the compiler's affair.
+}
+
+TEST_CASE("a chain of includes ends at a thousand files, with the place") {
+  std::map<std::string, std::string> files = {{"blur.cu", std::string("#include \"0.h\"\n") + kKernel}};
+  for (int i = 0; i < 15'000; ++i) files[std::to_string(i) + ".h"] = "#include \"" + std::to_string(i + 1) + ".h\"\n";
+  CHECK_THAT(error_of(usual_form(), files),
+             ContainsSubstring("998.h:1: #include \"999.h\": a kernel has at most 1000 files with all that they"));
+}
+
 TEST_CASE("what is wrong in a short form is named by its own keys") {
   const std::vector<std::pair<Json, std::string>> wrong = {
       {without("kernel"), "blur.json: key 'kernel' is missing"},

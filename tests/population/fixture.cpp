@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "engine/base/error.h"
+#include "engine/task/source_hash.h"
 
 namespace evo::test {
 
@@ -73,8 +74,8 @@ Candidate candidate(const Proposal& proposal, const std::string& source) {
   Program program;
   program.specialisation = {{"D", std::int64_t{64}}};
   program.source = source;
-  program.source_hash = "hash of " + source;
   program.max_registers = 96;
+  program.source_hash = hash_of_source(source, program.max_registers);
   return {proposal.genome, {program}};
 }
 

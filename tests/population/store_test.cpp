@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/task/source_hash.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;
@@ -160,7 +161,7 @@ TEST_CASE("every field of a candidate is read back") {
   CHECK(row.source_hash == candidate(child, "source 2").source_hash());
   REQUIRE(row.programs.size() == 1);
   CHECK(row.programs[0].source == "source 2");
-  CHECK(row.programs[0].source_hash == "hash of source 2");
+  CHECK(row.programs[0].source_hash == hash_of_source("source 2", row.programs[0].max_registers));
   CHECK(row.programs[0].max_registers == 96);
   CHECK(row.programs[0].specialisation == Bindings{{"D", std::int64_t{64}}});
   CHECK(row.elite_rank == 1);

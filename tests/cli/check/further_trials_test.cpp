@@ -26,7 +26,7 @@ extern "C" __global__ void plain(float* y, const float* x, int H, int W) {
 }
 )cuda";
 
-constexpr const char* kForm = R"json({
+constexpr const char* kTrialForm = R"json({
   "kernel": "rows.cu:rows", "genes": {"each": [2]},
   "shapes": [{"H": 16, "W": 64}, {"H": 7, "W": 61}, {"H": 1, "W": 31}],
   "arguments": ["y=out float[H,W]", "x=float[H,W]", "H", "W"],
@@ -40,7 +40,7 @@ std::string with(std::string text, const std::string& place, const std::string& 
 /// Tunes the kernel of this guard. `more`: of the form.
 Outcome tuned(const Bench& bench, const std::string& guard, const std::string& more = "") {
   bench.write("rows.cu", with(kRows, "GUARD", guard));
-  bench.write("rows.json", with(kForm, "MORE", more));
+  bench.write("rows.json", with(kTrialForm, "MORE", more));
   return bench.evo({"tune", "rows.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--db", "evo.db"});
 }
 

@@ -5,6 +5,7 @@
 #include <future>
 #include <utility>
 
+#include "engine/task/source_hash.h"
 #include "population/store/archive.h"
 
 using namespace evo;
@@ -34,7 +35,8 @@ cli::RunSummary summary_of(Store& store, const std::vector<double>& latencies_us
     const std::string name = std::to_string(ticket);
     const Proposal proposal{ticket, {"plain", {{"tile", static_cast<std::int64_t>(ticket)}}}, "random", {}};
     Program program;
-    program.source = program.source_hash = name;
+    program.source = name;
+    program.source_hash = hash_of_source(name, program.max_registers);
     Evaluation evaluation;
     evaluation.verdict = Verdict::valid;
     evaluation.latency_us = latency_us;

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace evo::cli {
+
+/// The remark on a task, and on every result of it, that has the name of a task that is shipped with evo and is another
+/// one: its limits may be, too. Empty for all others. `hash`: Task::hash.
+std::string shadowing_remark(const std::string& task, const std::string& hash);
+
+}  // namespace evo::cli

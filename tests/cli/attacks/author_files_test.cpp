@@ -1,0 +1,85 @@
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <string>
+
+#include "tests/cli/ten_lines.h"
+
+using namespace evo::testing;
+
+namespace {
+
+constexpr const char* kSecret = "-----BEGIN OPENSSH PRIVATE KEY-----";
+
+/// home/work/conv.json, as somebody else has written it, beside home/secret/id_rsa.
+class Home {
+ public:
+  Home() {
+    write_convolution(bench_);
+    std::filesystem::create_directories(bench_ / "work");
+    for (const char* file : {"conv.cu", "conv.json"}) std::filesystem::rename(bench_ / file, bench_ / "work" / file);
+    bench_.write("secret/id_rsa", kSecret);
+  }
+  void include(const std::string& line) { bench_.write("work/conv.cu", line + bench_.read("work/conv.cu")); }
+
+  /// Every command that reads the file refuses it with these words, and writes nothing.
+  void check_refuses(const std::vector<std::string>& parts) {
+    const std::vector<std::string> before = bench_.files();
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"tune", "work/conv.json", "--device", "vgpu", "--evals", "1"},
+          {"tune", "work/conv.json", "--expand", "full"},
+          {"check", "work/conv.json", "--device", "vgpu"}}) {
+      check_refused(bench_.evo(command), 2, parts);
+    }
+    CHECK(bench_.files() == before);
+  }
+  const Bench& bench() const { return bench_; }
+
+ private:
+  Bench bench_;
+};
+
+}  // namespace
+
+TEST_CASE("an include that leaves the short form's folder is refused, where no compiler would read it too") {
+  for (const char* path : {"../secret/id_rsa", "sub/../../secret/id_rsa"}) {
+    Home home;
+    std::filesystem::create_directories(home.bench() / "work/sub");
+    home.include("#if 0\n#include \"" + std::string(path) + "\"\n#endif\n");
+    home.check_refuses({"conv.cu:2: #include \"" + std::string(path) + "\"", "secret/id_rsa lies outside of"});
+  }
+  Home home;
+  home.include("#include \"" + (home.bench() / "secret/id_rsa").string() + "\"\n");
+  home.check_refuses({"conv.cu:1: #include", "secret/id_rsa lies outside of"});
+}
+
+TEST_CASE("a link below the short form's folder does not lead out of it") {
+  Home home;
+  std::filesystem::create_symlink("../secret/id_rsa", home.bench() / "work/tile.h");
+  home.include("#include \"tile.h\"\n");
+  home.check_refuses({"conv.cu:1: #include \"tile.h\"", "secret/id_rsa lies outside of"});
+
+  Home folders;
+  std::filesystem::create_directory_symlink("../secret", folders.bench() / "work/include");
+  folders.include("#ifdef NEVER\n#include \"include/id_rsa\"\n#endif\n");
+  folders.check_refuses({"conv.cu:2: #include \"include/id_rsa\"", "secret/id_rsa lies outside of"});
+}
+
+TEST_CASE("kernels, references, genes and drawn inputs come from below the short form's folder") {
+  for (const auto& [key, value] :
+       {std::pair<std::string, nlohmann::ordered_json>{"kernel", "../secret/id_rsa:convolution"},
+        {"reference", "../secret/id_rsa:convolution"},
+        {"genes", "../secret/id_rsa"}}) {
+    Home home;
+    auto form = nlohmann::ordered_json::parse(home.bench().read("work/conv.json"));
+    form[key] = value;
+    home.bench().write("work/conv.json", form.dump());
+    home.check_refuses({key, "lies outside of"});
+  }
+}
+
+TEST_CASE("a link to a file of the same folder is read") {
+  Home home;
+  std::filesystem::rename(home.bench() / "work/conv.cu", home.bench() / "work/real.cu");
+  std::filesystem::create_symlink("real.cu", home.bench() / "work/conv.cu");
+  CHECK(home.bench().evo({"tune", "work/conv.json", "--expand", "full"}).code == 0);
+}
