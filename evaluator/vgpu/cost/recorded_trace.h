@@ -16,6 +16,8 @@ struct RecordedInstruction {
   MmaForm mma;
   std::uint32_t pending_groups = 0;
   bool first_in_registers = false;
+  bool strong = false;
+  bool polls = false;
   std::vector<std::uint16_t> reads;
   std::vector<std::uint16_t> writes;
 };

@@ -24,11 +24,6 @@ bool reads_through_l1(OpClass op_class) {
 
 }  // namespace
 
-std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks) {
-  if (blocks <= 2) return blocks == 2 ? std::vector<std::uint64_t>{0, 1} : std::vector<std::uint64_t>(blocks, 0);
-  return {0, blocks / 2, blocks - 1};
-}
-
 void TraceRecorder::begin_block(const TracedBlock& block) {
   current_ = &under_way_[block.number];
   *current_ = {};
@@ -54,6 +49,8 @@ RecordedInstruction TraceRecorder::recorded(const TracedInstruction& instruction
   kept.mma = instruction.mma;
   kept.pending_groups = instruction.pending_groups;
   kept.first_in_registers = instruction.first_in_registers;
+  kept.strong = instruction.strong;
+  kept.polls = instruction.polls;
   kept.reads = renumbered(instruction.reads);
   kept.writes = renumbered(instruction.writes);
   trace_.registers = registers_.size();

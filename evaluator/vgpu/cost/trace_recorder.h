@@ -9,10 +9,6 @@
 
 namespace evo::vgpu {
 
-/// Linear indices of the blocks that stand for all where only those run, ascending: the first, the middle one and the
-/// last (which has the tail).
-std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks);
-
 /// Records the traced blocks of one launch.
 class TraceRecorder : public Tracer {
  public:

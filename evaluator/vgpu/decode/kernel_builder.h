@@ -97,6 +97,7 @@ class KernelBuilder {
     std::uint32_t use_count = 0;
     OpClass op_class = OpClass::nothing;
     std::uint8_t count = 1;
+    bool polls = false;  ///< It reads memory in a loop that only polls.
     MmaForm mma;
     std::uint32_t pending_groups = 0;
     std::vector<std::uint32_t> predicate_reads;
@@ -136,14 +137,18 @@ class KernelBuilder {
   void place_locals(Frame& frame, std::size_t first);
   std::uint32_t allocate(std::uint32_t& space, const ptx::Variable& variable);
 
+  // kernel_builder_polls.cpp
+  void mark_polls();
+  bool is_strong(const Draft& draft) const;
+  bool only_polls(std::span<const Draft> loop) const;
+  bool only_waits(std::span<const Draft> loop) const;
+
   void decode_body();
   void close_frame(std::uint32_t end);
 
   // kernel_builder_completion.cpp
   std::vector<Flow> flows() const;
   void insert_reconvergence_points();
-  void mark_polls();
-  bool only_polls(std::span<const Draft> loop) const;
   void write_code();
   std::vector<Fate> fates() const;
   void write_trace();
