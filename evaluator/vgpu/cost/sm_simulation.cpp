@@ -249,7 +249,7 @@ class Simulation {
     if (instruction.op_class == OpClass::barrier && event.expected_warps > 0)
       note(warp, {Mark::Kind::barrier, event.waits, event.barrier, event.expected_warps, 0, start});
     if (!instruction.strong || event.space != TracedSpace::global) return;
-    if (instruction.polls) note(warp, {Mark::Kind::wait, true, 0, 0, 0, start});
+    if (instruction.polls && event.waits) note(warp, {Mark::Kind::wait, true, 0, 0, 0, start});
     if (instruction.op_class != OpClass::load) note(warp, {Mark::Kind::release, true, 0, 0, 0, start});
   }
 

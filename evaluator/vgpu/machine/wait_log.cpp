@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/machine/memory.h"
@@ -68,7 +69,11 @@ void WaitLog::settle() {
 }
 
 void WaitLog::look(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes, const Touched& touched) {
-  Wait wait{warp.index, static_cast<std::uint32_t>(warp.polls.waits.size()), {}};
+  // What it saw a round before did not end the wait.
+  std::vector<Wait>& waits = warp.polls.waits;
+  if (std::exchange(warp.polls.settled, ~std::size_t{0}) != ~std::size_t{0} && warp.polls.read == &in && !waits.empty())
+    waits.pop_back();
+  Wait wait{warp.index, static_cast<std::uint32_t>(waits.size()), {}};
   warp.polls.read = &in;
   warp.polls.address = touched.address[std::countr_zero(mask)];
   warp.polls.own = false;
@@ -83,7 +88,7 @@ void WaitLog::look(Warp& warp, const Instruction& in, std::uint32_t mask, std::u
       }
     });
   }
-  warp.polls.waits.push_back(std::move(wait));
+  waits.push_back(std::move(wait));
 }
 
 void WaitLog::write(Warp& warp, bool atomic, std::uint32_t mask, std::uint32_t bytes, const Touched& touched) {

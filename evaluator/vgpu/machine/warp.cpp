@@ -32,7 +32,7 @@ void Warp::start(const Instruction* first) {
   polls.idle = polls.still = 0;
   polls.releases = 0;
   polls.waits.clear();
-  polls.settled = 0;
+  polls.settled = ~std::size_t{0};
   polls.read = nullptr;
   polls.own = false;
   load(new_split(existing, first, -1));
@@ -54,10 +54,7 @@ void Warp::polled(const Instruction& branch, bool waits) {
     polls.predicates.assign(masks.begin(), masks.end());
   }
   const bool forgotten = polls.in_vain || (again && waits);
-  if (forgotten) {
-    polls.idle += executed - polls.executed;
-    polls.waits.resize(polls.settled);
-  }
+  if (forgotten) polls.idle += executed - polls.executed;
   polls.settled = polls.waits.size();
   polls.began = polls.executed;
   polls.executed = executed;
