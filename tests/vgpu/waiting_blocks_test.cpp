@@ -212,8 +212,8 @@ TEST_CASE("a chain of blocks takes as long as all its links, one after the other
     INFO(kernel);
     const double one = bench.timed(kernel, 1, 1, 1000), two = bench.timed(kernel, 2, 1, 1000);
     const double link = two - one;
-    CHECK(link > bench.timed("apart", 1, 1, 1000) - bench.timed("apart", 1, 1, 1));
-    CHECK(bench.timed(kernel, 100, 1, 1000) == Approx(one + 99 * link).epsilon(0.05));
+    CHECK(link > 0.95 * (bench.timed("apart", 1, 1, 1000) - bench.timed("apart", 1, 1, 1)));
+    CHECK(bench.timed(kernel, 100, 1, 1000) == Approx(one + 99 * link).epsilon(0.08));
   }
 }
 

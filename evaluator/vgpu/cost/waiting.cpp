@@ -171,13 +171,15 @@ class Schedule {
   bool waited(const Turn& turn, WarpState& state) {
     if (log_ == nullptr) return true;
     double seen = turn.time;
-    for (const std::uint32_t number : releases_of(turn.block, turn.warp, state.waits)) {
-      Made& made = made_[number];
-      if (!made.all && !state.gives_up) {
-        made.waiting.push_back(turn);
-        return false;
+    for (const Wait& wait : waits_of(turn.block, turn.warp, state)) {
+      for (const std::uint32_t number : wait.releases) {
+        Made& made = made_[number];
+        if (!made.all && !state.gives_up) {
+          made.waiting.push_back(turn);
+          return false;
+        }
+        if (made.all) seen = std::max(seen, made.time);
       }
-      if (made.all) seen = std::max(seen, made.time);
     }
     if (seen > turn.time) state.delay += seen - turn.time;
     state.gives_up = false;
@@ -185,12 +187,17 @@ class Schedule {
     return true;
   }
 
-  std::span<const std::uint32_t> releases_of(std::uint64_t block, std::uint32_t warp, std::uint32_t ordinal) const {
+  /// Those of the warp's next mark that waits. The last one has all that are left: the trace may have fewer.
+  std::span<const Wait> waits_of(std::uint64_t block, std::uint32_t warp, const WarpState& state) const {
     const std::vector<Wait>& waits = log_->waits()[block];
-    const auto before = [](const Wait& wait, const auto& place) { return std::pair(wait.warp, wait.ordinal) < place; };
-    const auto found = std::lower_bound(waits.begin(), waits.end(), std::pair(warp, ordinal), before);
-    if (found == waits.end() || found->warp != warp || found->ordinal != ordinal) return {};
-    return found->releases;
+    const auto from = [&](std::uint32_t ordinal) {
+      const auto before = [](const Wait& one, const auto& place) { return std::pair(one.warp, one.ordinal) < place; };
+      return std::lower_bound(waits.begin(), waits.end(), std::pair(warp, ordinal), before);
+    };
+    const std::vector<Mark>& marks = (*parts_[block].timeline)[warp];
+    const bool last = std::none_of(marks.begin() + static_cast<std::ptrdiff_t>(state.at) + 1, marks.end(),
+                                   [](const Mark& mark) { return mark.kind == Mark::Kind::wait; });
+    return {from(state.waits), from(last ? kNoRelease : state.waits + 1)};
   }
 
   void make(std::uint32_t number, double time) {

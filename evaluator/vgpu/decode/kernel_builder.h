@@ -139,6 +139,7 @@ class KernelBuilder {
 
   // kernel_builder_polls.cpp
   void mark_polls();
+  void mark_first_look(std::size_t begin, const Draft& in_loop);
   bool is_strong(const Draft& draft) const;
   bool only_polls(std::span<const Draft> loop) const;
   bool only_waits(std::span<const Draft> loop) const;

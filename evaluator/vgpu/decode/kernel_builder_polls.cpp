@@ -94,6 +94,24 @@ bool KernelBuilder::only_waits(std::span<const Draft> loop) const {
   });
 }
 
+/// Compilers put a copy of the first round's read before the loop.
+void KernelBuilder::mark_first_look(std::size_t begin, const Draft& in_loop) {
+  constexpr std::size_t kFarthest = 32;
+  const auto sources = [&](const Draft& draft) {
+    std::vector<std::uint32_t> read;
+    for (const Use& use : std::span(uses_).subspan(draft.first_use, draft.use_count))
+      if (!use.write) read.push_back(use.reg);
+    return read;
+  };
+  for (std::size_t i = begin; i-- > 0 && begin - i <= kFarthest;) {
+    Draft& draft = drafts_[i];
+    if (draft.opcode != in_loop.opcode || draft.op_class != OpClass::load) continue;
+    if (draft.instruction.immediate != in_loop.instruction.immediate || sources(draft) != sources(in_loop)) continue;
+    draft.polls = true;
+    return;
+  }
+}
+
 void KernelBuilder::mark_polls() {
   const auto goes_back = [&](std::size_t i) {
     const Draft& draft = drafts_[i];
@@ -115,6 +133,7 @@ void KernelBuilder::mark_polls() {
       if (goes_back(i)) draft.instruction.execute = waits ? execute_waiting_branch : execute_polling_branch;
       if (!is_strong(draft)) continue;
       draft.polls = true;
+      mark_first_look(begin, draft);
       const bool own = names(kernel_->opcodes[draft.opcode], {".shared", ".local"});
       kernel_->awaits_blocks |= !own && !kernel_->independent_blocks;
     }

@@ -276,7 +276,7 @@ bool Block::run_warp(Warp& warp) {
       warp.skip_polls(before, limit);
     }
     const bool ran_long = busy() / kTurn != busy_before / kTurn;
-    if (ran_long || (why == Stop::yield && !polled)) warp.take_turns();
+    if (ran_long || (why == Stop::yield && !polled && !launch->kernel->awaits_blocks)) warp.take_turns();
     break;
   }
   launch->executed += warp.executed - before;

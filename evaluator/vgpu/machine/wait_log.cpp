@@ -77,12 +77,15 @@ void WaitLog::look(Warp& warp, const Instruction& in, std::uint32_t mask, std::u
   warp.polls.read = &in;
   warp.polls.address = touched.address[std::countr_zero(mask)];
   warp.polls.own = false;
+  // What a lane of the block has taken another one may wait for; a counter that it has raised it does not.
+  const Kernel& kernel = *launch_->kernel;
+  const bool takes = kernel.opcode_at(kernel.index_of(in)).find(".cas") != std::string::npos;
   for (const int lane : lanes_of(mask)) {
     for_each_word(touched.address[lane], bytes, [&](std::uint64_t word) {
       const auto found = last_.find(word);
       if (found == last_.end() || found->second == kNoRelease) return;
       if (releases_[found->second].block == warp.block->number) {
-        warp.polls.own = true;
+        warp.polls.own |= takes;
       } else if (std::ranges::find(wait.releases, found->second) == wait.releases.end()) {
         wait.releases.push_back(found->second);
       }
