@@ -78,7 +78,7 @@ KERNEL(top_p) {
 KERNEL(inside) {
   const float x = (in[place() & 65535] & 255) / 255.0f;
   unsigned crossings = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 60; ++i) {
     const float y = (in[(i * 67) & 65535] & 255) / 255.0f;
     if (y > x) crossings += hashed(i, 3) & 1;
   }
