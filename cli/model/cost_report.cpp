@@ -69,6 +69,7 @@ std::string cost_text(const vgpu::PlanCost& cost, const Terminal& terminal) {
   columns.add("latency, us", [](const LaunchCost& c) { return us(c.latency_us); });
   columns.add("  launch", [](const LaunchCost& c) { return us(c.launch_us); });
   columns.add("  busiest SM", [](const LaunchCost& c) { return us(c.sm_us); });
+  columns.add("    blocks wait for each other", [](const LaunchCost& c) { return us(c.waiting_us); });
   columns.add("    overlapped with the launch before", [](const LaunchCost& c) { return us(c.hidden_us); });
   columns.add("  least time for L2", [](const LaunchCost& c) { return us(c.l2_us); });
   columns.add("  least time for memory", [](const LaunchCost& c) { return us(c.memory_us); });
@@ -102,6 +103,7 @@ Json cost_json(const LaunchCost& cost) {
           {"launch_us", cost.launch_us},
           {"sm_us", cost.sm_us},
           {"hidden_us", cost.hidden_us},
+          {"waiting_us", cost.waiting_us},
           {"l2_us", cost.l2_us},
           {"memory_us", cost.memory_us},
           {"occupancy", cost.occupancy},

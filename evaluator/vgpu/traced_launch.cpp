@@ -16,6 +16,12 @@ namespace {
 constexpr double kInterval = 0.05;
 constexpr std::uint64_t kFirst = 3;
 constexpr std::uint64_t kMostRounds = 4;
+// Blocks that are traced as well where few run: at most so many, while all together take no more than a part of what
+// the first ones took, in instructions; more where blocks are seen to differ.
+constexpr std::uint64_t kMostDrawn = 256;
+constexpr double kLittle = 50'000;
+constexpr double kPart = 0.08;
+constexpr double kPartOfUneven = 1;
 
 std::uint64_t blocks_of(const Launch& launch) {
   return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
@@ -110,6 +116,54 @@ std::optional<Failure> complete(const Launch& launch, const MemoryImage& before,
   return failure;
 }
 
+/// Runs and traces some blocks of a launch and no others.
+class FewBlocks {
+ public:
+  FewBlocks(Launch& launch, std::uint64_t blocks, std::uint64_t salt) : launch_(launch), salt_(salt), work_(blocks) {}
+
+  TracedLaunch run() {
+    run(first_blocks(work_.size(), salt_), false);
+    // As long as the next one is likely to take only a part of what those have taken together, or little.
+    const double first = static_cast<double>(launch_.executed);
+    std::uint64_t ran = count();
+    for (std::uint64_t i = 0; ran < std::min<std::uint64_t>(work_.size(), kMostDrawn) && !launch_.failure; ++i) {
+      const double most = first + std::max(kLittle, (are_alike() ? kPart : kPartOfUneven) * first);
+      const auto executed = static_cast<double>(launch_.executed);
+      if (i == 8 * kMostDrawn || executed + executed / static_cast<double>(ran) > most) break;
+      const std::uint64_t block = mix(mix(salt_, "more"), i) % work_.size();
+      if (has_run(work_[block])) continue;
+      run({&block, 1}, true);
+      ran = count();
+    }
+    return {recorder_.trace(), work(), nullptr};
+  }
+
+ private:
+  static bool has_run(const BlockWork& work) { return work.instructions > 0; }
+  std::uint64_t count() const { return static_cast<std::uint64_t>(std::ranges::count_if(work_, has_run)); }
+  bool are_alike() const { return BlockStrata(work()).count() <= 1; }
+
+  void run(std::span<const std::uint64_t> blocks, bool every) {
+    launch_.work = work_.data();
+    run_blocks(launch_, {&recorder_, blocks, true, every});
+    launch_.work = nullptr;
+  }
+
+  /// Of all blocks: one that has not run counts as the one before it that has.
+  std::vector<BlockWork> work() const {
+    std::vector<BlockWork> all = work_;
+    const auto first = std::ranges::find_if(all, has_run);
+    BlockWork latest = first == all.end() ? BlockWork() : *first;
+    for (BlockWork& one : all) one = latest = has_run(one) ? one : latest;
+    return all;
+  }
+
+  Launch& launch_;
+  std::uint64_t salt_ = 0;
+  std::vector<BlockWork> work_;  ///< Of those that have run.
+  TraceRecorder recorder_;
+};
+
 }  // namespace
 
 TracedLaunch run_and_trace(Launch& launch, std::span<const DeviceRange> written, std::uint64_t salt) {
@@ -121,18 +175,24 @@ TracedLaunch run_and_trace(Launch& launch, std::span<const DeviceRange> written,
   TracedLaunch traced;
   traced.work.resize(blocks);
   launch.work = traced.work.data();
+  if (launch.kernel->awaits_blocks) traced.waits = std::make_unique<WaitLog>(launch);
+  launch.waits = traced.waits.get();
   TraceRecorder recorder;
   run_blocks(launch, {&recorder, first});
   launch.work = nullptr;
+  launch.waits = nullptr;
   if (!launch.failure && !all) launch.failure = complete(as_planned, before, written, traced.work, salt, recorder);
   traced.trace = recorder.trace();
   return traced;
 }
 
-TracedLaunch trace_alone(Launch& launch) {
+TracedLaunch trace_few(Launch& launch, std::span<const DeviceRange> written, std::uint64_t salt) {
+  if (launch.kernel->awaits_blocks) return run_and_trace(launch, written, salt);
+  const std::uint64_t blocks = blocks_of(launch);
+  if (!launch.kernel->shares_counters || !all_resident(launch)) return FewBlocks(launch, blocks, salt).run();
   TraceRecorder recorder;
-  run_blocks(launch, {&recorder, blocks_to_trace(blocks_of(launch)), true});
-  return {recorder.trace(), {}};
+  run_blocks(launch, {&recorder, first_blocks(blocks, salt), true});
+  return {recorder.trace(), {}, nullptr};
 }
 
 }  // namespace evo::vgpu

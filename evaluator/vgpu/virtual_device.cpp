@@ -97,7 +97,7 @@ class VirtualDevice : public VirtualGpu {
                                     std::span<const std::vector<std::byte>> arguments, KernelRun& run) override;
   PlanCost model(const Module& module, const Plan& plan, const Buffers& buffers, bool cold,
                  std::optional<Failure>& failure) override {
-    return cost_of(dynamic_cast<const LoadedModule&>(module), plan, buffers, cold, Blocks::traced, failure);
+    return cost_of(dynamic_cast<const LoadedModule&>(module), plan, buffers, cold, Blocks::few, failure);
   }
   std::vector<LaunchProfile> profile(const Module& module, const Plan& plan, const Buffers& buffers,
                                      std::optional<Failure>& failure) override {
@@ -107,7 +107,7 @@ class VirtualDevice : public VirtualGpu {
   }
 
  private:
-  enum class Blocks { all, traced };  ///< Which of them run.
+  enum class Blocks { all, few };  ///< Which of them run.
   struct TracedRun {
     Blocks blocks = Blocks::all;
     bool cold = false;
@@ -321,10 +321,10 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
   config.footprint_bytes = how.footprint_bytes;
   TracedLaunch traced;
   watched(launch, [&](Launch& one) {
-    traced = how.blocks == Blocks::traced ? trace_alone(one) : run_and_trace(one, how.written, how.salt);
+    traced = how.blocks == Blocks::few ? trace_few(one, how.written, how.salt) : run_and_trace(one, how.written, how.salt);
   });
   if (launch.failure) return {};
-  return model_launch(model_, config, traced.trace, traced.work);
+  return model_launch(model_, config, traced.trace, traced.work, traced.waits.get());
 }
 
 PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, const Buffers& buffers, bool cold,
@@ -333,13 +333,13 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
   if (failure) return {};
   open_only(memory_, module, plan, buffers);
   const std::vector<DeviceRange> written = written_by(module, plan, buffers);
-  const std::uint64_t salt = blocks == Blocks::all ? salt_of(memory_, plan, buffers) : 0;
+  const std::uint64_t salt = salt_of(memory_, plan, buffers);
   std::vector<LaunchCost> costs;
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
     failure = prepare(module, plan, planned, buffers, launch);
     if (failure) return {};
-    if (blocks == Blocks::traced) launch.numerics = estimated(launch.numerics);
+    if (blocks == Blocks::few) launch.numerics = estimated(launch.numerics);
     const TracedRun how{blocks, cold, footprint_of(plan, planned), written, mix(salt, costs.size())};
     costs.push_back(run_traced(module, planned, how, launch));
     costs.back().executed = launch.executed;

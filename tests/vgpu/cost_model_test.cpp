@@ -562,11 +562,5 @@ TEST_CASE("a long block in the middle stands for all, a short one does not") {
   CHECK(latency(other) == latency(all(1000)));
 }
 
-TEST_CASE("at most three blocks are traced, the first and the last among them") {
-  CHECK(blocks_to_trace(1) == std::vector<std::uint64_t>{0});
-  CHECK(blocks_to_trace(2) == std::vector<std::uint64_t>{0, 1});
-  CHECK(blocks_to_trace(64) == std::vector<std::uint64_t>{0, 32, 63});
-}
-
 }  // namespace
 }  // namespace evo::vgpu

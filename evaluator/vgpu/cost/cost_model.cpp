@@ -7,6 +7,7 @@
 #include "engine/device/launch_rules.h"
 #include "evaluator/vgpu/cost/sm_share.h"
 #include "evaluator/vgpu/cost/sm_simulation.h"
+#include "evaluator/vgpu/cost/waiting.h"
 
 namespace evo::vgpu {
 namespace {
@@ -41,6 +42,7 @@ std::string bound_of(const LaunchCost& cost) {
   if (cost.launch_us > work_us) return "launch";
   if (cost.memory_us >= work_us) return "memory traffic";
   if (cost.l2_us >= work_us) return "L2 traffic";
+  if (2 * cost.waiting_us > work_us) return "latency (other blocks)";
   if (cost.pipe_use[static_cast<std::size_t>(cost.binding)] >= kBusy) return std::string(name_of(cost.binding));
   return fmt::format("latency ({})", name_of(static_cast<Stall>(largest(cost.stall_share, 1))));
 }
@@ -76,7 +78,7 @@ double memory_bytes(const LaunchCost& cost, const LaunchConfig& config, double l
 }  // namespace
 
 LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const RecordedTrace& trace,
-                        std::span<const BlockWork> work) {
+                        std::span<const BlockWork> work, const WaitLog* waits) {
   const Occupancy occupancy = occupancy_of(model, config);
   const auto sms = static_cast<std::uint64_t>(usable_sms(model, config.cluster));
   const bool from_memory =
@@ -93,7 +95,12 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   cost.waves = share(static_cast<double>(config.blocks), static_cast<double>(sms) * occupancy.blocks);
   count_block(cost, trace, work);
 
-  const SmResult sm = busiest_sm(model, trace, work, config.blocks, {sms, occupancy.blocks}, from_memory);
+  SmResult sm = busiest_sm(model, trace, work, config.blocks, {sms, occupancy.blocks}, from_memory);
+  if (waits != nullptr && !work.empty()) {
+    const double waiting = waiting_clocks(model, trace, work, *waits, {sms, occupancy.blocks}, from_memory);
+    cost.waiting_us = waiting / clocks_per_us;
+    sm.clocks += waiting;
+  }
   cost.sm_us = sm.clocks / clocks_per_us;
   for (int i = 0; i < kPipes; ++i) cost.pipe_use[i] = share(sm.busy[i], sm.clocks);
   for (int i = 0; i < kStalls; ++i) cost.stall_share[i] = share(sm.stalls[i], sm.warp_clocks);

@@ -11,6 +11,7 @@
 #include "evaluator/vgpu/cost/pipes.h"
 #include "evaluator/vgpu/cost/recorded_trace.h"
 #include "evaluator/vgpu/machine/launch.h"
+#include "evaluator/vgpu/machine/wait_log.h"
 
 /// The latency of a launch on a model GPU. One SM is simulated from the traces of a few blocks: each warp issues in
 /// order once its operands are ready (scoreboard), each of four schedulers issues one instruction a clock, and pipes
@@ -38,6 +39,7 @@ struct LaunchCost {
   double launch_us = 0;                   ///< Part of it: the launch floor.
   double sm_us = 0;                       ///< Part of it: the time of the busiest SM.
   double hidden_us = 0;                   ///< Part of sm_us that overlaps the preceding launch (programmatic launches).
+  double waiting_us = 0;                  ///< Part of sm_us: blocks wait for each other.
   double l2_us = 0;                       ///< Least time for the traffic between SMs and L2, all SMs together.
   double memory_us = 0;                   ///< Least time for the traffic to memory.
   int blocks_per_sm = 0;                  ///< Resident blocks.
@@ -57,9 +59,10 @@ struct LaunchCost {
 };
 
 /// The trace must hold at least one block. Registers, threads and shared memory of a block must fit an SM. `work` is
-/// what each block has executed; empty: unknown, and the traces stand for all blocks in turn.
+/// what each block has executed; empty: unknown, and the traces stand for all blocks in turn. `waits`: of a kernel
+/// whose blocks wait for each other, if `work` is known.
 LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, const RecordedTrace& trace,
-                        std::span<const BlockWork> work = {});
+                        std::span<const BlockWork> work = {}, const WaitLog* waits = nullptr);
 
 struct PlanCost {
   double latency_us = 0;

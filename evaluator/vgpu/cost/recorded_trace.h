@@ -16,6 +16,8 @@ struct RecordedInstruction {
   MmaForm mma;
   std::uint32_t pending_groups = 0;
   bool first_in_registers = false;
+  bool strong = false;
+  bool polls = false;
   std::vector<std::uint16_t> reads;
   std::vector<std::uint16_t> writes;
 };
@@ -30,8 +32,8 @@ struct Event {
   std::uint8_t paths = 1;
   std::uint16_t barrier = 0;
   std::uint16_t expected_warps = 0;  ///< 0: not a barrier.
-  bool waits = true;
-  std::uint32_t action = 0;  ///< One more than the index into RecordedBlock::actions; 0: none.
+  bool waits = true;                 ///< Of a barrier; of a read in a loop that polls: it ended the wait.
+  std::uint32_t action = 0;          ///< One more than the index into RecordedBlock::actions; 0: none.
 };
 
 /// An AsyncAction. Its phase is the index into RecordedBlock::phases; 0: none.

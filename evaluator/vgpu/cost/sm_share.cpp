@@ -5,8 +5,6 @@
 #include <queue>
 #include <utility>
 
-#include "evaluator/vgpu/cost/block_strata.h"
-
 namespace evo::vgpu {
 namespace {
 
@@ -14,33 +12,6 @@ std::vector<const RecordedBlock*> pointers(std::span<const RecordedBlock> blocks
   std::vector<const RecordedBlock*> all;
   for (const RecordedBlock& block : blocks) all.push_back(&block);
   return all;
-}
-
-/// The trace that stands for each block, and how many times as long the block is.
-struct Assigned {
-  std::vector<const RecordedBlock*> trace;
-  std::vector<double> ratio;
-};
-
-/// The traces of a stratum stand for its blocks in turn. A stratum that has none takes those of its neighbour.
-Assigned assign(const RecordedTrace& trace, std::span<const BlockWork> work, const BlockStrata& strata) {
-  std::vector<std::vector<const RecordedBlock*>> traces = strata.traces(trace);
-  for (std::size_t s = 1; s < traces.size(); ++s)
-    if (traces[s].empty()) traces[s] = traces[s - 1];
-  for (std::size_t s = traces.size() - 1; s-- > 0;)
-    if (traces[s].empty()) traces[s] = traces[s + 1];
-  std::vector<std::size_t> turn(traces.size(), 0);
-  Assigned assigned;
-  assigned.trace.reserve(work.size());
-  assigned.ratio.reserve(work.size());
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    const std::size_t stratum = strata.stratum_of(i);
-    const RecordedBlock* own = trace.find(i);
-    const RecordedBlock* one = own != nullptr ? own : traces[stratum][turn[stratum]++ % traces[stratum].size()];
-    assigned.trace.push_back(one);
-    assigned.ratio.push_back(issue_slots(work[i]) / issue_slots(work[one->number]));
-  }
-  return assigned;
 }
 
 /// What SMs get when each block begins where a place is free first.
@@ -74,6 +45,27 @@ Dispatch dispatch(std::span<const double> clocks, const Residence& residence) {
 }
 
 }  // namespace
+
+/// The traces of a stratum stand for its blocks in turn. A stratum that has none takes those of its neighbour.
+Assigned assign(const RecordedTrace& trace, std::span<const BlockWork> work, const BlockStrata& strata) {
+  std::vector<std::vector<const RecordedBlock*>> traces = strata.traces(trace);
+  for (std::size_t s = 1; s < traces.size(); ++s)
+    if (traces[s].empty()) traces[s] = traces[s - 1];
+  for (std::size_t s = traces.size() - 1; s-- > 0;)
+    if (traces[s].empty()) traces[s] = traces[s + 1];
+  std::vector<std::size_t> turn(traces.size(), 0);
+  Assigned assigned;
+  assigned.trace.reserve(work.size());
+  assigned.ratio.reserve(work.size());
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const std::size_t stratum = strata.stratum_of(i);
+    const RecordedBlock* own = trace.find(i);
+    const RecordedBlock* one = own != nullptr ? own : traces[stratum][turn[stratum]++ % traces[stratum].size()];
+    assigned.trace.push_back(one);
+    assigned.ratio.push_back(issue_slots(work[i]) / issue_slots(work[one->number]));
+  }
+  return assigned;
+}
 
 SmResult busiest_sm(const DeviceModel& model, const RecordedTrace& trace, std::span<const BlockWork> work,
                     std::uint64_t blocks, const Residence& residence, bool from_memory) {

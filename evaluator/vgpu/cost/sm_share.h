@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "evaluator/vgpu/cost/block_strata.h"
 #include "evaluator/vgpu/cost/device_models.h"
 #include "evaluator/vgpu/cost/recorded_trace.h"
 #include "evaluator/vgpu/cost/sm_simulation.h"
@@ -22,6 +23,13 @@ struct Residence {
 /// all SMs have as many blocks, give or take one, and the traces stand for them in turn.
 SmResult busiest_sm(const DeviceModel& model, const RecordedTrace& trace, std::span<const BlockWork> work,
                     std::uint64_t blocks, const Residence& residence, bool from_memory);
+
+/// The trace that stands for each block, and how many times as long the block is.
+struct Assigned {
+  std::vector<const RecordedBlock*> trace;
+  std::vector<double> ratio;
+};
+Assigned assign(const RecordedTrace& trace, std::span<const BlockWork> work, const BlockStrata& strata);
 
 /// How many blocks each trace stands for, in the order of `trace.blocks`; a block that is half as long is half a block.
 std::vector<double> blocks_of_traces(const RecordedTrace& trace, std::span<const BlockWork> work, std::uint64_t blocks);

@@ -67,6 +67,7 @@ class Simulation {
 
   void end_warp(Warp& warp, double time) {
     result_.clocks = std::max(result_.clocks, time);
+    note(warp, {Mark::Kind::end, true, 0, 0, 0, time});
     Slot& slot = slot_of(warp);
     if (--slot.running == 0 && blocks_left_ > 0) start_block(warp.slot, time + model_.block_launch_clocks);
   }
@@ -237,8 +238,24 @@ class Simulation {
     for (std::uint16_t r : instruction.writes) warp.registers[r] = {ready, cause, false};
   }
 
+  void note(const Warp& warp, Mark mark) {
+    if (work_.marks == nullptr || started_ > 1) return;
+    mark.warp = static_cast<int>(&warp - warps_.data());
+    work_.marks->push_back(mark);
+  }
+
+  /// What concerns other blocks, and what passes a delay on to other warps.
+  void note(const Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
+    if (instruction.op_class == OpClass::barrier && event.expected_warps > 0)
+      note(warp, {Mark::Kind::barrier, event.waits, event.barrier, event.expected_warps, 0, start});
+    if (!instruction.strong || event.space != TracedSpace::global) return;
+    if (instruction.polls && event.waits) note(warp, {Mark::Kind::wait, true, 0, 0, 0, start});
+    if (instruction.op_class != OpClass::load) note(warp, {Mark::Kind::release, true, 0, 0, 0, start});
+  }
+
   void issue(int index, Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
     ++warp.at;
+    note(warp, event, instruction, start);
     switch (instruction.op_class) {
       case OpClass::matrix_product:
         multiply(warp, instruction, start);

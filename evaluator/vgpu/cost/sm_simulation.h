@@ -12,6 +12,17 @@
 /// A simulation of one SM that runs recorded blocks.
 namespace evo::vgpu {
 
+/// What a warp does that concerns others, and when it issues that.
+struct Mark {
+  enum class Kind : std::uint8_t { wait, release, barrier, end };
+  Kind kind = Kind::end;
+  bool waits = true;  ///< Of a barrier.
+  std::uint16_t barrier = 0;
+  std::uint16_t expected_warps = 0;
+  int warp = 0;
+  double time = 0;
+};
+
 struct SmWork {
   std::uint64_t blocks = 1;  ///< Blocks that the SM runs in all.
   int resident = 1;          ///< Blocks that it runs at a time.
@@ -19,6 +30,7 @@ struct SmWork {
   /// The traces that stand for those blocks, in the order in which they begin; if there are fewer, again from the
   /// first.
   std::vector<const RecordedBlock*> traces;
+  std::vector<Mark>* marks = nullptr;  ///< Gets those of its first block, if it is asked for.
 };
 
 struct SmResult {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "evaluator/vgpu/cost/instruction_schedule.h"
 
@@ -23,11 +24,6 @@ bool reads_through_l1(OpClass op_class) {
 }
 
 }  // namespace
-
-std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks) {
-  if (blocks <= 2) return blocks == 2 ? std::vector<std::uint64_t>{0, 1} : std::vector<std::uint64_t>(blocks, 0);
-  return {0, blocks / 2, blocks - 1};
-}
 
 void TraceRecorder::begin_block(const TracedBlock& block) {
   current_ = &under_way_[block.number];
@@ -54,6 +50,8 @@ RecordedInstruction TraceRecorder::recorded(const TracedInstruction& instruction
   kept.mma = instruction.mma;
   kept.pending_groups = instruction.pending_groups;
   kept.first_in_registers = instruction.first_in_registers;
+  kept.strong = instruction.strong;
+  kept.polls = instruction.polls;
   kept.reads = renumbered(instruction.reads);
   kept.writes = renumbered(instruction.writes);
   trace_.registers = registers_.size();
@@ -120,15 +118,15 @@ void TraceRecorder::count_memory(const MemoryAccess& memory, OpClass op_class, E
 void TraceRecorder::end_round(std::uint32_t warp, Poll poll) {
   RecordedBlock& block = current_->recorded;
   Round& round = current_->rounds[warp];
+  std::vector<Event>& events = block.events[warp];
   if (poll == Poll::in_vain) {
-    std::vector<Event>& events = block.events[warp];
     events.resize(events.size() - round.kept);
     block.issued -= round.issued;
     block.kept -= round.kept;
     block.global_sectors -= round.global_sectors;
     block.conflicts -= round.conflicts;
   }
-  round = {};
+  round = {.look = round.look, .look_at = round.look_at, .again = true};
 }
 
 void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& issue) {
@@ -155,6 +153,14 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
   if (issue.async != nullptr && issue.async->global) {
     block.global_sectors += (issue.async->bytes + 31) / 32;  // A loop that polls copies nothing.
     block.distinct_sectors += (issue.async->bytes + 31) / 32;
+  }
+  if (instruction.polls && instruction.strong && event.space == TracedSpace::global) {
+    std::vector<Event>& events = block.events[issue.warp];
+    // What it saw a round before did not end the wait.
+    if (std::exchange(round.again, false) && round.look == &instruction && round.look_at < events.size())
+      events[round.look_at].waits = false;
+    round.look = &instruction;
+    round.look_at = events.size();
   }
   if (block.kept < kMaxEvents) {
     if (issue.async != nullptr) event.action = keep(*issue.async);

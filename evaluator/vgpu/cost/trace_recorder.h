@@ -9,10 +9,6 @@
 
 namespace evo::vgpu {
 
-/// Linear indices of the blocks that stand for all where only those run, ascending: the first, the middle one and the
-/// last (which has the tail).
-std::vector<std::uint64_t> blocks_to_trace(std::uint64_t blocks);
-
 /// Records the traced blocks of one launch.
 class TraceRecorder : public Tracer {
  public:
@@ -31,6 +27,9 @@ class TraceRecorder : public Tracer {
     std::uint64_t kept = 0;
     std::uint64_t global_sectors = 0;
     std::uint64_t conflicts = 0;
+    const TracedInstruction* look = nullptr;  ///< The latest read of a loop that polls,
+    std::size_t look_at = 0;                  ///< which event it is,
+    bool again = false;                       ///< and whether the warp has gone round since.
   };
   struct BlockUnderWay {
     RecordedBlock recorded;

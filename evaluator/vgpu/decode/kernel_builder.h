@@ -100,6 +100,7 @@ class KernelBuilder {
     std::uint32_t use_count = 0;
     OpClass op_class = OpClass::nothing;
     std::uint8_t count = 1;
+    bool polls = false;  ///< It reads memory in a loop that only polls.
     MmaForm mma;
     std::uint32_t pending_groups = 0;
     std::vector<std::uint32_t> predicate_reads;
@@ -142,14 +143,19 @@ class KernelBuilder {
   Place new_constant(std::uint64_t bits, bool wide);
   const ptx::Variable& declared(const ptx::Operand& variable) const;
 
+  // kernel_builder_polls.cpp
+  void mark_polls();
+  void mark_first_look(std::size_t begin, const Draft& in_loop);
+  bool is_strong(const Draft& draft) const;
+  bool only_polls(std::span<const Draft> loop) const;
+  bool only_waits(std::span<const Draft> loop) const;
+
   void decode_body();
   void close_frame(std::uint32_t end);
 
   // kernel_builder_completion.cpp
   std::vector<Flow> flows() const;
   void insert_reconvergence_points();
-  void mark_polls();
-  bool only_polls(std::span<const Draft> loop) const;
   void write_code();
   std::vector<Fate> fates() const;
   void write_trace();

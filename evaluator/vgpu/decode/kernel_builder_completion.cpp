@@ -64,55 +64,6 @@ void KernelBuilder::insert_reconvergence_points() {
   }
 }
 
-/// Whether a round changes nothing but registers and asks for what others write meanwhile.
-bool KernelBuilder::only_polls(std::span<const Draft> loop) const {
-  bool asks = false;
-  for (const Draft& draft : loop) {
-    const std::string& opcode = kernel_->opcodes[draft.opcode];
-    if (opcode.starts_with("call")) return false;
-    switch (draft.op_class) {
-      case OpClass::load:
-        for (const char* order : {".volatile", ".relaxed", ".acquire", ".mmio"})
-          asks |= opcode.find(order) != std::string::npos;
-        break;
-      case OpClass::atomic:  // One that changes memory returns something else in the next round.
-        asks = true;
-        break;
-      case OpClass::branch:
-        if (opcode.starts_with("bra")) break;
-        return false;
-      case OpClass::nothing:
-      case OpClass::integer:
-      case OpClass::integer_multiply:
-      case OpClass::bit_search:
-      case OpClass::float_fma:
-      case OpClass::float_compare:
-      case OpClass::convert:
-      case OpClass::shuffle:
-      case OpClass::vote:
-      case OpClass::warp_sync:
-      case OpClass::fence:
-      case OpClass::special_register:
-      case OpClass::sleep:
-        break;
-      default:
-        return false;
-    }
-  }
-  return asks;
-}
-
-void KernelBuilder::mark_polls() {
-  for (std::size_t i = 0; i < drafts_.size(); ++i) {
-    Draft& branch = drafts_[i];
-    if (branch.op_class != OpClass::branch || branch.flow.targets.size() != 1 || branch.flow.targets[0] > i) continue;
-    const std::size_t begin = branch.flow.targets[0];
-    if (kernel_->opcodes[branch.opcode].starts_with("bra") &&
-        only_polls(std::span(drafts_).subspan(begin, i + 1 - begin)))
-      branch.instruction.execute = execute_polling_branch;
-  }
-}
-
 void KernelBuilder::write_code() {
   std::vector<RegisterUse> register_uses;
   register_uses.reserve(uses_.size());
@@ -208,6 +159,8 @@ void KernelBuilder::write_trace() {
     traced.op_class = fates[i] == Fate::folded ? OpClass::nothing : draft.op_class;
     traced.count = draft.count;
     traced.once = fates[i] == Fate::once;
+    traced.strong = is_strong(draft);
+    traced.polls = draft.polls;
     traced.first_in_registers = draft.op_class == OpClass::warpgroup_product && draft.instruction.aux0 == 1;
     traced.index = static_cast<std::uint32_t>(i);
     traced.line = draft.line;

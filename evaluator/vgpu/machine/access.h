@@ -11,6 +11,7 @@
 #include "evaluator/vgpu/machine/lanes.h"
 #include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/machine/wait_log.h"
 
 /// From a warp's addresses to bytes of this process, every access checked.
 namespace evo::vgpu {
@@ -87,6 +88,7 @@ EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask
     all |= address;
   }
   if (warp.launch->tracer != nullptr) trace_access(warp, mask, mode, bytes, touched);
+  if (warp.launch->waits != nullptr) warp.launch->waits->access(warp, in, mask, bytes, touched);
   const Reach reach = reach_of(warp, in, mode);
   // `high < end` comes first, so the difference cannot wrap. An empty reach admits nothing.
   const bool inside = low >= reach.begin && high < reach.end && reach.end - high >= bytes;
@@ -111,7 +113,9 @@ EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, P
 /// else null. The commonest case, settled with one comparison of rows.
 EVO_INLINE std::byte* contiguous_bytes(Warp& warp, const Instruction& in, std::uint32_t mask, Place base,
                                        std::uint32_t bytes) {
-  if (mask != kAllLanes || warp.launch->tracer != nullptr || warp.launch->observer != nullptr) return nullptr;
+  const Launch& launch = *warp.launch;
+  if (mask != kAllLanes || launch.tracer != nullptr || launch.observer != nullptr || launch.waits != nullptr)
+    return nullptr;
   const AccessMode mode = AccessMode::decoded(in.aux0);
   std::uint64_t first = 0;
   std::uint64_t differs = 0;

@@ -17,6 +17,13 @@ namespace {
 constexpr std::uint64_t kTurn = 65'536;
 /// The same where clusters take turns. What they share, such as a queue of work, all get at about the same rate.
 constexpr std::uint64_t kTurnAmongOthers = 4'096;
+/// The same where blocks await each other: as on a GPU all run at about the same pace, and see what others have done.
+constexpr std::uint64_t kTurnOfWaiting = 32;
+
+std::uint64_t turn_of(const Launch& launch) {
+  if (launch.kernel->awaits_blocks) return kTurnOfWaiting;
+  return launch.takes_turns ? kTurnAmongOthers : kTurn;
+}
 
 std::uint32_t lanes_below(std::uint32_t lane) {
   return lane >= 32 ? kAllLanes : (1u << lane) - 1;
@@ -238,12 +245,15 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
   }
 }
 
-/// False when the warp could not do anything.
+/// False when the warp could not do anything, or only polled memory that nobody had written.
 bool Block::run_warp(Warp& warp) {
   if (warp.current < 0 && !warp.resume()) return false;
-  const std::uint64_t before = warp.executed;
-  const std::uint64_t limit =
-      std::min(before + (launch->takes_turns ? kTurnAmongOthers : kTurn), launch->budget.warp_instructions + 1);
+  const std::uint64_t before = warp.executed, still_before = warp.polls.still;
+  // Without what it only waited for others.
+  const auto busy = [&] { return warp.executed - (launch->kernel->awaits_blocks ? warp.polls.idle : 0); };
+  const std::uint64_t busy_before = busy();
+  const std::uint64_t limit = std::min(before + turn_of(*launch), launch->budget.warp_instructions + 1);
+  bool still = false;
   while (true) {
     const bool watched = launch->observer != nullptr || !launch->kernel->warpgroup_forms.empty();
     if (launch->tracer != nullptr) {
@@ -259,14 +269,20 @@ bool Block::run_warp(Warp& warp) {
       continue;
     }
     const bool polled = why == Stop::yield && warp.polls.in_vain;
-    // A whole round of this turn was in vain, and so would the rest be: nobody else runs.
-    if (polled) warp.skip_polls(before, limit);
-    const bool ran_long = warp.executed / kTurn != before / kTurn;
-    if (ran_long || (why == Stop::yield && !polled)) warp.take_turns();
+    if (polled && launch->kernel->awaits_blocks) {
+      warp.polls.in_vain = false;
+      still = warp.polls.still - still_before == warp.executed - before && !warp.give_way();
+    } else if (polled) {  // A whole round of this turn was in vain, and so would the rest be: nobody else runs.
+      warp.skip_polls(before, limit);
+    }
+    const bool ran_long = busy() / kTurn != busy_before / kTurn;
+    if (ran_long || (why == Stop::yield && !polled && !launch->kernel->awaits_blocks)) warp.take_turns();
     break;
   }
   launch->executed += warp.executed - before;
-  return true;
+  polls |= still;
+  polls_own |= still && warp.polls.own;
+  return !still;
 }
 
 /// Lets the other warps go on, so that a barrier that `waiting` has reached opens. False when none could.
@@ -306,6 +322,7 @@ std::string Block::lines_of_loop(Warp& warp) {
 
 bool Block::run_warps() {
   bool advanced = false;
+  polls = polls_own = false;
   launch->tracer = tracer;
   if (tracer != nullptr) tracer->go_on_with(number);
   for (Warp& warp : warps) {

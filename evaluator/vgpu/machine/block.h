@@ -65,8 +65,11 @@ struct Block {
 
   /// Begins again as the launch's block of that index.
   void start(std::array<std::uint32_t, 3> block_index);
-  /// Runs every warp once. False when none could do anything. The launch may have failed.
+  /// Runs every warp once. False when none could do anything: they wait, or poll memory that nobody has written. The
+  /// launch may have failed.
   bool run_warps();
+  bool polls = false;      ///< A warp did so in vain when the warps ran last.
+  bool polls_own = false;  ///< Likewise, and what it read may be the block's own to write.
 
   /// A split's lanes arrive at a barrier. `threads` is 0 for a barrier of the whole block; `votes` counts the
   /// true predicates of bar.red.

@@ -14,17 +14,10 @@
 
 #include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/machine/wait_log.h"
 
 namespace evo::vgpu {
 namespace {
-
-/// Whether all blocks are under way together.
-bool all_resident(const Launch& launch) {
-  return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] <= launch.resident_blocks;
-}
-
-// A size and the barrier's word (cooperative_groups/details/driver_abi.h), with room.
-constexpr std::size_t kGridWorkspaceBytes = 64;
 
 /// A launch's constant rows, where vector loads want them, and the barrier of a cooperative one.
 class Prepared {
@@ -34,13 +27,19 @@ class Prepared {
     launch.constants = constants_.resize(constants.size());
     if (!constants.empty()) std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
     launch.caches.assign(launch.kernel->caches, nullptr);
-    launch.takes_turns = launch.kernel->cooperative || (launch.kernel->shares_counters && all_resident(launch));
+    launch.takes_turns = launch.kernel->cooperative || launch.kernel->awaits_blocks ||
+                         (launch.kernel->shares_counters && all_resident(launch));
+    if (launch.kernel->awaits_blocks && launch.waits == nullptr) {
+      own_waits_.emplace(launch);
+      launch.waits = &*own_waits_;
+    }
     if (!launch.kernel->cooperative) return;
     launch.grid_workspace = launch.memory->allocate(kGridWorkspaceBytes, "grid barrier");
     std::memset(launch.memory->at(launch.grid_workspace, kGridWorkspaceBytes), 0, kGridWorkspaceBytes);
   }
   ~Prepared() {
     launch_.constants = nullptr;
+    if (own_waits_) launch_.waits = nullptr;
     if (!launch_.kernel->cooperative) return;
     if (launch_.observer != nullptr) launch_.observer->freed(launch_.grid_workspace);
     launch_.memory->free(launch_.grid_workspace);
@@ -51,6 +50,7 @@ class Prepared {
  private:
   Launch& launch_;
   AlignedWords constants_;
+  std::optional<WaitLog> own_waits_;
 };
 
 /// Begins to trace those of a cluster's blocks that are wanted.
@@ -71,6 +71,8 @@ void begin_traces(Cluster& cluster, const Sampling& sampling) {
 void end_blocks(Cluster& cluster) {
   for (const auto& block : cluster.blocks) {
     if (cluster.launch->work != nullptr) cluster.launch->work[block->number] = block->work();
+    if (cluster.launch->waits != nullptr)
+      for (Warp& warp : block->warps) cluster.launch->waits->end_warp(warp);
     if (block->tracer == nullptr) continue;
     block->tracer->go_on_with(block->number);
     block->tracer->end_block();
@@ -159,8 +161,11 @@ class Scheduler {
       }
       if (state == Cluster::State::suspended) stalled_ = 0;
       if (state == Cluster::State::stalled && nobody_helps()) {
-        cluster->deadlock();
-        state = Cluster::State::failed;
+        if (!anybody_goes_ahead(*cluster)) {
+          cluster->deadlock();
+          state = Cluster::State::failed;
+        }
+        stalled_ = 0;
       }
       if (state == Cluster::State::failed) {
         failed_in_ = cluster->number;
@@ -197,6 +202,13 @@ class Scheduler {
     progress_ = launch_.progress;
     const bool full = queue_.empty() || suspended_.size() + 1 >= resident_;
     return full && ++stalled_ > 2 * suspended_.size();
+  }
+
+  /// Lets lanes go ahead that await others of their warp. False when there are none.
+  bool anybody_goes_ahead(Cluster& stalled) const {
+    bool any = stalled.release_joins();
+    for (const auto& cluster : suspended_) any |= cluster->release_joins();
+    return any;
   }
 
   Launch& launch_;
@@ -278,6 +290,10 @@ void run_on_threads(Launch& launch, const Sampling& sampling, std::uint64_t coun
 }
 
 }  // namespace
+
+bool all_resident(const Launch& launch) {
+  return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] <= launch.resident_blocks;
+}
 
 void run_blocks(Launch& launch, const Sampling& sampling) {
   const Prepared prepared(launch);

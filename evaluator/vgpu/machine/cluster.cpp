@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/machine/observer.h"
+#include "evaluator/vgpu/machine/wait_log.h"
 
 namespace evo::vgpu {
 namespace {
@@ -29,6 +31,18 @@ std::string describe_wait(const Warp& warp) {
   const Kernel& kernel = *warp.launch->kernel;
   const Block& block = *warp.block;
   std::string text;
+  const Instruction* polling = warp.polls.at;
+  if (warp.polls.read != nullptr && polling != nullptr && !warp.finished() && warp.current >= 0 &&
+      warp.next == kernel.code.data() + polling->aux0) {
+    const std::uint32_t line = kernel.line_of(*warp.polls.read);
+    const std::string barrier = warp.launch->waits->barrier_at(*warp.launch, warp.polls.address);
+    text = fmt::format("warp {} lanes {:#010x} poll memory in {}{} {}", warp.index, warp.polls.active,
+                       kernel.opcode_at(kernel.index_of(*warp.polls.read)),
+                       line != 0 ? fmt::format(" (line {})", line) : "",
+                       barrier.empty() ? fmt::format("({}), which nobody writes any more",
+                                                     describe_address(*warp.launch->memory, warp.polls.address))
+                                       : barrier);
+  }
   for (const Split& split : warp.splits) {
     if (split.state == Split::State::free || split.state == Split::State::ready) continue;
     if (!text.empty()) text += "; ";
@@ -93,12 +107,17 @@ Cluster::State Cluster::run() {
   std::uint64_t progress = launch->progress;
   int stuck = 0;
   while (live() > 0) {
-    bool advanced = false;
+    bool advanced = false, polls = false, polls_own = false;
     for (const auto& block : blocks) {
       if (block->live == 0) continue;
       advanced |= block->run_warps();
+      polls |= block->polls;
+      polls_own |= block->polls_own;
       if (launch->failure) return State::failed;
     }
+    // What a lane holds that waits for others of its warp they may wait for.
+    if (!advanced && polls && !(polls_own && release_joins())) return State::stalled;
+    advanced |= polls;
     if (launch->progress != progress) stuck = 0;
     progress = launch->progress;
     if (!advanced) {
@@ -118,13 +137,18 @@ Cluster::State Cluster::run() {
   return State::finished;
 }
 
+bool Cluster::release_joins() {
+  bool released = false;
+  for (const auto& block : blocks)
+    for (Warp& warp : block->warps) released |= !warp.finished() && warp.release_joins();
+  return released;
+}
+
 /// For a cluster in which no warp can advance: lets lanes go ahead that await others of their warp, else ends the waits
 /// that have a time limit. False when there is neither.
 bool Cluster::loosen() {
+  if (release_joins()) return true;
   bool loosened = false;
-  for (const auto& block : blocks)
-    for (Warp& warp : block->warps) loosened |= !warp.finished() && warp.release_joins();
-  if (loosened) return true;
   for (const auto& block : blocks)
     for (Warp& warp : block->warps) loosened |= warp.expire_waits();
   return loosened;

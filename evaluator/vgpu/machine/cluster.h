@@ -41,6 +41,9 @@ struct Cluster {
   void arrive(std::uint32_t threads);
   void release_if_complete();
 
+  /// Lets lanes go ahead that await others of their warp. False when there are none.
+  bool release_joins();
+
   /// Starts a copy that signals an mbarrier at its end.
   void issue(BulkOperation operation);
   /// Ends, in order, the copies that signal a block's mbarrier, until its phase is over. False when the warp that

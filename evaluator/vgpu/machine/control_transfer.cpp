@@ -132,6 +132,16 @@ std::uint32_t procedure_at(Warp& warp, const Instruction& in, int lane, std::uin
   return procedure;
 }
 
+void poll_again(Warp& warp, const Instruction& in, std::uint32_t mask, bool waits) {
+  const Instruction* code = warp.launch->kernel->code.data();
+  if (mask == warp.active) {
+    warp.next = code + in.aux0;
+    return warp.polled(in, waits);
+  }
+  warp.launch->paths = 2;
+  warp.diverge(mask, code + in.aux0, in.aux1 == kNowhere ? nullptr : code + in.aux1);
+}
+
 }  // namespace
 
 void execute_reconverge(Warp& warp, const Instruction& in, std::uint32_t) {
@@ -145,13 +155,11 @@ void execute_exit(Warp& warp, const Instruction&, std::uint32_t mask) {
 }
 
 void execute_polling_branch(Warp& warp, const Instruction& in, std::uint32_t mask) {
-  const Instruction* code = warp.launch->kernel->code.data();
-  if (mask == warp.active) {
-    warp.next = code + in.aux0;
-    return warp.polled(in);
-  }
-  warp.launch->paths = 2;
-  warp.diverge(mask, code + in.aux0, in.aux1 == kNowhere ? nullptr : code + in.aux1);
+  poll_again(warp, in, mask, false);
+}
+
+void execute_waiting_branch(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  poll_again(warp, in, mask, true);
 }
 
 void execute_call(Warp& warp, const Instruction& in, std::uint32_t mask) {

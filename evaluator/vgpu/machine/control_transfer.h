@@ -18,6 +18,8 @@ void execute_exit(Warp& warp, const Instruction& in, std::uint32_t mask);
 
 /// A branch back to the begin of a loop that polls memory and writes nothing (Warp::polled).
 void execute_polling_branch(Warp& warp, const Instruction& in, std::uint32_t mask);
+/// The same where no round leaves anything to the next one but what it has read.
+void execute_waiting_branch(Warp& warp, const Instruction& in, std::uint32_t mask);
 
 /// in.immediate is the CallSite. The instruction behind it is where lanes meet again.
 void execute_call(Warp& warp, const Instruction& in, std::uint32_t mask);

@@ -143,6 +143,7 @@ struct Kernel {
   std::uint32_t reserved_smem_bytes = 0;  ///< Zero when a block begins, as the system leaves them.
   bool independent_blocks = false;        ///< blocks_are_independent()
   bool shares_counters = false;           ///< blocks_share_counters()
+  bool awaits_blocks = false;             ///< A loop of it polls what another block may write.
   bool cooperative = false;               ///< It asks for the grid's barrier: all its blocks must be resident.
   std::array<std::uint32_t, 3> required_block{0, 0, 0};
   std::array<std::uint32_t, 3> maximum_block{0, 0, 0};

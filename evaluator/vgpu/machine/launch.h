@@ -17,6 +17,7 @@
 namespace evo::vgpu {
 
 class Observer;
+class WaitLog;
 
 /// When a kernel counts as endless. A warp of the longest kernels here executes some ten million instructions.
 struct Budget {
@@ -65,6 +66,7 @@ struct Launch {
   std::string printed;             ///< What printf wrote.
 
   Observer* observer = nullptr;  ///< Null: none.
+  WaitLog* waits = nullptr;      ///< Of a kernel that awaits blocks. Null: run_blocks() makes one.
 
   Tracer* tracer = nullptr;  ///< Set while a sampled block runs.
   MemoryAccess access;       ///< Filled by memory instructions while traced.

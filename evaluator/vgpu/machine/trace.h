@@ -82,6 +82,8 @@ struct TracedInstruction {
   OpClass op_class = OpClass::nothing;
   std::uint8_t count = 1;   ///< Machine instructions of that class that ptxas typically makes of it (64-bit add: 2).
   bool once = false;        ///< Its results are the same every time: ptxas keeps them.
+  bool strong = false;      ///< A volatile or ordered access, or an atomic one: blocks may meet there.
+  bool polls = false;       ///< It reads memory in a loop that only polls.
   std::uint32_t index = 0;  ///< Position in the kernel: unique, ascending in program order.
   std::uint32_t line = 0;   ///< Of the CUDA source; 0 when unknown.
   /// Register numbers, as PTX has them: dense, below `registers` of TracedBlock; one number for each 32 bits,

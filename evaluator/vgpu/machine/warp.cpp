@@ -29,18 +29,23 @@ void Warp::start(const Instruction* first) {
   products.start(launch->kernel->product_registers.count);
   polls.at = nullptr;
   polls.in_vain = false;
-  polls.idle = 0;
+  polls.idle = polls.still = 0;
+  polls.releases = 0;
+  polls.waits.clear();
+  polls.settled = ~std::size_t{0};
+  polls.read = nullptr;
+  polls.own = false;
   load(new_split(existing, first, -1));
 }
 
-void Warp::polled(const Instruction& branch) {
+void Warp::polled(const Instruction& branch, bool waits) {
   const Kernel& kernel = *launch->kernel;
   const std::span<const std::uint32_t> rows(bases[0], std::size_t{kernel.rows} * kRowWords);
   const std::span<const std::uint32_t> masks(predicates, kernel.predicates);
-  polls.in_vain = polls.at == &branch && polls.active == active && std::ranges::equal(rows, polls.rows) &&
-                  std::ranges::equal(masks, polls.predicates);
+  const bool again = polls.at == &branch && polls.active == active;
+  polls.in_vain = again && std::ranges::equal(rows, polls.rows) && std::ranges::equal(masks, polls.predicates);
   if (polls.in_vain) {
-    polls.idle += executed - polls.executed;
+    polls.still += executed - polls.executed;
     stop = Stop::yield;
   } else {
     polls.at = &branch;
@@ -48,9 +53,24 @@ void Warp::polled(const Instruction& branch) {
     polls.rows.assign(rows.begin(), rows.end());
     polls.predicates.assign(masks.begin(), masks.end());
   }
+  const bool forgotten = polls.in_vain || (again && waits);
+  if (forgotten) polls.idle += executed - polls.executed;
+  polls.settled = polls.waits.size();
   polls.began = polls.executed;
   polls.executed = executed;
-  launch->poll = polls.in_vain ? Poll::in_vain : Poll::round;
+  launch->poll = forgotten ? Poll::in_vain : Poll::round;
+}
+
+bool Warp::give_way() {
+  save();
+  const std::int32_t from = current;
+  for (std::size_t step = 1; step < splits.size(); ++step) {
+    const std::size_t i = (static_cast<std::size_t>(from) + step) % splits.size();
+    if (splits[i].state != Split::State::ready) continue;
+    load(static_cast<std::int32_t>(i));
+    return true;
+  }
+  return false;
 }
 
 void Warp::skip_polls(std::uint64_t from, std::uint64_t until) {

@@ -11,6 +11,7 @@
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/machine/instruction.h"
 #include "evaluator/vgpu/machine/product_watch.h"
+#include "evaluator/vgpu/machine/wait_log.h"
 
 namespace evo::vgpu {
 
@@ -120,8 +121,16 @@ struct Polls {
   bool in_vain = false;                         ///< It took the branch as it had a round before.
   std::uint64_t began = 0;                      ///< Warp::executed at the begin of the round before,
   std::uint64_t executed = 0;                   ///< and at its end.
-  std::uint64_t idle = 0;                       ///< Instructions of rounds in vain, all together.
+  std::uint64_t idle = 0;                       ///< Instructions of rounds in vain, all together,
+  std::uint64_t still = 0;                      ///< and of those after which all was as a round before.
   std::vector<std::uint32_t> rows, predicates;  ///< All of the warp's, then.
+  // For the WaitLog, where the kernel awaits blocks:
+  std::uint32_t releases = 0;         ///< Strong instructions that write global memory.
+  std::vector<Wait> waits;            ///< The warp's reads in loops that poll, but for those of rounds in vain,
+  std::size_t settled = 0;            ///< and how many of them there were at the latest branch.
+  const Instruction* read = nullptr;  ///< The latest read, where,
+  std::uint64_t address = 0;
+  bool own = false;  ///< and whether its value is the warp's own block's, or may be.
 };
 
 struct Warp {
@@ -193,7 +202,10 @@ struct Warp {
   bool meets(const Split& split, const Instruction& instruction, std::uint32_t required, Meet meet) const;
   /// The warp goes round a loop again that polls memory and writes nothing. Nothing changes before others have run if
   /// it is where it was a round ago: then its turn ends.
-  void polled(const Instruction& branch);
+  /// `waits`: no round leaves anything to the next but what it has read. Then all but the last one are in vain.
+  void polled(const Instruction& branch, bool waits);
+  /// Lets another split run that can. False when there is none.
+  bool give_way();
   /// Counts as many more rounds in vain as end at `until` instructions, if the last one began at `from` or later.
   void skip_polls(std::uint64_t from, std::uint64_t until);
   /// Chooses another split to run. False when none can.

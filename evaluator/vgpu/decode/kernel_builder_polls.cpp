@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "evaluator/vgpu/decode/kernel_builder.h"
+#include "evaluator/vgpu/machine/control_transfer.h"
+
+// Loops that wait for what others write to memory.
+namespace evo::vgpu {
+namespace {
+
+bool names(const std::string& opcode, std::initializer_list<const char*> parts) {
+  return std::ranges::any_of(parts, [&](const char* part) { return opcode.find(part) != std::string::npos; });
+}
+
+/// Whether an instruction of the loop may be part of a wait: it changes nothing but registers, or an atomic's word.
+bool may_wait(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::load:
+    case OpClass::atomic:  // One that changes memory returns something else in the next round.
+    case OpClass::barrier:
+    case OpClass::nothing:
+    case OpClass::integer:
+    case OpClass::integer_multiply:
+    case OpClass::bit_search:
+    case OpClass::float_fma:
+    case OpClass::float_compare:
+    case OpClass::convert:
+    case OpClass::shuffle:
+    case OpClass::vote:
+    case OpClass::warp_sync:
+    case OpClass::fence:
+    case OpClass::special_register:
+    case OpClass::sleep:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool KernelBuilder::is_strong(const Draft& draft) const {
+  const std::string& opcode = kernel_->opcodes[draft.opcode];
+  if (draft.op_class == OpClass::atomic || draft.op_class == OpClass::reduction)
+    return opcode.starts_with("atom") || opcode.starts_with("red");
+  return (draft.op_class == OpClass::load || draft.op_class == OpClass::store) &&
+         names(opcode, {".volatile", ".relaxed", ".acquire", ".release", ".mmio"});
+}
+
+/// Whether a round asks for what others write meanwhile, and changes nothing else.
+bool KernelBuilder::only_polls(std::span<const Draft> loop) const {
+  const bool only = std::ranges::all_of(loop, [&](const Draft& draft) {
+    const std::string& opcode = kernel_->opcodes[draft.opcode];
+    if (draft.op_class == OpClass::branch) return opcode.starts_with("bra");
+    return !opcode.starts_with("call") && may_wait(draft.op_class);
+  });
+  return only && std::ranges::any_of(loop, [&](const Draft& draft) { return is_strong(draft); });
+}
+
+/// Whether no round leaves anything to the next one but what it has read: a register that a round reads before it
+/// writes it is written by loads alone, and moved about.
+bool KernelBuilder::only_waits(std::span<const Draft> loop) const {
+  const auto registers = static_cast<std::uint32_t>(rows_of_.size());
+  std::set<std::uint32_t> known, inherited;  // Written in every round; read before that. Predicates behind the others.
+  std::map<std::uint32_t, bool> from_loads;  // What the loop writes.
+  bool always = true;                        // Nothing so far has gone past instructions of the loop.
+  const auto end = static_cast<std::size_t>(&loop.back() - drafts_.data());
+  for (const Draft& draft : loop) {
+    if (draft.op_class == OpClass::atomic) return false;
+    const auto uses = std::span(uses_).subspan(draft.first_use, draft.use_count);
+    const auto reads = [&](std::uint32_t number) {
+      if (!known.contains(number)) inherited.insert(number);
+    };
+    for (const Use& use : uses)
+      if (!use.write) reads(use.reg);
+    for (const std::uint32_t p : draft.predicate_reads) reads(registers + p);
+    if (draft.instruction.guard != 0) reads(registers + draft.instruction.guard);
+    const bool certain = always && draft.instruction.guard == 0;
+    const bool passes_on = draft.op_class == OpClass::load || (draft.op_class == OpClass::nothing && uses.size() == 2);
+    const auto writes = [&](std::uint32_t number, bool loaded) {
+      if (certain) known.insert(number);
+      from_loads.try_emplace(number, true).first->second &= loaded;
+    };
+    for (const Use& use : uses)
+      if (use.write) writes(use.reg, passes_on);
+    for (const std::uint32_t p : draft.predicate_writes) writes(registers + p, false);
+    const auto at = static_cast<std::size_t>(&draft - drafts_.data());
+    for (const std::uint32_t target : draft.flow.targets) always &= target <= at || target > end;
+  }
+  return std::ranges::all_of(inherited, [&](std::uint32_t number) {
+    const auto written = from_loads.find(number);
+    return written == from_loads.end() || written->second;
+  });
+}
+
+/// Compilers put a copy of the first round's read before the loop.
+void KernelBuilder::mark_first_look(std::size_t begin, const Draft& in_loop) {
+  constexpr std::size_t kFarthest = 32;
+  const auto sources = [&](const Draft& draft) {
+    std::vector<std::uint32_t> read;
+    for (const Use& use : std::span(uses_).subspan(draft.first_use, draft.use_count))
+      if (!use.write) read.push_back(use.reg);
+    return read;
+  };
+  for (std::size_t i = begin; i-- > 0 && begin - i <= kFarthest;) {
+    Draft& draft = drafts_[i];
+    if (draft.opcode != in_loop.opcode || draft.op_class != OpClass::load) continue;
+    if (draft.instruction.immediate != in_loop.instruction.immediate || sources(draft) != sources(in_loop)) continue;
+    draft.polls = true;
+    return;
+  }
+}
+
+void KernelBuilder::mark_polls() {
+  const auto goes_back = [&](std::size_t i) {
+    const Draft& draft = drafts_[i];
+    return draft.op_class == OpClass::branch && draft.flow.targets.size() == 1 && draft.flow.targets[0] <= i &&
+           kernel_->opcodes[draft.opcode].starts_with("bra");
+  };
+  for (std::size_t end = 0; end < drafts_.size(); ++end) {
+    if (!goes_back(end)) continue;
+    const std::size_t begin = drafts_[end].flow.targets[0];
+    const std::span<Draft> loop = std::span(drafts_).subspan(begin, end + 1 - begin);
+    if (!only_polls(loop)) continue;
+    const bool waits = only_waits(loop);
+    // Warps that meet in a loop leave it in the same round. So all must forget the same ones.
+    if (!waits && std::ranges::any_of(loop, [](const Draft& one) { return one.op_class == OpClass::barrier; }))
+      continue;
+    for (std::size_t i = begin; i <= end; ++i) {
+      Draft& draft = drafts_[i];
+      // Lanes may go round by different branches.
+      if (goes_back(i)) draft.instruction.execute = waits ? execute_waiting_branch : execute_polling_branch;
+      if (!is_strong(draft)) continue;
+      draft.polls = true;
+      mark_first_look(begin, draft);
+      const bool own = names(kernel_->opcodes[draft.opcode], {".shared", ".local"});
+      kernel_->awaits_blocks |= !own && !kernel_->independent_blocks;
+    }
+  }
+}
+
+}  // namespace evo::vgpu
