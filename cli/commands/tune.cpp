@@ -53,7 +53,8 @@ void refuse_unused_genes(const ShortForm& form) {
 ShortForm checked_form(const std::string& file) {
   ShortForm form = load_short_form(file);
   refuse_unused_genes(form);
-  for (const std::string& line : tighten_limits(form)) fmt::print(stderr, "limits: {}\n", line);
+  for (const LimitSource& limit : take_measured_limits(form))
+    fmt::print(stderr, "limits: {}: {}\n", limit.output, limit.text);
   return form;
 }
 
