@@ -1,5 +1,6 @@
 // A float that computes as honest kernels in single precision do. Defined before: EVO_OPERAND(x), x as a tensor core
-// takes it; EVO_TANH_ERROR; EVO_AT_RANDOM, whether sums and products are rounded up or down by a hash of their operands.
+// takes it; EVO_TANH_ERROR; EVO_AT_RANDOM, whether sums and products are rounded up or down by a hash of their
+// operands.
 template <class T>
 struct evo_number {};
 #define EVO_NUMBER(name)    \
@@ -42,8 +43,12 @@ __device__ inline unsigned evo_hash(float a, float b) {
 #else
 #define EVO_ROUNDED(name) name##_rn(a, b)
 #endif
-__device__ inline evo_single evo_sum(float a, float b) { return EVO_ROUNDED(__fadd); }
-__device__ inline evo_single evo_quotient(float a, float b) { return EVO_ROUNDED(__fdiv); }
+__device__ inline evo_single evo_sum(float a, float b) {
+  return EVO_ROUNDED(__fadd);
+}
+__device__ inline evo_single evo_quotient(float a, float b) {
+  return EVO_ROUNDED(__fdiv);
+}
 __device__ inline evo_product evo_times(float a, float b) {
   evo_product product;
   product.value = EVO_ROUNDED(__fmul);
@@ -55,27 +60,31 @@ __device__ inline evo_product evo_times(float a, float b) {
 __device__ inline evo_single evo_about(float number, float x, float error) {
   return number + error * ((int)(evo_hash(number, x) >> 8) * 0x1p-23f - 1);
 }
-#define EVO_OPERATOR(op, result, call)                                                                   \
-  __device__ inline result operator op(evo_single a, evo_single b) { return call; }                      \
-  template <class T, class = typename evo_number<T>::type>                                         \
-  __device__ inline result operator op(evo_single a, T right) {                                          \
-    const float b = (float)right;                                                                        \
-    return call;                                                                                         \
-  }                                                                                                      \
-  template <class T, class = typename evo_number<T>::type>                                         \
-  __device__ inline result operator op(T left, evo_single b) {                                           \
-    const float a = (float)left;                                                                         \
-    return call;                                                                                         \
+#define EVO_OPERATOR(op, result, call)                               \
+  __device__ inline result operator op(evo_single a, evo_single b) { \
+    return call;                                                     \
+  }                                                                  \
+  template <class T, class = typename evo_number<T>::type>           \
+  __device__ inline result operator op(evo_single a, T right) {      \
+    const float b = (float)right;                                    \
+    return call;                                                     \
+  }                                                                  \
+  template <class T, class = typename evo_number<T>::type>           \
+  __device__ inline result operator op(T left, evo_single b) {       \
+    const float a = (float)left;                                     \
+    return call;                                                     \
   }
 EVO_OPERATOR(+, evo_single, evo_sum(a, b))
 EVO_OPERATOR(-, evo_single, evo_sum(a, -b))
 EVO_OPERATOR(*, evo_product, evo_times(a, b))
 EVO_OPERATOR(/, evo_single, evo_quotient(a, b))
-__device__ inline evo_single operator-(evo_single a) { return -a.value; }
-#define EVO_ASSIGNMENT(op)                                          \
-  template <class T>                                                \
+__device__ inline evo_single operator-(evo_single a) {
+  return -a.value;
+}
+#define EVO_ASSIGNMENT(op)                                           \
+  template <class T>                                                 \
   __device__ inline evo_single& operator op##=(evo_single& a, T b) { \
-    return a = a op b;                                              \
+    return a = a op b;                                               \
   }
 EVO_ASSIGNMENT(-)
 EVO_ASSIGNMENT(*)
@@ -88,13 +97,13 @@ __device__ inline evo_single& operator+=(evo_single& a, evo_product b) {
   return a = a + (evo_single)evo_times(EVO_OPERAND(b.left), EVO_OPERAND(b.right));
 }
 // Errors as the CUDA C++ Programming Guide has them for the intrinsics; of sine and cosine within +-pi.
-#define EVO_FUNCTION(name, exact, error)              \
-  __device__ inline evo_single name(evo_single of) {  \
-    const float x = of.value, y = exact(x);           \
-    return evo_about(y, x, error);                    \
+#define EVO_FUNCTION(name, exact, error)             \
+  __device__ inline evo_single name(evo_single of) { \
+    const float x = of.value, y = exact(x);          \
+    return evo_about(y, x, error);                   \
   }
-#define EVO_FUNCTIONS(name, error)           \
-  EVO_FUNCTION(name, ::name##f, error)       \
+#define EVO_FUNCTIONS(name, error)     \
+  EVO_FUNCTION(name, ::name##f, error) \
   EVO_FUNCTION(name##f, ::name##f, error)
 #define EVO_EXPONENTIAL (y * 0x1p-23f * (2 + 1.2f * ::fabsf(x)))
 #define EVO_LOGARITHM (0x1p-21f + 0x1p-22f * ::fabsf(y))
@@ -108,15 +117,17 @@ EVO_FUNCTION(__logf, ::logf, EVO_LOGARITHM)
 EVO_FUNCTIONS(log2, EVO_LOGARITHM)
 EVO_FUNCTIONS(log10, EVO_LOGARITHM)
 EVO_FUNCTIONS(log1p, y * 0x1p-22f)
-EVO_FUNCTIONS(tanh, y * EVO_TANH_ERROR)
+EVO_FUNCTIONS(tanh, y* EVO_TANH_ERROR)
 EVO_FUNCTIONS(sqrt, y * 0x1p-23f)
 EVO_FUNCTIONS(rsqrt, y * 0x1p-22f)
 EVO_FUNCTIONS(cbrt, y * 0x1p-23f)
 EVO_FUNCTIONS(erf, y * 0x1p-22f)
 EVO_FUNCTIONS(sin, EVO_WAVE)
 EVO_FUNCTIONS(cos, EVO_WAVE)
-#define EVO_EXACT(name, call) \
-  __device__ inline evo_single name(evo_single x) { return call(x.value); }
+#define EVO_EXACT(name, call)                       \
+  __device__ inline evo_single name(evo_single x) { \
+    return call(x.value);                           \
+  }
 EVO_EXACT(fabs, ::fabsf)
 EVO_EXACT(abs, ::fabsf)
 EVO_EXACT(floor, ::floorf)
@@ -135,14 +146,14 @@ template <class T>
 struct evo_either<evo_product, T> {
   using type = evo_single;
 };
-#define EVO_SECOND(name)                \
-  template <>                           \
-  struct evo_either<name, evo_single> { \
-    using type = evo_single;            \
-  };                                    \
-  template <>                           \
+#define EVO_SECOND(name)                 \
+  template <>                            \
+  struct evo_either<name, evo_single> {  \
+    using type = evo_single;             \
+  };                                     \
+  template <>                            \
   struct evo_either<name, evo_product> { \
-    using type = evo_single;            \
+    using type = evo_single;             \
   };
 EVO_SECOND(float)
 EVO_SECOND(double)
@@ -150,11 +161,11 @@ EVO_SECOND(int)
 EVO_SECOND(unsigned)
 EVO_SECOND(long)
 EVO_SECOND(long long)
-#define EVO_PAIR(name, call)                                                    \
-  template <class A, class B>                                                   \
-  __device__ inline typename evo_either<A, B>::type name(A first, B second) {   \
-    const float a = (float)first, b = (float)second;                            \
-    return call;                                                                \
+#define EVO_PAIR(name, call)                                                  \
+  template <class A, class B>                                                 \
+  __device__ inline typename evo_either<A, B>::type name(A first, B second) { \
+    const float a = (float)first, b = (float)second;                          \
+    return call;                                                              \
   }
 EVO_PAIR(fmax, ::fmaxf(a, b))
 EVO_PAIR(fmaxf, ::fmaxf(a, b))
@@ -166,5 +177,9 @@ EVO_PAIR(pow, ::powf(a, b))
 EVO_PAIR(powf, ::powf(a, b))
 EVO_PAIR(copysign, ::copysignf(a, b))
 EVO_PAIR(fmod, ::fmodf(a, b))
-__device__ inline evo_single fma(evo_single a, evo_single b, evo_single c) { return c + a * b; }
-__device__ inline evo_single fmaf(evo_single a, evo_single b, evo_single c) { return c + a * b; }
+__device__ inline evo_single fma(evo_single a, evo_single b, evo_single c) {
+  return c + a * b;
+}
+__device__ inline evo_single fmaf(evo_single a, evo_single b, evo_single c) {
+  return c + a * b;
+}
