@@ -9,28 +9,21 @@
 #include <map>
 #include <memory>
 #include <utility>
-#include <variant>
 
+#include "cli/check/tried_reference.h"
 #include "cli/check/usual_cases.h"
 #include "engine/base/error.h"
 #include "engine/task/calibration.h"
 #include "engine/task/candidate.h"
 #include "engine/task/limits.h"
-#include "evaluator/base/cores.h"
-#include "evaluator/compile/compiler.h"
-#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/judge/comparison.h"
 #include "evaluator/judge/oracle.h"
 #include "evaluator/judge/output_comparison.h"
 #include "evaluator/numbers/elements.h"
-#include "evaluator/vgpu/virtual_device.h"
-#include "evaluator/worker/device_server.h"
 
 namespace evo::cli {
 namespace {
 
-/// A reference may be a single thread, but must not take seconds for each regime.
-constexpr std::uint64_t kMostOfTry = 4'000'000;
 /// A limit is at least this many times the error of honest arithmetic, and below that of the answer by this factor.
 constexpr double kHonestFactor = 2, kNullFactor = 0.9;
 
@@ -126,35 +119,6 @@ double rounding_of(DType dtype) {
   }
 }
 
-/// The reference, as it is or with further lines, on the virtual GPU.
-class TriedReference {
- public:
-  TriedReference(Program program, const Task& task, const Bindings& options, const DeviceInfo& device)
-      : program_(std::move(program)), task_(task), options_(options), gpu_(vgpu::make_device(device, usable_cores())) {
-    gpu_->limit_instructions(kMostOfTry);
-    server_ = std::make_unique<DeviceServer>(*gpu_);
-    auto compiled = make_nvrtc_compiler()->compile(program_, device.arch);
-    if (const auto* failure = std::get_if<Failure>(&compiled)) throw usage_error(failure->reason);
-    protocol::Reply loaded = server_->load({1, std::move(std::get<Binary>(compiled)), program_.plans});
-    if (const auto* failed = std::get_if<protocol::Failed>(&loaded)) throw usage_error(failed->failure.reason);
-  }
-
-  Expected answer(const Case& one) {
-    protocol::Reply ran = server_->run({1, one.shape.name, reference_recipe(task_, one.recipe), 1});
-    if (const auto* failed = std::get_if<protocol::Failed>(&ran)) throw usage_error(failed->failure.reason);
-    Expected expected = expected_outputs(program_.plans.at(one.shape.name), std::get<protocol::Ran>(ran).outputs);
-    note_drawn(task_, options_, one.recipe, expected);
-    return expected;
-  }
-
- private:
-  Program program_;
-  const Task& task_;
-  const Bindings& options_;
-  std::unique_ptr<vgpu::VirtualGpu> gpu_;
-  std::unique_ptr<DeviceServer> server_;
-};
-
 class NullAnswerTrial {
  public:
   NullAnswerTrial(const SourceTree& tree, const Task& task, const Target& target, const DeviceInfo& device)
@@ -164,15 +128,8 @@ class NullAnswerTrial {
         calibration_(load_calibration(tree, task)),
         program_(reference_program(tree, task, target.options, specialisations_of(task, target).front(),
                                    {target.timed.front()})),
-        plan_(plan_cases(task, target, device.kind, kUsualSalt)),
-        reference_(program_, task, target.options, device) {
-    for (const Regime& regime : task.regimes_of(target.objective)) {
-      for (const Case& one : plan_.cases)
-        if (one.shape.name == target.timed.front().name && one.regime.name == regime.name) {
-          cases_.push_back(one);
-          break;
-        }
-    }
+        reference_(program_, task, target.options, device),
+        cases_(cases_of_regimes(task, target)) {
     right_.resize(cases_.size());
   }
 
@@ -363,7 +320,6 @@ class NullAnswerTrial {
   const DeviceInfo& device_;
   std::optional<Calibration> calibration_;
   Program program_;
-  CasePlan plan_;
   TriedReference reference_;
   std::vector<Case> cases_;  ///< One of each regime, the usual one first.
   std::vector<std::optional<Expected>> right_;
@@ -379,7 +335,7 @@ std::vector<NullAnswer> passing_null_answers(const SourceTree& tree, const Task&
 }
 
 std::string null_answer_text(const NullAnswer& null) {
-  const std::string passes = fmt::format("{}: {} would pass", null.output, null.what);
+  const std::string passes = null.what + " would pass";
   if (null.limit)
     return fmt::format("{} (relative L2 {:.3g}): a relative_l2 of {:g} rejects it", passes, null.relative_l2,
                        *null.limit);

@@ -27,7 +27,7 @@ struct NullAnswer {
 std::vector<NullAnswer> passing_null_answers(const SourceTree& tree, const Task& task, const Target& target,
                                              const DeviceInfo& device);
 
-/// "y: zeros pass (relative L2 0.01); relative_l2 0.002 rejects them".
+/// "zeros would pass (relative L2 0.01): a relative_l2 of 0.002 rejects it".
 std::string null_answer_text(const NullAnswer& null);
 
 }  // namespace evo::cli

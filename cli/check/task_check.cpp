@@ -115,10 +115,7 @@ class Checker {
 
   /// On the shape of least work. None where the reference is too much work for that.
   std::vector<NullAnswer> null_answers(const std::vector<CheckedShape>& shapes) const {
-    const DeviceKind& kind = kind_named(request_.device.kind);
-    const auto least = std::ranges::min_element(shapes, {}, [&](const CheckedShape& shape) {
-      return work_of(task_, shape.target.options, shape.one.shape, kind);
-    });
+    const auto least = std::ranges::min_element(shapes, {}, [&](const CheckedShape& shape) { return work(shape); });
     if (least == shapes.end() || !least->expected) return {};
     try {
       return passing_null_answers(tree_, task_, least->target, request_.device);
@@ -204,7 +201,34 @@ class Checker {
       run_reference(shape);
       result.shapes.push_back(check_shape(family, shape, result));
     }
+    try_all_regimes(family, shapes, result);
     return result;
+  }
+
+  /// At the shape of least work, if the usual regime is right there.
+  void try_all_regimes(const Family& family, const std::vector<CheckedShape>& shapes, FamilyCheck& result) const {
+    const CheckedShape* least = nullptr;
+    for (const ShapeCheck& checked : result.shapes) {
+      const auto shape =
+          std::ranges::find(shapes, checked.shape, [](const CheckedShape& one) { return one.one.shape.name; });
+      if (!checked.fine() || (least != nullptr && work(*shape) >= work(*least))) continue;
+      least = &*shape;
+    }
+    if (least == nullptr || task_.regimes_of(least->target.objective).size() < 2) return;
+    try {
+      const Candidate candidate = make_candidate(tree_, task_, family, first_genome(family, least->target),
+                                                 least->target, facts_of(request_.device.limits));
+      result.regimes = try_regimes(tree_, task_, candidate, least->target, request_.device);
+      result.regimes_shape = least->one.shape.name;
+      for (std::string& wrong : result.regimes.wrong) wrong = request_.placed(wrong);
+    } catch (const Error& error) {
+      if (error.fault() != Fault::usage) throw;
+      result.regimes.wrong.push_back(request_.placed(error.what()));
+    }
+  }
+
+  double work(const CheckedShape& shape) const {
+    return work_of(task_, shape.target.options, shape.one.shape, kind_named(request_.device.kind));
   }
 
   ShapeCheck check_shape(const Family& family, const CheckedShape& shape, FamilyCheck& of_family) {
@@ -360,7 +384,7 @@ class Checker {
 }  // namespace
 
 bool FamilyCheck::fine() const {
-  return unused_genes.empty() && arguments.empty() && zero_constants.empty() &&
+  return unused_genes.empty() && arguments.empty() && zero_constants.empty() && regimes.wrong.empty() &&
          std::ranges::all_of(shapes, &ShapeCheck::fine);
 }
 

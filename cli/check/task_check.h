@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/check/null_answers.h"
+#include "cli/check/regime_trial.h"
 #include "cli/check/sanitised_program.h"
 #include "engine/base/source_tree.h"
 #include "engine/result/evaluation.h"
@@ -48,6 +49,8 @@ struct FamilyCheck {
   std::vector<std::string> zero_constants;  ///< __constant__ variables that kernels read and nothing fills.
   std::vector<ShapeCheck> shapes;
   std::vector<std::string> skipped;  ///< Shapes, each with the reason.
+  RegimeTrial regimes;               ///< At the shape of least work.
+  std::string regimes_shape;
   bool fine() const;
 };
 
@@ -71,7 +74,8 @@ struct CheckRequest {
   std::function<std::string(const std::string&)> placed = [](const std::string& message) { return message; };
 };
 
-/// Renders, compiles, runs and sanitises the first legal genome of each family on one case of each shape. Throws
+/// Renders, compiles, runs and sanitises the first legal genome of each family on one case of each shape, and judges it
+/// in all regimes at the shape of least work. Throws
 /// usage_error for a wrong task or request.
 TaskCheck check_task(const SourceTree& tree, const Task& task, const CheckRequest& request);
 

@@ -25,4 +25,16 @@ std::vector<Case> usual_cases(const Task& task, const Target& target) {
   return chosen;
 }
 
+std::vector<Case> cases_of_regimes(const Task& task, const Target& target) {
+  const CasePlan plan = plan_cases(task, target, vgpu::kKind, kUsualSalt);
+  std::vector<Case> cases;
+  for (const Regime& regime : task.regimes_of(target.objective)) {
+    const auto found = std::ranges::find_if(plan.cases, [&](const Case& one) {
+      return one.shape.name == target.timed.front().name && one.regime.name == regime.name;
+    });
+    if (found != plan.cases.end()) cases.push_back(*found);
+  }
+  return cases;
+}
+
 }  // namespace evo::cli

@@ -14,4 +14,7 @@ inline constexpr std::uint64_t kUsualSalt = 1;
 /// ones.
 std::vector<Case> usual_cases(const Task& task, const Target& target);
 
+/// One case of each of the target's regimes at its first timed shape, the usual regime first.
+std::vector<Case> cases_of_regimes(const Task& task, const Target& target);
+
 }  // namespace evo::cli

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/check/measured_limits.h"
 #include "cli/commands/commands.h"
 #include "cli/sources/short_form_file.h"
 #include "cli/sources/templates.h"
@@ -98,7 +99,10 @@ Genome first_genome(const Task& task, Family family, const DeviceInfo& device, c
 /// The first genome of each family.
 std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
   std::optional<ShortForm> form;
-  if (is_short_form(request.subject)) form = load_short_form(request.subject);
+  if (is_short_form(request.subject)) {
+    form = load_short_form(request.subject);
+    take_measured_limits(*form);
+  }
   const SourceTree tree = form ? with_shipped(form->files) : load_templates(request.templates);
   const Task task = find_task(tree, form ? form->task : request.subject);
   std::string notice;

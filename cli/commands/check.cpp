@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/check/measured_limits.h"
 #include "cli/check/task_check.h"
 #include "cli/commands/commands.h"
 #include "cli/sources/short_form_file.h"
@@ -93,6 +94,11 @@ std::string family_text(const FamilyCheck& family, const Terminal& terminal) {
   }
   if (!table.empty()) text += table.text(terminal, 2);
   for (const ShapeCheck& shape : family.shapes) text += notes_text(shape, terminal);
+  if (!family.regimes.right.empty())
+    text += fmt::format("  right at {1} in {0} regimes: {2}\n", family.regimes.right.size(), family.regimes_shape,
+                        fmt::join(family.regimes.right, ", "));
+  for (const std::string& wrong : family.regimes.wrong)
+    text += fmt::format("  regime: {}\n", styled(terminal, Style::bad, one_line(wrong)));
   if (!family.kernels.empty()) text += fmt::format("  kernels found: {}\n", fmt::join(family.kernels, ", "));
   for (const std::string& argument : family.arguments)
     text += fmt::format("  argument: {}\n", styled(terminal, Style::bad, argument));
@@ -108,14 +114,16 @@ std::string family_text(const FamilyCheck& family, const Terminal& terminal) {
   return text;
 }
 
-std::string check_text(const TaskCheck& check, const Terminal& terminal) {
+std::string check_text(const TaskCheck& check, const std::vector<LimitSource>& limits, const Terminal& terminal) {
   std::string text =
       fmt::format("{} on {}: the first genome of each family, one case of each shape\n", check.task, check.device.id);
   if (check.self_consistent) text += "self-consistent only: the first genome stands for a reference\n";
   for (const std::string& wrong : check.reference)
     text += fmt::format("reference: {}\n", styled(terminal, Style::bad, one_line(wrong)));
   for (const FamilyCheck& family : check.families) text += family_text(family, terminal);
-  for (const NullAnswer& null : check.null_answers) text += fmt::format("limits: {}\n", null_answer_text(null));
+  for (const LimitSource& limit : limits) text += fmt::format("limits: {}: {}\n", limit.output, limit.text);
+  for (const NullAnswer& null : check.null_answers)
+    text += fmt::format("limits: {}: {}\n", null.output, null_answer_text(null));
   for (const std::string& skipped : check.skipped) text += fmt::format("not checked: {}\n", skipped);
   return text + (check.fine() ? styled(terminal, Style::good, "fine") : styled(terminal, Style::bad, "not fine")) +
          '\n';
@@ -146,7 +154,7 @@ Json shape_json(const ShapeCheck& shape) {
   return json;
 }
 
-std::string check_document(const TaskCheck& check) {
+std::string check_document(const TaskCheck& check, const std::vector<LimitSource>& limits) {
   Json json = json_document("check");
   json["task"] = check.task;
   json["device"] = device_json(check.device);
@@ -165,9 +173,15 @@ std::string check_document(const TaskCheck& check) {
                                 {"arguments", family.arguments},
                                 {"zero_constants", family.zero_constants},
                                 {"shapes", shapes},
+                                {"regimes",
+                                 {{"shape", family.regimes_shape.empty() ? Json(nullptr) : Json(family.regimes_shape)},
+                                  {"right", family.regimes.right},
+                                  {"wrong", family.regimes.wrong}}},
                                 {"skipped", family.skipped}});
   }
   json["skipped"] = check.skipped;
+  json["limits"] = Json::array();
+  for (const LimitSource& limit : limits) json["limits"].push_back({{"output", limit.output}, {"text", limit.text}});
   json["null_answers"] = Json::array();
   for (const NullAnswer& null : check.null_answers)
     json["null_answers"].push_back({{"output", null.output},
@@ -188,7 +202,11 @@ DeviceInfo virtual_device(const std::string& name) {
 
 int check(const CheckCommandRequest& request) {
   std::optional<ShortForm> form;
-  if (is_short_form(request.subject)) form = load_short_form(request.subject);
+  std::vector<LimitSource> limits;
+  if (is_short_form(request.subject)) {
+    form = load_short_form(request.subject);
+    limits = take_measured_limits(*form);
+  }
   const SourceTree tree = form ? with_shipped(form->files) : load_templates(request.templates);
   const Task task = find_task(tree, form ? form->task : request.subject);
   CheckRequest wanted;
@@ -198,7 +216,7 @@ int check(const CheckCommandRequest& request) {
   wanted.family = request.family;
   if (form) wanted.placed = [&form](const std::string& message) { return form->in_authors_places(message); };
   const TaskCheck result = check_task(tree, task, wanted);
-  print("{}", request.json ? check_document(result) : check_text(result, terminal_of(stdout)));
+  print("{}", request.json ? check_document(result, limits) : check_text(result, limits, terminal_of(stdout)));
   return result.fine() ? kDone : kNothingValid;
 }
 

@@ -370,6 +370,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   for (const std::string& skipped : run.info.target.skipped) write_to_stderr("not validated: " + skipped + '\n');
   SearchSubject subject(run);
   if (request.form) refuse_wrong_arguments(*request.form, subject.space, run, subject.build);
+  write_to_stderr(request.notes);
 
   // What predicts and what evaluates. Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();

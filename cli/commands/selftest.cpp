@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/check/measured_limits.h"
 #include "cli/commands/commands.h"
 #include "cli/selftest/calibrate.h"
 #include "cli/selftest/mutation_score.h"
@@ -198,7 +199,8 @@ DeviceInfo device_of(const SelftestRequest& request) {
 /// Of a short form, whose task has no mutants of its own.
 int score_file(const SelftestRequest& request, const CLI::App& command) {
   refuse_options(command, {"--task", "--templates", "--only", "--record", "--calibrate"}, "FILE.json");
-  const std::optional<ShortForm> form = load_short_form(request.file);
+  std::optional<ShortForm> form = load_short_form(request.file);
+  take_measured_limits(*form);
   const SourceTree tree = with_shipped(form->files);
   try {
     return score_task(request, tree, find_task(tree, form->task), device_of(request), form);

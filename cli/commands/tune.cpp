@@ -51,15 +51,16 @@ void refuse_unused_genes(const ShortForm& form) {
   }
 }
 
-ShortForm checked_form(const std::string& file) {
-  ShortForm form = load_short_form(file);
-  refuse_unused_genes(form);
-  for (const std::string& line : tighten_limits(form)) write_to_stderr(fmt::format("limits: {}\n", line));
-  return form;
+/// Where its limits come from, line by line.
+std::string measured_limits(ShortForm& form) {
+  std::string lines;
+  for (const LimitSource& limit : take_measured_limits(form))
+    lines += fmt::format("limits: {}: {}\n", limit.output, limit.text);
+  return lines;
 }
 
 /// Writes the folder that the short form stands for. Nothing of the user's is overwritten.
-int expand(const TuneRequest& request, const ShortForm& form) {
+int expand(const TuneRequest& request, const ShortForm& form, const std::string& notes) {
   namespace fs = std::filesystem;
   const fs::path root = request.folder;
   std::error_code error;
@@ -73,15 +74,19 @@ int expand(const TuneRequest& request, const ShortForm& form) {
     write_file(file, text);
     print("{}\n", file.string());
   }
+  write_to_stderr(notes);
   print("search it:  evo run --task {} --templates {}\n", form.task, shell_word(request.folder));
   return kDone;
 }
 
 int tune(const TuneRequest& request, const std::string& command_line) {
-  const ShortForm form = checked_form(request.file);
-  if (!request.folder.empty()) return expand(request, form);
+  ShortForm form = load_short_form(request.file);
+  refuse_unused_genes(form);
+  const std::string notes = measured_limits(form);
+  if (!request.folder.empty()) return expand(request, form, notes);
   RunRequest wanted = request.run;
   wanted.form = form;
+  wanted.notes = notes;
   try {
     return run(wanted, command_line);
   } catch (const Error& error) {

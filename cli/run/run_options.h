@@ -25,6 +25,7 @@ inline constexpr std::uint64_t kMostPresearched = 1'000'000;
 struct RunRequest {
   std::string task;
   std::optional<ShortForm> form;  ///< Of `evo tune`, in the place of a task.
+  std::string notes = {};         ///< Lines about it, for people, once the search is set up.
   std::string device;
   std::string devices;
   std::vector<std::string> workers;  ///< Prefixes of hosts; "slurm": those of the allocation.

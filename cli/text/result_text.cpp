@@ -17,11 +17,16 @@ std::string elements_text(std::uint64_t count) {
 /// What limits that follow the emulation were made from.
 std::string emulation_text(const Mismatch& mismatch) {
   if (!mismatch.emulation_l2) return "";
+  if (!mismatch.emulation_row)
+    return fmt::format("; single precision errs by {:.4g} on these inputs", *mismatch.emulation_l2);
   return fmt::format("; the emulation errs by {:.4g} on these inputs, {:.4g} in its worst row", *mismatch.emulation_l2,
-                     mismatch.emulation_row.value_or(0));
+                     *mismatch.emulation_row);
 }
 
 std::string means_text(const Mismatch& mismatch) {
+  if (mismatch.mean_row_limit == 0)
+    return fmt::format(" (mean of {} draws: {:.4g}, limit {:.4g})", mismatch.draws, mismatch.mean_l2,
+                       mismatch.mean_l2_limit);
   return fmt::format(" (mean of {} draws: {:.4g}, limit {:.4g}; of their worst rows {:.4g}, limit {:.4g})",
                      mismatch.draws, mismatch.mean_l2, mismatch.mean_l2_limit, mismatch.mean_row,
                      mismatch.mean_row_limit);

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/expression/json_place.h"
+#include "engine/source/single_precision.h"
 #include "engine/source/template.h"
 
 namespace evo {
@@ -24,9 +27,70 @@ Limits read_calibrated(const JsonPlace& place) {
   return limits;
 }
 
+/// Bits of a significand. tanh.approx has about 11 right ones.
+int precision_of(DType dtype) {
+  switch (dtype) {
+    case DType::e5m2:
+      return 3;
+    case DType::e4m3:
+      return 4;
+    case DType::bf16:
+      return 8;
+    case DType::f16:
+      return 11;
+    default:
+      return 24;
+  }
+}
+constexpr int kCoarse = 8;
+
+SinglePrecision single_precision_of(const Task& task, bool plain) {
+  SinglePrecision how{.operands = DType::f32, .coarse_tanh = true, .plain = plain};
+  const Bindings options = task.default_options();
+  for (const Tensor& input : drawn_tensors(task)) {
+    const DType dtype = dtype_of(input, options);
+    if (dtype == DType::bf16 || dtype == DType::f16) how.operands = dtype;
+  }
+  for (const Tensor& output : task.outputs)
+    if (precision_of(dtype_of(output, options)) > kCoarse) how.coarse_tanh = false;
+  return how;
+}
+
+EmulationLimit read_average(const JsonPlace& place) {
+  place.allow_only({"times", "plus"});
+  const EmulationLimit limit{place.at("times").number(), place.at("plus").number()};
+  if (limit.times < 1) place.at("times").fail("must be at least 1: the emulation itself must pass");
+  if (limit.plus <= 0) place.at("plus").fail("must be positive: the emulation may err by nothing");
+  return limit;
+}
+
+void read_arithmetic(const SourceTree& tree, const Task& task, const JsonPlace& place, Calibration& calibration) {
+  const std::string arithmetic = place.text();
+  require_known(place, "arithmetic", arithmetic, {kSinglePrecision, kPlainSinglePrecision});
+  const SinglePrecision how = single_precision_of(task, arithmetic == kPlainSinglePrecision);
+  calibration.single_precision = true;
+  bool had_doubles = false;
+  std::set<std::string> files = files_included_by(tree, task.reference);
+  files.erase(task.reference);
+  for (const std::string& file : files) {
+    const std::string& source = tree.at(file);
+    InSinglePrecision rewritten = in_single_precision(source, task.reference_kernel);
+    had_doubles = had_doubles || rewritten.had_doubles;
+    if (rewritten.source != source) calibration.emulation.push_back({file, source, std::move(rewritten.source)});
+  }
+  const std::string& source = tree.at(task.reference);
+  const InSinglePrecision rewritten = in_single_precision(source, task.reference_kernel);
+  const std::string header = single_precision_header(how, !had_doubles && !rewritten.had_doubles);
+  calibration.emulation.push_back({task.reference, source, header + rewritten.source});
+}
+
 void read_emulation(const SourceTree& tree, const Task& task, const JsonPlace& place, Calibration& calibration) {
-  place.allow_only({"about", "edits"});
+  place.allow_only({"about", "edits", "arithmetic"});
   calibration.about = place.at("about").text();
+  if (const auto arithmetic = place.find("arithmetic")) {
+    if (const auto edits = place.find("edits")) edits->fail("there is 'arithmetic' already");
+    return read_arithmetic(tree, task, *arithmetic, calibration);
+  }
   for (const JsonPlace& edit : place.at("edits").items()) {
     edit.allow_only({"find", "replace"});
     calibration.emulation.push_back({task.reference, edit.at("find").text(), edit.at("replace").text()});
@@ -44,9 +108,15 @@ std::optional<Calibration> load_calibration(const SourceTree& tree, const Task& 
   const std::string file = task.name + "/limits.json";
   if (!tree.contains(file)) return std::nullopt;
   const JsonPlace root = JsonPlace::read(tree, file);
-  root.allow_only({"emulation", "factor", "measured", "regimes"});
+  root.allow_only({"emulation", "average", "factor", "measured", "regimes"});
   Calibration calibration;
   read_emulation(tree, task, root.at("emulation"), calibration);
+  if (const auto average = root.find("average")) {
+    for (const auto& [output, limit] : average->members()) {
+      require_known(limit, "output", output, names_of(task.outputs));
+      calibration.average[output] = read_average(limit);
+    }
+  }
   if (const auto factor = root.find("factor")) calibration.factor = factor->number();
   if (calibration.factor < 1) root.at("factor").fail("must be at least 1");
   const auto regimes = root.find("regimes");

@@ -14,12 +14,22 @@ namespace evo {
 /// The default limit, as a multiple of an honest kernel's error.
 inline constexpr double kFloorFactor = 1.5;
 
+/// The emulations that need no edits, as limits.json names them in "arithmetic".
+inline constexpr const char* kSinglePrecision = "single";
+inline constexpr const char* kPlainSinglePrecision = "plain single";
+
 /// TASK/limits.json: how far an honest kernel of the lowest precision that the task admits is from the reference,
 /// measured, and what follows for the limits. The emulation is the reference with edits that round where such a kernel
 /// rounds.
 struct Calibration {
   std::string about;  ///< What the emulation rounds.
   std::vector<TextEdit> emulation;
+  /// The emulation is the reference in single precision (engine/source/single_precision.h): honest arithmetic for a
+  /// task that admits no lower one.
+  bool single_precision = false;
+  /// By output: what answers may err by over all draws together, as a multiple of the emulation's error. `plus` is
+  /// added in squares.
+  std::map<std::string, EmulationLimit, std::less<>> average;
   double factor = kFloorFactor;  ///< A limit is this many times the measured floor.
   /// By regime; empty while nothing was measured: the task's own limits then hold everywhere.
   std::map<std::string, Limits, std::less<>> limits;

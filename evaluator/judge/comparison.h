@@ -73,8 +73,8 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
 /// Over all elements of an oracle of floats, without rows.
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const float> want);
 
-/// The first limit that a difference breaks; empty when it is accepted. An unset limit (0) checks nothing, but a value
-/// that is not finite passes only where the reference has it, and a reference that is all zero wants zeros.
+/// The first limit that a difference breaks; empty when it is accepted. An unset limit (0) checks nothing. A value that
+/// is not finite passes only where the reference has it. A reference of zeros wants zeros, or has limits of elements.
 std::optional<Miss> miss_of(const Difference& difference, const Limits& limits);
 
 /// How much of the limits a difference takes up: 1 at a limit. A cosine falls with the square of its angle, so the root

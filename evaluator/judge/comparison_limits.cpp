@@ -45,7 +45,9 @@ std::optional<Miss> miss_of(const Difference& difference, const Limits& limits) 
                 .got = difference.got,
                 .reference = difference.reference};
   }
-  if (difference.want_rms == 0 && difference.max_abs > 0)
+  // Without a size there is no relative error; limits of single elements say what may be there.
+  const bool by_element = limits.atol > 0 || limits.off_by_one > 0;
+  if (difference.want_rms == 0 && difference.max_abs > 0 && !by_element)
     return Miss{.kind = LimitKind::zero, .error = difference.max_abs};
   // Written so that a NaN fails.
   if (limits.relative_l2 > 0 && !(difference.relative_l2 <= limits.relative_l2))

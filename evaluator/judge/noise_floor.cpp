@@ -27,6 +27,9 @@ constexpr double kElementFactor = 16;
 /// sums in another order err by more than that; where the limit is hundreds of last bits, as that of f32, a wrong
 /// answer would otherwise pass wherever inputs are ill-conditioned.
 constexpr double kPerturbedFactor = 32;
+/// What an honest kernel errs by at most, in units of what the reference does in single precision: in another order, by
+/// another formula, and where that one was lucky.
+constexpr double kSinglePrecisionFactor = 8;
 /// Half the last bit of an f32. The problem's own code errs less only by luck, where its results are few.
 constexpr double kLeastOrdinary = 0x1p-24;
 
@@ -63,9 +66,10 @@ NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calib
       plain_(options),
       edited_(options_, plan, stop, known.edited),
       perturbed_(plain_, plan, stop, known.perturbed) {
-  if (calibration) {
+  has_single_precision_ = calibration && calibration->single_precision;
+  if (calibration && !has_single_precision_) {
     stand_ins_ = {StandIn::emulation};
-  } else if (has_own_code(options)) {
+  } else if (!calibration && has_own_code(options)) {
     stand_ins_ = {StandIn::own_code, StandIn::perturbed};
   } else {
     stand_ins_ = {StandIn::perturbed};
@@ -74,7 +78,9 @@ NoiseFloor::NoiseFloor(const PipelineOptions& options, const std::optional<Calib
 
 EmulationError NoiseFloor::emulation_error(const Case& one, const Expected& exact, std::size_t output) {
   const std::lock_guard lock(mutex_);
-  return errors(stand_in_for(one, exact), one, exact)->at(output);
+  if (!has_single_precision_) return errors(stand_in_for(one, exact), one, exact)->at(output);
+  const Errors* known = errors(StandIn::single_precision, one, exact);
+  return known == nullptr ? EmulationError{} : known->at(output);
 }
 
 bool NoiseFloor::explains(const Difference& difference, const Limits& limits, const Case& one, const Expected& exact,
@@ -82,6 +88,12 @@ bool NoiseFloor::explains(const Difference& difference, const Limits& limits, co
   if (limits.exact || difference.not_finite > 0) return false;
   if (difference.relative_l2 > kHopelessError && difference.want_rms > 0) return false;
   const std::lock_guard lock(mutex_);
+  return explained_by_last_bits(difference, limits, one, exact, output) ||
+         (has_single_precision_ && explained_by_single_precision(difference, limits, one, exact, output));
+}
+
+bool NoiseFloor::explained_by_last_bits(const Difference& difference, const Limits& limits, const Case& one,
+                                        const Expected& exact, std::size_t output) {
   const StandIn stand_in = stand_in_for(one, exact);
   // A reference that is all zeros where differences cancel: no relative error says what the last bits make of that.
   if (difference.want_rms == 0)
@@ -93,7 +105,17 @@ bool NoiseFloor::explains(const Difference& difference, const Limits& limits, co
   }
   const Limits wider = widened(limits, times);
   if (!miss_of(difference, wider)) return true;
-  return stand_in == StandIn::own_code && !miss_of(difference, admitting_own_code(wider, one, exact, output));
+  return stand_in == StandIn::own_code &&
+         !miss_of(difference, admitting_it(stand_in, kFloorFactor, wider, one, exact, output));
+}
+
+bool NoiseFloor::explained_by_single_precision(const Difference& difference, const Limits& limits, const Case& one,
+                                               const Expected& exact, std::size_t output) {
+  if (errors(StandIn::single_precision, one, exact) == nullptr) return false;
+  if (difference.want_rms == 0)
+    return difference.max_abs <= kElementFactor * largest_error(StandIn::single_precision, one, exact, output);
+  return !miss_of(difference,
+                  admitting_it(StandIn::single_precision, kSinglePrecisionFactor, limits, one, exact, output));
 }
 
 double NoiseFloor::largest_error(StandIn stand_in, const Case& one, const Expected& exact, std::size_t output) {
@@ -103,13 +125,12 @@ double NoiseFloor::largest_error(StandIn stand_in, const Case& one, const Expect
 }
 
 /// An emulation or other inputs would not do: they may err by more than any kernel may.
-Limits NoiseFloor::admitting_own_code(const Limits& limits, const Case& one, const Expected& exact,
-                                      std::size_t output) {
-  Limits wider = admitting(limits, errors(StandIn::own_code, one, exact)->at(output), kFloorFactor);
+Limits NoiseFloor::admitting_it(StandIn stand_in, double factor, const Limits& limits, const Case& one,
+                                const Expected& exact, std::size_t output) {
+  Limits wider = admitting(limits, errors(stand_in, one, exact)->at(output), factor);
   const ExpectedOutput& want = exact[output];
   if (!is_floating(want.dtype)) return wider;
-  const double worst =
-      compare(want.dtype, answer(StandIn::own_code, one)->at(output).bytes, want, limits, 0).worst_element;
+  const double worst = compare(want.dtype, answer(stand_in, one)->at(output).bytes, want, limits, 0).worst_element;
   // An infinite one: where nothing is allowed, nothing is.
   if (worst < kIncomparable) wider.element_times = std::max(wider.element_times, kElementFactor * worst);
   return wider;
@@ -137,7 +158,8 @@ const NoiseFloor::Errors* NoiseFloor::errors(StandIn stand_in, const Case& one, 
   try {
     return &*(known_[key] = measured(*answer(stand_in, one), one, exact));
   } catch (const Error& error) {
-    if (stand_in != StandIn::own_code || error.fault() != Fault::usage) throw;
+    const bool may_fail = stand_in == StandIn::own_code || stand_in == StandIn::single_precision;
+    if (!may_fail || error.fault() != Fault::usage) throw;
     known_[key] = std::nullopt;
     return nullptr;
   }

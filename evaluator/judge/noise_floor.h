@@ -31,16 +31,17 @@ struct KnownHonest {
 /// - the task's emulation (engine/task/calibration.h);
 /// - else, for an imported problem that is computed in double precision, the problem's own code in the types of its
 ///   tensors;
-/// - else, and where that code fails, the reference of inputs whose last bits are random.
-///   Several threads may ask.
+/// - else, and where that code fails, the reference of inputs whose last bits are random; and the reference in single
+///   precision, if that is the emulation.
+/// Several threads may ask.
 class NoiseFloor {
  public:
   /// Everything referred to but `known` must outlive it. `stop` may be null.
   NoiseFloor(const PipelineOptions& options, const std::optional<Calibration>& calibration, const CasePlan& plan,
              OracleStore& oracles, const StopSignal* stop, const KnownHonest& known = {});
 
-  /// The emulation's error on this case in an output; `output` counts those that are present. Throws like
-  /// compute_oracles.
+  /// The emulation's error on this case in an output; `output` counts those that are present. Nothing where the
+  /// reference does not compute in single precision. Throws like compute_oracles.
   EmulationError emulation_error(const Case& one, const Expected& exact, std::size_t output);
   /// Whether rounding alone explains a difference that breaks the limits of an output: the draw then says nothing of
   /// the kernel. Throws as compute_oracles does.
@@ -50,7 +51,7 @@ class NoiseFloor {
   void rest();
 
  private:
-  enum class StandIn : std::uint8_t { emulation, own_code, perturbed };
+  enum class StandIn : std::uint8_t { emulation, own_code, single_precision, perturbed };
   using Errors = std::vector<EmulationError>;  ///< By output. Those of integers are 0.
 
   // To be called with the lock held.
@@ -59,11 +60,16 @@ class NoiseFloor {
   /// The error on this case over the error on the first timed case, which is an ordinary draw of many values; at least
   /// 1.
   double ill_conditioning(StandIn stand_in, const Case& one, const Expected& exact);
-  /// The limits of a draw, widened so that no solution is held to a smaller error than the problem's own code.
-  Limits admitting_own_code(const Limits& limits, const Case& one, const Expected& exact, std::size_t output);
+  bool explained_by_last_bits(const Difference& difference, const Limits& limits, const Case& one,
+                              const Expected& exact, std::size_t output);
+  bool explained_by_single_precision(const Difference& difference, const Limits& limits, const Case& one,
+                                     const Expected& exact, std::size_t output);
+  /// The limits of a draw, widened so that no solution is held to a smaller error than `factor` times the stand-in's.
+  Limits admitting_it(StandIn stand_in, double factor, const Limits& limits, const Case& one, const Expected& exact,
+                      std::size_t output);
   /// The stand-in's largest error in an element.
   double largest_error(StandIn stand_in, const Case& one, const Expected& exact, std::size_t output);
-  /// Null where the problem's own code fails.
+  /// Null where the problem's own code fails, or does not compute in single precision.
   const Errors* errors(StandIn stand_in, const Case& one, const Expected& exact);
   const Errors* ordinary(StandIn stand_in);
   Errors measured(const Expected& honest, const Case& one, const Expected& exact) const;
@@ -73,7 +79,8 @@ class NoiseFloor {
   const CasePlan& plan_;
   OracleStore& oracles_;
   std::vector<StandIn> stand_ins_;  ///< Those that there are, the best first.
-  PipelineOptions options_;         ///< With the emulation or the problem's own code in place of the reference.
+  bool has_single_precision_;
+  PipelineOptions options_;  ///< With the emulation or the problem's own code in place of the reference.
   PipelineOptions plain_;
   ExtraOracles edited_, perturbed_;
   std::map<std::pair<StandIn, std::string>, std::optional<Errors>> known_;  ///< By the case's recipe.

@@ -103,7 +103,8 @@ Limits CaseJudge::grown_limits(Limits limits, const Tensor& tensor, const Case& 
   const Target& target = setup_.options.target;
   const Task& task = setup_.options.task;
   if (setup_.options.only_judging) {
-    limits = of_longer_sums(limits, task, one.shape);
+    // What single precision errs by is measured at each size.
+    if (!setup_.calibration || !setup_.calibration->single_precision) limits = of_longer_sums(limits, task, one.shape);
     if (limits.exact && tensor.any_of_equal.empty() && takes_floats(task)) {
       const ExpectedOutput& answer = expected.at(output);
       const auto elements = static_cast<double>(answer.bytes.size() / size_of(answer.dtype));
@@ -141,6 +142,7 @@ CaseJudge::Check CaseJudge::judge(const Case& one, const ComparedCase& compared,
     const ComparedOutput& output = compared.outputs[i];
     const Difference difference = difference_of(one, compared, output);
     const auto miss = miss_of(difference, output.limits);
+    if (!further) add_to_average(one, output, difference, *compared.expected, i);
     check.closeness = std::max(check.closeness, closeness(difference, output.limits));
     const bool open = miss && PooledDraws::leave_open(difference, output.limits, output.rows, further);
     Mismatch mismatch = mismatch_of(one, output, miss, compared.honest[i]);
@@ -165,8 +167,23 @@ std::optional<Failure> CaseJudge::check(std::size_t number, std::span<const std:
 
 std::optional<Failure> CaseJudge::check_pools() const {
   auto mismatch = pooled_.mismatch();
+  if (!mismatch) mismatch = average_.mismatch();
   if (!mismatch) return std::nullopt;
   return wrong_answer_of(*std::move(mismatch));
+}
+
+void CaseJudge::add_to_average(const Case& one, const ComparedOutput& output, const Difference& difference,
+                               const Expected& expected, std::size_t number) {
+  if (!setup_.calibration || difference.not_finite > 0 || difference.want_rms == 0) return;
+  const auto limit = setup_.calibration->average.find(output.name);
+  if (limit == setup_.calibration->average.end()) return;
+  const EmulationError honest = setup_.floor.emulation_error(one, expected, number);
+  const Miss miss{.kind = LimitKind::relative_l2,
+                  .error = difference.relative_l2,
+                  .allowed = std::hypot(limit->second.times * honest.relative_l2, limit->second.plus)};
+  Mismatch draw{one.shape.name, one.regime.name, one.seed, output.name, miss};
+  draw.emulation_l2 = honest.relative_l2;
+  average_.add(std::move(draw), static_cast<double>(output.elements));
 }
 
 /// The summary of a diagnosis. Very large answers are not looked at: a search must not wait for them.

@@ -9,6 +9,7 @@
 
 #include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
+#include "evaluator/judge/honest_average.h"
 #include "evaluator/judge/output_comparison.h"
 #include "evaluator/judge/pooled_draws.h"
 #include "evaluator/pipeline/validation_setup.h"
@@ -50,7 +51,7 @@ class CaseJudge {
   Check judge(const Case& one, const ComparedCase& compared, bool further = false);
   /// Both, for a case of the plan.
   std::optional<Failure> check(std::size_t number, std::span<const std::byte> outputs);
-  /// Whether the draws that were left open break their limits together.
+  /// Whether the draws that were left open break their limits together, or all draws that of their average.
   std::optional<Failure> check_pools() const;
 
  private:
@@ -59,6 +60,9 @@ class CaseJudge {
                       std::size_t output) const;
   /// The difference that is held to the limits.
   Difference difference_of(const Case& one, const ComparedCase& compared, const ComparedOutput& output) const;
+  /// Takes a draw into the average of its output, where that has a limit.
+  void add_to_average(const Case& one, const ComparedOutput& output, const Difference& difference,
+                      const Expected& expected, std::size_t number);
   std::string look_of(const Case& one, const ComparedOutput& output) const;
 
   const ValidationSetup& setup_;
@@ -66,6 +70,7 @@ class CaseJudge {
   const Limits& limits_;
   Evaluation& evaluation_;
   PooledDraws pooled_;
+  HonestAverage average_;
 };
 
 }  // namespace evo

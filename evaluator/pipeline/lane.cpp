@@ -101,7 +101,8 @@ void Lane::announce_open() {
 /// Finds what the emulation errs by while no candidate is there yet: during a pre-search. A virtual GPU would take the
 /// cores that the pre-search needs.
 void Lane::emulate_while_idle(NoiseFloor& floor) {
-  const bool is_needed = limits_of(options_.task, options_.target).follow_emulation();
+  const bool is_needed = limits_of(options_.task, options_.target).follow_emulation() ||
+                         (shared_.calibration && !shared_.calibration->average.empty());
   if (!is_needed || kind_named(options_.device.kind).on_host) return;
   const std::vector<Case>& cases = shared_.plan.cases;
   for (std::size_t i = 0; i < cases.size() && is_idle(); ++i)

@@ -370,6 +370,9 @@ TEST_CASE("check names the null answers that pass, with the limit that rejects t
   const Bench bench;
   bench.write("k.cu", kNearOne);
   bench.write("k.json", kNearOneForm);
+  CHECK_THAT(bench.json({"check", "k.json"})["limits"][0]["text"].get<std::string>(),
+             ContainsSubstring("each row's mean would pass") && ContainsSubstring("rejects it, and is taken"));
+  bench.write("k.json", kNearOneForm.substr(0, kNearOneForm.rfind('}')) + R"(, "limits": {"relative_l2": 0.01}})");
   const auto nulls = bench.json({"check", "k.json"})["null_answers"];
   const auto mean =
       std::find_if(nulls.begin(), nulls.end(), [](const auto& each) { return each["what"] == "each row's mean"; });

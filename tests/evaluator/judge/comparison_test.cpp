@@ -119,6 +119,19 @@ TEST_CASE("an expected answer of zeros accepts only zeros") {
   CHECK(!verdict(got, zeros));
 }
 
+TEST_CASE("beside an answer of zeros a limit of each element says what may be there") {
+  const ExpectedOutput zeros{DType::s8, std::vector<std::byte>(1000), {}};
+  std::vector<std::byte> got(1000);
+  got[5] = std::byte{1};
+  Limits few;
+  few.off_by_one = 0.002;
+  Limits small;
+  small.atol = 1;
+  for (const Limits& limits : {few, small}) CHECK_FALSE(miss_of(compare(DType::s8, got, zeros, limits, 0), limits));
+  got[7] = std::byte{2};
+  for (const Limits& limits : {few, small}) CHECK(miss_of(compare(DType::s8, got, zeros, limits, 0), limits));
+}
+
 TEST_CASE("every dtype is read as its values") {
   const std::vector<float> want = {0, 1, 2, 3, 4, 5, 6, 7};
   const auto same = [&](DType dtype, const std::vector<std::byte>& bytes) {
