@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "cli/subject/known_attacks.h"
 #include "cli/subject/restore.h"
 #include "cli/text/result_text.h"
 #include "cli/text/terminal.h"
@@ -29,7 +30,9 @@ CheckedElite unchecked(const std::string& why) {
 
 EliteCheckRunner::EliteCheckRunner(const PreparedRun& run, std::shared_ptr<BinaryCache> binaries,
                                    DevicePipeline& pipeline)
-    : modelled_(kind_named(run.device.kind).modelled),
+    : task_(run.task),
+      salt_(run.info.salt),
+      modelled_(kind_named(run.device.kind).modelled),
       watching_(watching_device(run.info.device)),
       device_name_(run.device.name),
       binaries_(std::move(binaries)),
@@ -63,6 +66,8 @@ std::future<CheckedElite> EliteCheckRunner::start(const Store& store, CandidateI
     const Restored restored = restore(store, elite);
     job.claim = claim_of(restored);
     job.source_hash = restored.row.source_hash;
+    job.database = store.path();
+    job.known = further_attacks(store, task_);
   } catch (const Error& error) {
     job.result.set_value(unchecked(error.what()));
     return result;
@@ -83,6 +88,7 @@ void EliteCheckRunner::work() {
     }
   }
   trials_.reset();
+  attack_.reset();
 }
 
 std::vector<EliteCheckRunner::Check> EliteCheckRunner::make_checks() {
@@ -90,16 +96,27 @@ std::vector<EliteCheckRunner::Check> EliteCheckRunner::make_checks() {
   // Of a search on a GPU only a core is taken: others predict latencies.
   trials_ = std::make_unique<FurtherTrials>(FurtherTrials::Options{
       .device = *watching_, .device_threads = modelled_ ? 0 : 1, .binaries = binaries_, .stop = &stop_});
+  attack_ = std::make_unique<EliteAttack>(EliteAttack::Options{
+      .device = *watching_, .device_threads = modelled_ ? 0 : 1, .salt = salt_, .binaries = binaries_, .stop = &stop_});
   return {
-      [this](const Claim& claim, std::optional<EliteFinding>& finding) { return trials_->watch(claim, finding); },
-      [this](const Claim& claim, std::optional<EliteFinding>& finding) { return trials_->try_sizes(claim, finding); }};
+      [this](const Job& job, std::optional<EliteFinding>& finding) { return trials_->watch(job.claim, finding); },
+      [this](const Job& job, std::optional<EliteFinding>& finding) { return trials_->try_sizes(job.claim, finding); },
+      [this](const Job& job, std::optional<EliteFinding>& finding) { return attack(job, finding); }};
+}
+
+/// What is found is in the database before the elite is gone: a resumed run tries it first.
+EliteCheck EliteCheckRunner::attack(const Job& job, std::optional<EliteFinding>& finding) {
+  EliteAttack::Result result = attack_->attack(job.claim, job.known);
+  if (result.kept) Store::open(job.database, Store::Mode::change).record_attack(*std::move(result.kept));
+  finding = std::move(result.finding);
+  return std::move(result.check);
 }
 
 CheckedElite EliteCheckRunner::check(const std::vector<Check>& checks, const Job& job) {
   if (checks.empty()) return unchecked(fmt::format("no virtual GPU is like {}", device_name_));
   CheckedElite checked;
   for (const Check& one : checks) {
-    EliteCheck made = one(job.claim, checked.finding);
+    EliteCheck made = one(job, checked.finding);
     if (checked.finding) break;
     checked.checks.push_back(std::move(made));
   }

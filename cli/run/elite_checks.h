@@ -1,13 +1,17 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "cli/check/elite_attack.h"
 #include "cli/check/further_trials.h"
 #include "cli/run/run_setup.h"
 #include "cli/subject/claim.h"
@@ -20,8 +24,8 @@
 namespace evo::cli {
 
 /// The checks of a run's elites (engine/result/elite_check.h), made by a thread of their own on cores that nothing else
-/// wants: the sanitiser and sizes that nobody listed, on the virtual GPU of the device's model. A further check is
-/// added to make_checks().
+/// wants: the sanitiser, sizes that nobody listed and a short attack, on the virtual GPU of the device's model. A
+/// further check is added to make_checks().
 class EliteCheckRunner {
  public:
   EliteCheckRunner(const PreparedRun& run, std::shared_ptr<BinaryCache> binaries, DevicePipeline& pipeline);
@@ -35,26 +39,33 @@ class EliteCheckRunner {
                      const std::function<void(const std::string&)>& notice);
 
  private:
-  /// Makes one check. Sets the finding if there is one; else the result says what was tried.
-  using Check = std::function<EliteCheck(const Claim&, std::optional<EliteFinding>&)>;
   struct Job {
     Claim claim;
     std::string source_hash;
+    std::filesystem::path database;
+    std::vector<KnownAttack> known;  ///< Attacks that were found since the run began.
     std::promise<CheckedElite> result;
   };
+
+  /// Makes one check. Sets the finding if there is one; else the result says what was tried.
+  using Check = std::function<EliteCheck(const Job&, std::optional<EliteFinding>&)>;
 
   std::future<CheckedElite> start(const Store& store, CandidateId elite);
   void work();
   std::vector<Check> make_checks();
   CheckedElite check(const std::vector<Check>& checks, const Job& job);
+  EliteCheck attack(const Job& job, std::optional<EliteFinding>& finding);
 
+  const Task task_;  ///< With the attacks that were known when the run began.
+  const std::uint64_t salt_;
   const bool modelled_;
   const std::optional<DeviceInfo> watching_;
   const std::string device_name_;
   std::shared_ptr<BinaryCache> binaries_;
   DevicePipeline& pipeline_;
   std::atomic<bool> stop_ = false;
-  std::unique_ptr<FurtherTrials> trials_;  ///< The thread's.
+  std::unique_ptr<FurtherTrials> trials_;  ///< The thread's, as the next ones.
+  std::unique_ptr<EliteAttack> attack_;
   JobQueue<Job> jobs_;
   std::thread thread_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/record/enumerators.h"
+#include "engine/task/rounding.h"
 #include "engine/task/task.h"
 
 namespace evo {
@@ -139,6 +140,22 @@ DrawStep random_step(const AttackSpace& space, Rng& rng) {
   return step;
 }
 
+/// Distributions that change integers, and that of ties where outputs are rounded: no step makes these.
+std::vector<Regime> telling_distributions(const AttackSpace& space) {
+  std::vector<Regime> regimes;
+  const auto add = [&](Distribution distribution, double gain) {
+    Regime& regime = regimes.emplace_back();
+    regime.distribution = distribution;
+    regime.gain = gain;
+  };
+  if (space.integers)
+    for (const Distribution each :
+         {Distribution::extremes, Distribution::max_magnitude, Distribution::all_equal, Distribution::sorted})
+      add(each, 1);
+  if (space.integers || space.rounded_to > 1) add(Distribution::ties, space.rounded_to);
+  return regimes;
+}
+
 Distribution random_distribution(const AttackSpace& space, Rng& rng) {
   if (!space.integers && by_chance(0.7, rng)) return Distribution::normal;
   return static_cast<Distribution>(rng.below(kEnumerators<Distribution>));
@@ -158,6 +175,7 @@ void set_distribution(const AttackSpace& space, Regime& regime, Rng& rng) {
   regime.gain = regime.distribution == Distribution::normal || by_chance(0.3, rng)
                     ? 1
                     : rounded_to_digits(between(1.0 / 8, 64, rng), 3);
+  if (regime.distribution == Distribution::ties) regime.gain = space.rounded_to;
   regime.tensors.clear();
   if (regime.distribution != Distribution::normal && !space.integers) regime.tensors = some_inputs(space, rng);
 }
@@ -263,12 +281,17 @@ AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<
     }
   }
   space.unit_scales = space.scaled && !zero_points;
+  for (const Tensor& output : task.outputs)
+    if (is_present(output, options))
+      space.rounded_to = std::max(space.rounded_to, greatest_rounded_to(dtype_of(output, options)));
   return space;
 }
 
 std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng) {
-  std::vector<Attack> on_all, on_one;
-  if (space.floats.empty()) return {};
+  std::vector<Attack> first, on_all, on_one;
+  for (const Regime& regime : telling_distributions(space)) first.push_back({.regime = regime});
+  shuffle(first, rng);
+  if (space.floats.empty()) return first;
   for (const DrawStep& step : telling_steps(space)) {
     Attack attack;
     attack.regime.steps = {step};
@@ -281,8 +304,8 @@ std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng) {
   }
   shuffle(on_all, rng);
   shuffle(on_one, rng);
-  on_all.insert(on_all.end(), on_one.begin(), on_one.end());
-  return on_all;
+  for (const std::vector<Attack>* some : {&on_all, &on_one}) first.insert(first.end(), some->begin(), some->end());
+  return first;
 }
 
 Attack random_attack(const AttackSpace& space, Rng& rng) {
