@@ -24,14 +24,14 @@ namespace evo::cli {
 namespace {
 
 /// A device that measures makes hundreds of tries in this time.
-constexpr double kSeconds = 10;
+constexpr double kShortAttackSeconds = 10;
 /// On one that computes on the CPU there are so many, at shapes whose cases cost at most this part of a held-out
 /// shape's: a search has few minutes.
-constexpr std::uint64_t kTriesOnHost = 24;
-constexpr double kPartOnHost = 0.01;
+constexpr std::uint64_t kShortAttackTries = 24;
+constexpr double kShortAttackPart = 0.01;
 
-double most_work(const DeviceKind& kind) {
-  return kind.on_host ? kPartOnHost * kind.held_out_work : kind.held_out_work;
+double affordable_work(const DeviceKind& kind) {
+  return kind.on_host ? kShortAttackPart * kind.held_out_work : kind.held_out_work;
 }
 
 /// The claim's target with what is attacked: the validated shapes that are cheap enough, or else the cheapest, random
@@ -42,18 +42,19 @@ Target attacked_target(const Claim& claim, const DeviceKind& kind, std::uint64_t
   listed.insert(listed.end(), claim.target.validated.begin(), claim.target.validated.end());
   const auto work = [&](const Shape& shape) { return work_of(claim.task, target.options, shape, kind); };
   std::ranges::stable_sort(listed, {}, work);
-  const auto cheap = std::ranges::find_if(listed, [&](const Shape& shape) { return work(shape) > most_work(kind); });
+  const auto cheap =
+      std::ranges::find_if(listed, [&](const Shape& shape) { return work(shape) > affordable_work(kind); });
   listed.erase(std::max(cheap, listed.begin() + 1), listed.end());
   target.timed = {listed.back()};
   target.validated = listed;
   for (std::vector<Shape> further : {held_out_shapes(claim.task, claim.target, kind.name, salt),
-                                     long_shapes(claim.task, claim.target, kind.name, most_work(kind))})
+                                     long_shapes(claim.task, claim.target, kind.name, affordable_work(kind))})
     for (Shape& shape : further)
-      if (work(shape) <= most_work(kind)) target.validated.push_back(std::move(shape));
+      if (work(shape) <= affordable_work(kind)) target.validated.push_back(std::move(shape));
   return target;
 }
 
-std::string note_of(const AttackReport& report, bool repeats) {
+std::string attack_note(const AttackReport& report, bool repeats) {
   const AttackProgress& progress = report.progress;
   std::string note = fmt::format("{} tries", progress.tries);
   if (!repeats) note += fmt::format(" in {:.0f} s", progress.seconds);
@@ -97,12 +98,12 @@ EliteAttack::Result EliteAttack::attack(const Claim& claim, std::vector<KnownAtt
   Result result{.check = {"attack", EliteCheck::Outcome::impossible, {}}, .finding = {}, .kept = {}};
   const DeviceKind& kind = kind_named(options_.device.kind);
   AttackReport report;
-  AttackBudget budget{.seconds = kSeconds, .seed = options_.salt, .known = std::move(known)};
+  AttackBudget budget{.seconds = kShortAttackSeconds, .seed = options_.salt, .known = std::move(known)};
   for (const Program& program : claim.programs)
     budget.seed = mix(budget.seed, *number_in<std::uint64_t>(hash_hex(program.source).substr(0, 16), 16));
   if (kind.on_host) {
     budget.seconds = std::numeric_limits<double>::infinity();
-    budget.tries = kTriesOnHost;
+    budget.tries = kShortAttackTries;
   }
   try {
     Group& one = group(claim);
@@ -120,7 +121,7 @@ EliteAttack::Result EliteAttack::attack(const Claim& claim, std::vector<KnownAtt
     return result;
   }
   result.check.outcome = EliteCheck::Outcome::passed;
-  result.check.note = note_of(report, kind.on_host);
+  result.check.note = attack_note(report, kind.on_host);
   if (!report.find || !is_wrong(report.find->failure.verdict)) return result;
   const AttackFind& find = *report.find;
   const AttackRecord record = attack_record(find, claim.task, claim.target, options_.device, claim.origin);

@@ -115,7 +115,8 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device, std::vector<st
 }
 
 /// A short attack of a kernel that withstood the other checks. `known` attacks are among its regimes.
-void attack(const Claim& claim, const DeviceInfo& device, CheckedElite& checked, std::optional<AttackRecord>& found) {
+void attack_shortly(const Claim& claim, const DeviceInfo& device, CheckedElite& checked,
+                    std::optional<AttackRecord>& found) {
   if (checked.finding) return;
   EliteAttack here({.device = device, .salt = fresh_salt()});
   EliteAttack::Result result = here.attack(claim, {});
@@ -138,14 +139,14 @@ CheckedElite check_further(const Claim& claim, const DeviceInfo& device, std::op
   const std::optional<DeviceInfo> watching = watching_device(record_of(device));
   if (!watching) {
     checked.checks.push_back({"sanitiser", EliteCheck::Outcome::impossible, "no virtual GPU is like " + device.name});
-    attack(claim, device, checked, found);
+    attack_shortly(claim, device, checked, found);
     return checked;
   }
   FurtherTrials watched({.device = *watching});
   CheckedElite there = watched.judge(claim);
   std::ranges::move(there.checks, std::back_inserter(checked.checks));
   checked.finding = std::move(there.finding);
-  attack(claim, device, checked, found);
+  attack_shortly(claim, device, checked, found);
   return checked;
 }
 

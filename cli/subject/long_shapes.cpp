@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kLongest = 1 << 17;
 /// Of the longest. Sums are long there, too, and a try takes less time.
-constexpr std::int64_t kPart = 16;
+constexpr std::int64_t kPart = 4;
 
 /// Every parameter that may be 1 is; the others are those of `base`.
 Shape least_shape(const Task& task, const Target& target, const Shape& base) {

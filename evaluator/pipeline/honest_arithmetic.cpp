@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <regex>
+#include <utility>
 #include <variant>
 
 #include "engine/base/error.h"
@@ -21,11 +23,6 @@ constexpr double kElementTimes = 8, kFewElements = 2.5;
 /// Below this part of the usual limit of f32 one promises more than plain sums.
 constexpr double kPromise = 0.5;
 
-const std::regex& doubles() {
-  static const std::regex kDoubles(R"(\bdouble\b)");
-  return kDoubles;
-}
-
 bool is_cuda(const std::string& path) {
   return std::ranges::any_of(std::array{".cu", ".cuh", ".h", ".hpp", ".inl"},
                              [&](const char* end) { return path.ends_with(end); });
@@ -42,19 +39,17 @@ bool draws_floats(const Task& task, const Bindings& options) {
   });
 }
 
-/// Those of a task whose reference can be computed in the other precision, and is not judged by an emulation. The file
-/// of the reference may include others of its folder.
-std::optional<PipelineOptions> in_other_precision(PipelineOptions options) {
+/// Whether a task has a reference whose precision can be changed, and no emulation to judge by.
+bool has_other_precisions(const PipelineOptions& options) {
   const Task& task = options.task;
   const Bindings& choices = options.target.options;
-  if (has_torch_reference(task) || load_calibration(options.tree, task) || has_doubles(task, choices) ||
-      !draws_floats(task, choices))
-    return std::nullopt;
-  const Bindings specialisation = specialisations_of(task, options.target).front();
-  const std::string source = reference_program(options.tree, task, choices, specialisation, {}).source;
-  const auto change = std::regex_search(source, doubles()) ? in_single_precision : in_double_precision;
-  if (change(source) == source) return std::nullopt;
-  const std::string folder = task.reference.substr(0, task.reference.find('/') + 1);
+  return !has_torch_reference(task) && !load_calibration(options.tree, task) && !has_doubles(task, choices) &&
+         draws_floats(task, choices);
+}
+
+/// The files of the task's folder changed: its reference may include any of them.
+PipelineOptions with_changed_files(PipelineOptions options, std::string (*change)(const std::string&)) {
+  const std::string folder = options.task.reference.substr(0, options.task.reference.find('/') + 1);
   for (auto& [path, text] : options.tree)
     if (path.starts_with(folder) && is_cuda(path)) text = change(text);
   return options;
@@ -74,7 +69,10 @@ bool is_longer_than_listed(const Task& task, const Shape& shape) {
 }  // namespace
 
 std::string in_single_precision(const std::string& source) {
-  return std::regex_replace(source, doubles(), "float");
+  static const std::regex kType(R"(\bdouble\b)");
+  static const std::regex kLiteral(
+      R"((\b\d+\.\d*(?:[eE][+-]?\d+)?|\B\.\d+(?:[eE][+-]?\d+)?|\b\d+[eE][+-]?\d+)(?![\w.]))");
+  return std::regex_replace(std::regex_replace(source, kType, "float"), kLiteral, "$1f");
 }
 
 std::string in_double_precision(const std::string& source) {
@@ -82,30 +80,44 @@ std::string in_double_precision(const std::string& source) {
   return std::regex_replace(source, kVariables, "double$1");
 }
 
-HonestArithmetic::HonestArithmetic(const PipelineOptions& options, const CasePlan& plan, ExtraOracles& exact)
-    : options_(options), plan_(plan), exact_(exact), other_(in_other_precision(options)) {
-  if (other_) oracles_.emplace(*other_, plan_, nullptr);
-}
+/// The reference in another precision.
+struct HonestArithmetic::Other {
+  Other(PipelineOptions changed, const CasePlan& plan)
+      : options(std::move(changed)), oracles(std::in_place, options, plan, nullptr) {}
 
-/// Null: a reference of the other precision does not compile, or fails.
-const Expected* HonestArithmetic::answer(const Case& one) {
-  if (!oracles_) return nullptr;
-  try {
-    last_ = oracles_->get(one);
-    return last_.get();
-  } catch (const Error& error) {
-    if (error.fault() != Fault::usage) throw;
-    oracles_.reset();
-    return nullptr;
+  /// Null: it does not compile, or fails.
+  std::shared_ptr<const Expected> answer(const Case& one) {
+    if (!oracles) return nullptr;
+    try {
+      return oracles->get(one);
+    } catch (const Error& error) {
+      if (error.fault() != Fault::usage) throw;
+      oracles.reset();
+      return nullptr;
+    }
+  }
+
+  const PipelineOptions options;
+  std::optional<ExtraOracles> oracles;
+  bool tried = false;
+};
+
+HonestArithmetic::HonestArithmetic(const PipelineOptions& options, const CasePlan& plan, ExtraOracles& exact)
+    : options_(options), plan_(plan), exact_(exact) {
+  if (!has_other_precisions(options)) return;
+  for (const auto change : {in_single_precision, in_double_precision}) {
+    PipelineOptions changed = with_changed_files(options, change);
+    if (changed.tree != options.tree) others_.push_back(std::make_unique<Other>(std::move(changed), plan));
   }
 }
 
+HonestArithmetic::~HonestArithmetic() = default;
+
 /// One that does not is something else than the reference.
-bool HonestArithmetic::keeps_limits_on_usual_inputs() {
+bool HonestArithmetic::keeps_limits_on_usual_inputs(Other& other) {
   const Case& usual = plan_.cases[plan_.timed.front().rotation.front()];
-  const std::shared_ptr<const Expected> exact = exact_.get(usual);
-  const Expected* const honest = answer(usual);
-  if (honest == nullptr) return false;
+  const std::shared_ptr<const Expected> exact = exact_.get(usual), honest = other.answer(usual);
+  if (!honest) return false;
   std::size_t number = 0;
   for (const Tensor& tensor : options_.task.outputs) {
     if (!is_present(tensor, options_.target.options)) continue;
@@ -122,13 +134,17 @@ bool HonestArithmetic::keeps_limits_on_usual_inputs() {
 }
 
 bool HonestArithmetic::explains(const Case& one, const ComparedCase& compared) {
-  if (!tried_ && !keeps_limits_on_usual_inputs()) oracles_.reset();
-  tried_ = true;
-  const Expected* const honest = answer(one);
-  if (honest == nullptr) return false;
+  return std::ranges::any_of(others_, [&](const std::unique_ptr<Other>& other) {
+    if (!std::exchange(other->tried, true) && !keeps_limits_on_usual_inputs(*other)) other->oracles.reset();
+    const std::shared_ptr<const Expected> honest = other->answer(one);
+    return honest && explains(one, compared, *honest);
+  });
+}
+
+bool HonestArithmetic::explains(const Case& one, const ComparedCase& compared, const Expected& honest) const {
   for (std::size_t i = 0; i < compared.outputs.size(); ++i) {
     const ComparedOutput& output = compared.outputs[i];
-    if (miss_of(output.difference, output.limits) && !explains(one, output, compared.expected->at(i), honest->at(i), i))
+    if (miss_of(output.difference, output.limits) && !explains(one, output, compared.expected->at(i), honest.at(i), i))
       return false;
   }
   return true;

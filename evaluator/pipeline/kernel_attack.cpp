@@ -114,6 +114,7 @@ struct KernelAttack::Impl {
         plan(plan_cases(options.task, options.target, options.device.kind, options.salt)),
         oracles(plan.cases.size()),
         extra(options, plan, nullptr),
+        perturbed(options, plan, nullptr),
         floor(options, calibration, plan, oracles, nullptr),
         honest(options, plan, extra),
         compiler(worker_options(options, {"compile", options.device.kind}, nullptr)),
@@ -270,7 +271,7 @@ struct KernelAttack::Impl {
 
   /// `pool`: takes what is left open; may be null.
   Outcome judged(const Case& one, std::optional<Failure> failure, std::vector<std::byte> outputs, CaseJudge* pool) {
-    const std::shared_ptr<const Expected> expected = reference_of(one);
+    const std::shared_ptr<const Expected> expected = reference_of(one, extra);
     if (!expected) return {.set_aside = true};
     if (failure && !is_fault(failure->verdict)) return {.set_aside = true};
     if (failure) return {.error = kIncomparable, .failure = failure_at(*candidate, one, *std::move(failure))};
@@ -295,9 +296,9 @@ struct KernelAttack::Impl {
   }
 
   /// Null where the reference's answer is not finite.
-  std::shared_ptr<const Expected> reference_of(const Case& one) {
+  static std::shared_ptr<const Expected> reference_of(const Case& one, ExtraOracles& of) {
     try {
-      std::shared_ptr<const Expected> expected = extra.get(one);
+      std::shared_ptr<const Expected> expected = of.get(one);
       return std::ranges::all_of(*expected, is_finite) ? expected : nullptr;
     } catch (const Error& error) {
       if (error.fault() != Fault::usage) throw;
@@ -326,7 +327,7 @@ struct KernelAttack::Impl {
     if (output.limits.off_by_one == 0 || difference.further_off > 0 || exact_ties) return false;
     Case like_it = one;
     like_it.recipe.perturbed = true;
-    const std::shared_ptr<const Expected> other = reference_of(like_it);
+    const std::shared_ptr<const Expected> other = reference_of(like_it, perturbed);
     if (!other) return true;
     const ExpectedOutput& want = *output.want;
     const Difference moved = compare(want.dtype, other->at(number).bytes, want, output.limits, 0);
@@ -431,7 +432,7 @@ struct KernelAttack::Impl {
   const std::optional<Calibration> calibration;
   const CasePlan plan;  ///< Its first timed case is the ordinary one.
   OracleStore oracles;
-  ExtraOracles extra;
+  ExtraOracles extra, perturbed;  ///< Answers to inputs as they are, and with random last bits.
   NoiseFloor floor;
   HonestArithmetic honest;
   WorkerClient compiler, device;

@@ -230,8 +230,8 @@ __global__ void attention(float* o, const float* q, const float* k, const float*
 }
 __global__ void attention_plain(float* o, const float* q, const float* k, const float* v, int s) {
   double top = -INFINITY, sum = 0, acc[16] = {};
-  for (int pass = 0; pass < 2; ++pass)
-    for (int j = 0; j < s; ++j) {
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int j = threadIdx.x; j < s; j += 32) {
       double score = 0;
       for (int d = 0; d < 16; ++d) score += (double)q[blockIdx.x * 16 + d] * k[j * 16 + d];
       score *= 0.25;
@@ -242,7 +242,13 @@ __global__ void attention_plain(float* o, const float* q, const float* k, const 
       sum += exp(score - top);
       for (int d = 0; d < 16; ++d) acc[d] += exp(score - top) * v[j * 16 + d];
     }
-  for (int d = 0; d < 16; ++d) o[blockIdx.x * 16 + d] = acc[d] / sum;
+    for (int d = 16; d > 0 && pass == 0; d >>= 1) top = fmax(top, __shfl_xor_sync(~0u, top, d));
+  }
+  for (int e = 16; e > 0; e >>= 1) sum += __shfl_xor_sync(~0u, sum, e);
+  for (int d = 0; d < 16; ++d) {
+    for (int e = 16; e > 0; e >>= 1) acc[d] += __shfl_xor_sync(~0u, acc[d], e);
+    if (threadIdx.x == 0) o[blockIdx.x * 16 + d] = acc[d] / sum;
+  }
 }
 
 // ---- Integers.
