@@ -27,7 +27,7 @@ namespace {
 constexpr double kShortAttackSeconds = 10;
 /// On one that computes on the CPU there are so many, at shapes whose cases cost at most this part of a held-out
 /// shape's: a search has few minutes.
-constexpr std::uint64_t kShortAttackTries = 24;
+constexpr std::uint64_t kShortAttackTries = 28;
 constexpr double kShortAttackPart = 0.01;
 
 double affordable_work(const DeviceKind& kind) {

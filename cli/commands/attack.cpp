@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -44,6 +45,7 @@ struct AttackRequest {
   std::string device;
   std::string time;
   std::string seed = "1";
+  std::string tries;
   std::vector<std::string> shapes, options;
   std::string objective;
   std::string family;
@@ -142,6 +144,10 @@ AttackBudget budget_of(const AttackRequest& request, const DeviceInfo& device) {
   AttackBudget budget;
   budget.seed = parse_number("--seed", request.seed);
   budget.seconds = kind_named(device.kind).on_host ? kSecondsOnHost : kSeconds;
+  if (!request.tries.empty()) {
+    budget.tries = parse_number("--tries", request.tries, 1);
+    budget.seconds = std::numeric_limits<double>::infinity();
+  }
   if (!request.time.empty())
     budget.seconds = std::chrono::duration<double>(parse_duration("--time", request.time)).count();
   return budget;
@@ -280,6 +286,7 @@ void add_attack(CLI::App& app, Invocation& invocation) {
       ->required();
   add_option(command, "--time", "TIME", request.time,
              "For each kernel, as 30s (default: 30s, on a virtual GPU 2m); minimising what is found comes on top");
+  add_option(command, "--tries", "N", request.tries, "So many tries instead of a time, so that a seed repeats");
   add_option(command, "--seed", "N", request.seed, "Of the search and of its inputs")->capture_default_str();
   add_option(command, "--device", "DEVICE", request.device,
              "Run on this device (default: the candidate's own, or one of its model, else auto)");

@@ -30,8 +30,8 @@ struct Attack {
 /// What the inputs of a task under these options leave open, for so many shapes of these weights.
 AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<double> shapes);
 
-/// Without a shape: what distributions make of integers and of ties, then single steps of telling amounts, those on all
-/// inputs in any order before those on one.
+/// Without a shape: what distributions make of integers and of ties; then single steps of telling amounts, one of each
+/// kind before the others, those on all inputs before those on one, else in any order.
 std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng);
 /// One or two steps on normal values, or another distribution.
 Attack random_attack(const AttackSpace& space, Rng& rng);
