@@ -135,21 +135,21 @@ TEST_CASE("the same seed attacks elites with the same inputs") {
 TEST_CASE("what an attack has found rejects later candidates of the task, and files when they are verified", "[long]") {
   const Bench bench;
   with_normal_regime_alone(bench);
-  bench.evo(tune("1"));
-  const Outcome again = bench.evo(tune("1"));
+  bench.evo(tune("1", "runs/evo.db"));
+  const Outcome again = bench.evo(tune("1", "runs/evo.db"));
   INFO(again.out << again.err);
   CHECK_THAT(again.err, ContainsSubstring("1 regime that evo attack found is validated, too"));
   CHECK_THAT(again.out, ContainsSubstring("1 valid, 1 wrong_answer"));
   CHECK_THAT(again.err, !ContainsSubstring("no elite any more"));
 
   const std::string best = best_of(bench);
-  REQUIRE(bench.evo({"export", best, "--db", "t.db", "-o", "best.cu"}).code == 0);
-  CHECK(bench.evo({"verify", "best.cu", "--db", "t.db", "--kernels-only"}).code == 0);
+  REQUIRE(bench.evo({"export", best, "-o", "best.cu"}).code == 0);
+  CHECK(bench.evo({"verify", "best.cu", "--kernels-only"}).code == 0);
   std::string file = bench.read("best.cu");
   const std::size_t at = file.find("#define LOWEST -INFINITY");
   REQUIRE(at != std::string::npos);
   bench.write("wrong.cu", file.replace(at, 24, "#define LOWEST -5e4f"));
-  const Outcome wrong = bench.evo({"verify", "wrong.cu", "--db", "t.db", "--kernels-only"});
+  const Outcome wrong = bench.evo({"verify", "wrong.cu", "--kernels-only"});
   INFO(wrong.out << wrong.err);
   CHECK(wrong.code == 1);
   CHECK_THAT(wrong.out, ContainsSubstring("regime attack_1"));
@@ -158,8 +158,8 @@ TEST_CASE("what an attack has found rejects later candidates of the task, and fi
 TEST_CASE("a file is attacked when it is verified") {
   const Bench bench;
   with_normal_regime_alone(bench);
-  bench.evo(tune("1"));
-  REQUIRE(bench.evo({"export", best_of(bench), "--db", "t.db", "-o", "best.cu"}).code == 0);
+  bench.evo(tune("1", "runs/evo.db"));
+  REQUIRE(bench.evo({"export", best_of(bench), "-o", "best.cu"}).code == 0);
   std::string file = bench.read("best.cu");
   const std::size_t at = file.find("#define LOWEST -INFINITY");
   REQUIRE(at != std::string::npos);
