@@ -19,7 +19,7 @@ namespace {
 /// What a kernel may err by of what the other precision does: it adds in another order.
 constexpr double kOfOtherOrders = 4;
 /// Of whole numbers: that many times as many elements, and so many in any case.
-constexpr double kElementTimes = 8, kFewElements = 2.5;
+constexpr double kElementTimes = 8, kFewInAnyCase = 2.5;
 /// Below this part of the usual limit of f32 one promises more than plain sums.
 constexpr double kPromise = 0.5;
 
@@ -157,7 +157,7 @@ bool HonestArithmetic::explains(const Case& one, const ComparedOutput& output, c
   const Difference own = compare(exact.dtype, honest.bytes, exact, output.limits, row);
   const auto few = [](std::uint64_t of_kernel, std::uint64_t of_honest) {
     return static_cast<double>(of_kernel) <=
-           kElementTimes * static_cast<double>(of_honest) + (of_honest > 0 ? kFewElements : 0);
+           kElementTimes * static_cast<double>(of_honest) + (of_honest > 0 ? kFewInAnyCase : 0);
   };
   if (!is_floating(output.got_dtype)) {
     if (output.limits.exact) return few(wrong.unequal, own.unequal);
