@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "cli/subject/claim.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
+#include "cli/subject/known_attacks.h"
 #include "cli/subject/long_shapes.h"
 #include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
@@ -44,6 +46,7 @@ struct AttackRequest {
   std::string device;
   std::string time;
   std::string seed = "1";
+  std::string tries;
   std::vector<std::string> shapes, options;
   std::string objective;
   std::string family;
@@ -65,6 +68,7 @@ struct AttackedKernel {
 struct AttackedOne {
   AttackedKernel kernel;
   AttackReport report;
+  std::optional<AttackRecord> kept;  ///< What was found.
 };
 
 // ---- What is attacked
@@ -144,6 +148,10 @@ AttackBudget budget_of(const AttackRequest& request, const DeviceInfo& device) {
   AttackBudget budget;
   budget.seed = parse_number("--seed", request.seed);
   budget.seconds = kind_named(device.kind).on_host ? kSecondsOnHost : kSeconds;
+  if (!request.tries.empty()) {
+    budget.tries = parse_number("--tries", request.tries, 1);
+    budget.seconds = std::numeric_limits<double>::infinity();
+  }
   if (!request.time.empty())
     budget.seconds = std::chrono::duration<double>(parse_duration("--time", request.time)).count();
   return budget;
@@ -179,7 +187,7 @@ AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& re
   options.salt = budget.seed;
   for (const std::vector<Shape>& further :
        {held_out_shapes(kernel.task, kernel.target, kernel.device.kind, budget.seed),
-        long_shapes(kernel.task, kernel.target, kernel.device.kind)})
+        long_shapes(kernel.task, kernel.target, kernel.device.kind, kind_named(kernel.device.kind).held_out_work)})
     options.target.validated.insert(options.target.validated.end(), further.begin(), further.end());
   KernelAttack attack(options);
   ProgressLine line;
@@ -187,26 +195,6 @@ AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& re
     line.show(progress);
     return !interrupts.requested();
   });
-}
-
-/// A task's other objectives may have wider limits.
-void name_objective(const AttackedKernel& kernel, AttackFind& find) {
-  if (kernel.task.objectives.size() > 1) find.regime.objectives = {kernel.target.objective};
-}
-
-/// Later candidates of the task are checked on what was found.
-void keep(const AttackedKernel& kernel, const AttackFind& find, const std::string& database) {
-  AttackRecord record{.task = kernel.task.name,
-                      .task_hash = kernel.task.hash,
-                      .device = record_of(kernel.device),
-                      .regime = json_of(find.regime),
-                      .shape = find.shape.parameters,
-                      .error = {},
-                      .reason = reason_text(find.failure.reason, find.failure.mismatch),
-                      .origin = kernel.origin,
-                      .evo_version = EVO_VERSION};
-  if (find.error > 0) record.error = find.error;
-  Store::open(database, Store::Mode::write).record_attack(std::move(record));
 }
 
 // ---- For people
@@ -240,16 +228,15 @@ std::string report_text(const AttackedOne& one, const Terminal& terminal) {
   text += fmt::format("  {} at shape {}: {}\n", styled(terminal, Style::bad, "found"), shape_text(find.shape),
                       failure_text(find.failure));
   if (find.error > 0) text += fmt::format("  error: {:.3g} times its limit\n", find.error);
-  return text +
-         fmt::format("  regime, for task.json; the database keeps it for later candidates:\n    \"attack\": {}\n",
-                     json_of(find.regime));
+  return text + fmt::format("  regime, for task.json; the database keeps it for later candidates:\n    {}\n",
+                            pasted(*one.kept));
 }
 
 // ---- For programs
 
-Json find_json(const AttackFind& find) {
+Json find_json(const AttackFind& find, const AttackRecord& kept) {
   return {{"shape", bindings_json(find.shape.parameters)},
-          {"regime", Json::parse(json_of(find.regime))},
+          {"regime", Json::parse(kept.regime)},
           {"error", positive_or_null(find.error)},
           {"verdict", name_of(find.failure.verdict)},
           {"reason", reason_text(find.failure.reason, find.failure.mismatch)}};
@@ -265,7 +252,7 @@ Json report_json(const AttackedOne& one) {
           {"seconds", report.progress.seconds},
           {"worst", report.progress.worst},
           {"not_built", report.not_built ? Json(failure_text(*report.not_built)) : Json(nullptr)},
-          {"found", report.find ? find_json(*report.find) : Json(nullptr)}};
+          {"found", report.find ? find_json(*report.find, *one.kept) : Json(nullptr)}};
 }
 
 int attack(const AttackRequest& request, const CLI::App& command) {
@@ -275,11 +262,12 @@ int attack(const AttackRequest& request, const CLI::App& command) {
   bool right = true;
   for (AttackedKernel& kernel : kernels_of(request, command)) {
     AttackReport report = attack_kernel(kernel, request, interrupts);
+    std::optional<AttackRecord> kept;
     if (report.find) {
-      name_objective(kernel, *report.find);
-      keep(kernel, *report.find, request.database);
+      kept = attack_record(*report.find, kernel.task, kernel.target, kernel.device, kernel.origin);
+      Store::open(request.database, Store::Mode::write).record_attack(*kept);
     }
-    const AttackedOne one{std::move(kernel), std::move(report)};
+    const AttackedOne one{std::move(kernel), std::move(report), std::move(kept)};
     right = right && !one.report.find && !one.report.not_built;
     if (request.json)
       document["kernels"].push_back(report_json(one));
@@ -302,6 +290,7 @@ void add_attack(CLI::App& app, Invocation& invocation) {
       ->required();
   add_option(command, "--time", "TIME", request.time,
              "For each kernel, as 30s (default: 30s, on a virtual GPU 2m); minimising what is found comes on top");
+  add_option(command, "--tries", "N", request.tries, "So many tries instead of a time, so that a seed repeats");
   add_option(command, "--seed", "N", request.seed, "Of the search and of its inputs")->capture_default_str();
   add_option(command, "--device", "DEVICE", request.device,
              "Run on this device (default: the candidate's own, or one of its model, else auto)");

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/check/elite_attack.h"
 #include "cli/check/further_trials.h"
 #include "cli/check/launcher_check.h"
 #include "cli/commands/commands.h"
@@ -114,9 +115,20 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device, std::vector<st
   return pipeline->wait().evaluation;
 }
 
+/// A short attack of a kernel that withstood the other checks. `known` attacks are among its regimes.
+void attack_shortly(const Claim& claim, const DeviceInfo& device, CheckedElite& checked,
+                    std::optional<AttackRecord>& found) {
+  if (checked.finding) return;
+  EliteAttack here({.device = device, .salt = fresh_salt()});
+  EliteAttack::Result result = here.attack(claim, {});
+  checked.finding = std::move(result.finding);
+  if (!checked.finding) checked.checks.push_back(std::move(result.check));
+  found = std::move(result.kept);
+}
+
 /// What elites go through: under the sanitiser of a virtual GPU, and at sizes that nobody listed, there and on the
-/// device itself.
-CheckedElite check_further(const Claim& claim, const DeviceInfo& device) {
+/// device itself; and an attack on the device itself.
+CheckedElite check_further(const Claim& claim, const DeviceInfo& device, std::optional<AttackRecord>& found) {
   CheckedElite checked;
   if (!kind_named(device.kind).sanitises) {
     FurtherTrials here({.device = device});
@@ -128,12 +140,14 @@ CheckedElite check_further(const Claim& claim, const DeviceInfo& device) {
   const std::optional<DeviceInfo> watching = watching_device(record_of(device));
   if (!watching) {
     checked.checks.push_back({"sanitiser", EliteCheck::Outcome::impossible, "no virtual GPU is like " + device.name});
+    attack_shortly(claim, device, checked, found);
     return checked;
   }
   FurtherTrials watched({.device = *watching});
   CheckedElite there = watched.judge(claim);
   std::ranges::move(there.checks, std::back_inserter(checked.checks));
   checked.finding = std::move(there.finding);
+  attack_shortly(claim, device, checked, found);
   return checked;
 }
 
@@ -175,16 +189,20 @@ double tolerance_of(const Claim& claim, bool modelled) {
 }
 
 /// `templates`: those of this machine, for the claim of a file; null for a stored candidate.
-Verification check(Claim claim, const std::string& device_name, const SourceTree* templates) {
+Verification check(Claim claim, const std::string& device_name, const SourceTree* templates,
+                   const std::string& database) {
   Verification verification;
   verification.device = device_name.empty() ? verifying_device(claim) : find_device(device_name);
-  if (templates != nullptr) use_installed_task(claim, *templates, verification.device.kind);
+  if (templates != nullptr) {
+    use_installed_task(claim, *templates, verification.device.kind);
+    if (std::filesystem::exists(database)) add_known_attacks(Store::open(database, Store::Mode::read), claim.task);
+  }
   verification.modelled = kind_named(verification.device.kind).modelled;
   verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);
   verification.tolerance = tolerance_of(claim, verification.modelled);
   verification.evaluation = evaluate(claim, verification.device, verification.held_out);
   if (verification.evaluation.verdict == Verdict::valid)
-    verification.checked = check_further(claim, verification.device);
+    verification.checked = check_further(claim, verification.device, verification.attack);
   verification.claim = std::move(claim);
   repeat_on_own_inputs(verification);
   decide(verification);
@@ -362,6 +380,16 @@ void record(const VerifyRequest& request, const Verification& verification) {
   }
 }
 
+/// In the database, if there is one.
+void keep_attack(const VerifyRequest& request, const Verification& verification) {
+  if (!verification.attack || !std::filesystem::exists(request.database)) return;
+  try {
+    Store::open(request.database, Store::Mode::change).record_attack(*verification.attack);
+  } catch (const Error& error) {
+    write_to_stderr(fmt::format("not recorded: {}\n", error.what()));
+  }
+}
+
 int verify(const VerifyRequest& request) {
   if (!request.task.empty()) return verify_solution(request);
   if (!request.shapes.empty() || !request.options.empty() || !request.launches.empty())
@@ -377,9 +405,11 @@ int verify(const VerifyRequest& request) {
 
   std::vector<Verification> verifications;
   for (Claim& claim : claims) {
-    verifications.push_back(check(std::move(claim), request.device, templates ? &*templates : nullptr));
+    verifications.push_back(
+        check(std::move(claim), request.device, templates ? &*templates : nullptr, request.database));
     if (!request.json) print("{}", verification_text(verifications.back(), terminal_of(stdout)));
   }
+  for (const Verification& one : verifications) keep_attack(request, one);
   if (!templates) record(request, verifications.front());
   std::optional<LauncherCheck> launcher;
   if (templates) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "engine/result/elite_check.h"
 #include "engine/result/evaluation.h"
 #include "evaluator/device/device.h"
+#include "population/store/records.h"
 
 namespace evo::cli {
 
@@ -21,9 +23,10 @@ struct Verification {
   /// The modelled latency on the claim's own inputs, where it is another one on fresh inputs; 0: nobody asked.
   double own_inputs_us = 0;
   bool reproduced = false;
-  std::string why;                    ///< In words, for either result.
-  std::vector<std::string> held_out;  ///< Random sizes that no search has used: "N=513,S=7".
-  CheckedElite checked;               ///< As elites are: what a search has no time for.
+  std::string why;                     ///< In words, for either result.
+  std::vector<std::string> held_out;   ///< Random sizes that no search has used: "N=513,S=7".
+  CheckedElite checked;                ///< As elites are: what a search has no time for.
+  std::optional<AttackRecord> attack;  ///< Of its finding: to be kept for later candidates of the task.
 };
 
 /// Whether two latencies differ by at most `tolerance`, relative to the claimed one, in either direction: when a kernel

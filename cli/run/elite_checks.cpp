@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "cli/subject/known_attacks.h"
 #include "cli/subject/restore.h"
 #include "cli/text/result_text.h"
 #include "cli/text/terminal.h"
@@ -30,7 +31,9 @@ CheckedElite unchecked(const std::string& why) {
 
 EliteCheckRunner::EliteCheckRunner(const PreparedRun& run, std::shared_ptr<BinaryCache> binaries,
                                    DevicePipeline& pipeline)
-    : modelled_(kind_named(run.device.kind).modelled),
+    : task_(run.task),
+      salt_(run.info.salt),
+      modelled_(kind_named(run.device.kind).modelled),
       watching_(watching_device(run.info.device)),
       device_name_(run.device.name),
       binaries_(std::move(binaries)),
@@ -65,6 +68,8 @@ std::future<CheckedElite> EliteCheckRunner::start(const Store& store, CandidateI
     const Restored restored = restore(store, elite);
     job.claim = claim_of(restored);
     job.source_hash = restored.row.source_hash;
+    job.database = store.path();
+    job.known = further_attacks(store, task_);
   } catch (const Error& error) {
     job.result.set_value(unchecked(error.what()));
     return result;
@@ -90,6 +95,7 @@ void EliteCheckRunner::work() {
     stand({});
   }
   trials_.reset();
+  attack_.reset();
 }
 
 std::string EliteCheckRunner::standing() const {
@@ -119,9 +125,21 @@ std::vector<EliteCheckRunner::Check> EliteCheckRunner::make_checks() {
                              .progress = [this](std::size_t judged, std::size_t all) {
                                stand(fmt::format("{}, {} of {} shapes", check_, judged, all));
                              }});
-  return {{"under the sanitiser", [this](const Claim& claim, auto& finding) { return trials_->watch(claim, finding); }},
-          {"sizes that nobody listed",
-           [this](const Claim& claim, auto& finding) { return trials_->try_sizes(claim, finding); }}};
+  attack_ = std::make_unique<EliteAttack>(EliteAttack::Options{
+      .device = *watching_, .device_threads = modelled_ ? 0 : 1, .salt = salt_, .binaries = binaries_, .stop = &stop_});
+  return {
+      {"under the sanitiser", [this](const Job& job, auto& finding) { return trials_->watch(job.claim, finding); }},
+      {"sizes that nobody listed",
+       [this](const Job& job, auto& finding) { return trials_->try_sizes(job.claim, finding); }},
+      {"a short attack", [this](const Job& job, auto& finding) { return attack(job, finding); }}};
+}
+
+/// What is found is in the database before the elite is gone: a resumed run tries it first.
+EliteCheck EliteCheckRunner::attack(const Job& job, std::optional<EliteFinding>& finding) {
+  EliteAttack::Result result = attack_->attack(job.claim, job.known);
+  if (result.kept) Store::open(job.database, Store::Mode::change).record_attack(*std::move(result.kept));
+  finding = std::move(result.finding);
+  return std::move(result.check);
 }
 
 CheckedElite EliteCheckRunner::check(const std::vector<Check>& checks, const Job& job) {
@@ -131,7 +149,7 @@ CheckedElite EliteCheckRunner::check(const std::vector<Check>& checks, const Job
     check_ = fmt::format("candidate {}: {}", job.elite, one.name);
     stand(check_);
     if (stop_) throw Stopped();
-    EliteCheck made = one.make(job.claim, checked.finding);
+    EliteCheck made = one.make(job, checked.finding);
     if (checked.finding) break;
     checked.checks.push_back(std::move(made));
   }

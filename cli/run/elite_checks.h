@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
@@ -11,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/check/elite_attack.h"
 #include "cli/check/further_trials.h"
 #include "cli/run/run_setup.h"
 #include "cli/subject/claim.h"
@@ -23,8 +26,8 @@
 namespace evo::cli {
 
 /// The checks of a run's elites (engine/result/elite_check.h), made by a thread of their own on cores that nothing else
-/// wants: the sanitiser and sizes that nobody listed, on the virtual GPU of the device's model. A further check is
-/// added to make_checks().
+/// wants: the sanitiser, sizes that nobody listed and a short attack, on the virtual GPU of the device's model. A
+/// further check is added to make_checks().
 class EliteCheckRunner {
  public:
   EliteCheckRunner(const PreparedRun& run, std::shared_ptr<BinaryCache> binaries, DevicePipeline& pipeline);
@@ -43,16 +46,19 @@ class EliteCheckRunner {
   void end(const std::string& why);
 
  private:
-  /// Makes one check. Sets the finding if there is one; else the result says what was tried.
-  struct Check {
-    std::string name;
-    std::function<EliteCheck(const Claim&, std::optional<EliteFinding>&)> make;
-  };
   struct Job {
     CandidateId elite = 0;
     Claim claim;
     std::string source_hash;
+    std::filesystem::path database;
+    std::vector<KnownAttack> known;  ///< Attacks that were found since the run began.
     std::promise<CheckedElite> result;
+  };
+
+  /// Makes one check. Sets the finding if there is one; else the result says what was tried.
+  struct Check {
+    std::string name;
+    std::function<EliteCheck(const Job&, std::optional<EliteFinding>&)> make;
   };
 
   std::future<CheckedElite> start(const Store& store, CandidateId elite);
@@ -60,7 +66,10 @@ class EliteCheckRunner {
   std::vector<Check> make_checks();
   CheckedElite check(const std::vector<Check>& checks, const Job& job);
   void stand(std::string standing);
+  EliteCheck attack(const Job& job, std::optional<EliteFinding>& finding);
 
+  const Task task_;  ///< With the attacks that were known when the run began.
+  const std::uint64_t salt_;
   const bool modelled_;
   const std::optional<DeviceInfo> watching_;
   const std::string device_name_;
@@ -70,8 +79,9 @@ class EliteCheckRunner {
   mutable std::mutex mutex_;
   std::string standing_;  ///< Guarded by the mutex, as the next.
   std::string why_ended_;
-  std::unique_ptr<FurtherTrials> trials_;  ///< The thread's, as the next.
-  std::string check_;                      ///< Which is made: "candidate 4: under the sanitiser".
+  std::unique_ptr<FurtherTrials> trials_;  ///< The thread's, as the next ones.
+  std::unique_ptr<EliteAttack> attack_;
+  std::string check_;  ///< Which is made: "candidate 4: under the sanitiser".
   JobQueue<Job> jobs_;
   std::thread thread_;
 };

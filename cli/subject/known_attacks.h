@@ -1,8 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
+#include "engine/task/target.h"
 #include "engine/task/task.h"
+#include "evaluator/device/device.h"
+#include "evaluator/pipeline/kernel_attack.h"
 #include "population/store/store.h"
 
 namespace evo::cli {
@@ -12,5 +17,16 @@ namespace evo::cli {
 std::size_t add_known_attacks(const Store& store, Task& task, const std::string& until = {});
 /// The same of a database that need not be there. One of an older evo is brought up to date.
 std::size_t add_known_attacks(const std::string& database, Task& task);
+
+/// Those that are not among the task's regimes: found since it was loaded.
+std::vector<KnownAttack> further_attacks(const Store& store, const Task& task);
+
+/// A find as the database keeps it, for later candidates of the task. `origin`: the kernel, as "candidate 17". Where a
+/// task has several objectives the find is one of this objective's: others may have wider limits.
+AttackRecord attack_record(const AttackFind& find, const Task& task, const Target& target, const DeviceInfo& device,
+                           const std::string& origin);
+
+/// `"attack": {...}`, as task.json has it.
+std::string pasted(const AttackRecord& record);
 
 }  // namespace evo::cli

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
@@ -12,6 +13,8 @@ namespace evo::cli {
 namespace {
 
 constexpr std::int64_t kLongest = 1 << 17;
+/// Of the longest. Sums are long there, too, and a try takes less time.
+constexpr std::int64_t kPart = 4;
 
 /// Every parameter that may be 1 is; the others are those of `base`.
 Shape least_shape(const Task& task, const Target& target, const Shape& base) {
@@ -27,7 +30,7 @@ Shape least_shape(const Task& task, const Target& target, const Shape& base) {
 
 }  // namespace
 
-std::vector<Shape> long_shapes(const Task& task, const Target& target, std::string_view device_kind) {
+std::vector<Shape> long_shapes(const Task& task, const Target& target, std::string_view device_kind, double most_work) {
   const DeviceKind& kind = kind_named(device_kind);
   std::vector<Shape> shapes;
   for (const Bindings& specialisation : specialisations_of(task, target)) {
@@ -39,12 +42,18 @@ std::vector<Shape> long_shapes(const Task& task, const Target& target, std::stri
         Shape shape = least;
         shape.parameters[parameter] = length;
         if (!is_legal(task, target.options, shape)) continue;
-        if (work_of(task, target.options, shape, kind) > kind.held_out_work) break;
+        if (work_of(task, target.options, shape, kind) > most_work) break;
         longest = shape;
       }
       if (!longest) continue;
-      longest->name = fmt::format("long_{}_{}", parameter, shapes.size() + 1);
-      shapes.push_back(*std::move(longest));
+      const auto add = [&](Shape shape) {
+        shape.name = fmt::format("long_{}_{}", parameter, shapes.size() + 1);
+        shapes.push_back(std::move(shape));
+      };
+      Shape odd = *longest;
+      odd.parameters[parameter] = std::get<std::int64_t>(longest->parameters.at(parameter)) / kPart + 1;
+      add(*std::move(longest));
+      if (is_legal(task, target.options, odd)) add(std::move(odd));
     }
   }
   return shapes;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/record/enumerators.h"
+#include "engine/task/rounding.h"
 #include "engine/task/task.h"
 
 namespace evo {
@@ -67,13 +68,13 @@ double random_amount(StepKind kind, Rng& rng) {
   }
 }
 
-/// Amounts at which faults show that show in one step at all.
+/// Amounts at which faults show that show in one step at all, the most telling one first.
 std::vector<double> telling_amounts(StepKind kind) {
   switch (kind) {
     case StepKind::scale:
-      return {0.02, 8, 30, 1000};
+      return {30, 1000, 8, 0.02};
     case StepKind::shift:
-      return {-100'000, -1000, -30, 30, 1000, 100'000};
+      return {-100'000, 1000, -1000, 100'000, 30, -30};
     case StepKind::heavy_tail:
       return {1, 2};
     case StepKind::scale_rows:
@@ -81,32 +82,45 @@ std::vector<double> telling_amounts(StepKind kind) {
     case StepKind::scale_matrices:
       return {3};
     case StepKind::shift_rows:
-      return {30, 100'000};
+      return {100'000, 30};
     case StepKind::shift_columns:
       return {30};
     case StepKind::rounded:
       return {1};
     case StepKind::growing_rows:
     case StepKind::growing_columns:
-      return {0.02, 30};
+      return {30, 0.02};
     default:
-      return {8, -30};
+      return {-30, 8};
   }
 }
 
-std::vector<DrawStep> telling_steps(const AttackSpace& space) {
-  std::vector<DrawStep> steps;
+struct TellingSteps {
+  std::vector<DrawStep> first;  ///< One of each kind.
+  std::vector<DrawStep> others;
+};
+
+TellingSteps telling_steps(const AttackSpace& space) {
+  TellingSteps steps;
   for (std::size_t i = 0; i < kEnumerators<StepKind>; ++i) {
     const auto kind = static_cast<StepKind>(i);
     const StepMembers members = members_of(kind);
     if (members.like) continue;
     const std::vector<double> amounts = members.amount ? telling_amounts(kind) : std::vector<double>{1};
-    for (const double amount : amounts) steps.push_back({.step = kind, .amount = amount, .share = 0.01});
+    for (const double amount : amounts)
+      (amount == amounts.front() ? steps.first : steps.others)
+          .push_back({.step = kind, .amount = amount, .share = 0.01});
   }
   for (const std::string& one : space.floats)
     for (const std::string& other : space.floats)
-      if (one != other) steps.push_back({.step = StepKind::like, .tensors = {one}, .like = other});
+      if (one != other) steps.others.push_back({.step = StepKind::like, .tensors = {one}, .like = other});
   return steps;
+}
+
+Attack with_step(const DrawStep& step) {
+  Attack attack;
+  attack.regime.steps = {step};
+  return attack;
 }
 
 template <class T>
@@ -139,6 +153,22 @@ DrawStep random_step(const AttackSpace& space, Rng& rng) {
   return step;
 }
 
+/// Distributions that change integers, and that of ties where outputs are rounded: no step makes these.
+std::vector<Regime> telling_distributions(const AttackSpace& space) {
+  std::vector<Regime> regimes;
+  const auto add = [&](Distribution distribution, double gain) {
+    Regime& regime = regimes.emplace_back();
+    regime.distribution = distribution;
+    regime.gain = gain;
+  };
+  if (space.integers)
+    for (const Distribution each :
+         {Distribution::extremes, Distribution::max_magnitude, Distribution::all_equal, Distribution::sorted})
+      add(each, 1);
+  if (space.integers || space.rounded_to > 1) add(Distribution::ties, space.rounded_to);
+  return regimes;
+}
+
 Distribution random_distribution(const AttackSpace& space, Rng& rng) {
   if (!space.integers && by_chance(0.7, rng)) return Distribution::normal;
   return static_cast<Distribution>(rng.below(kEnumerators<Distribution>));
@@ -158,6 +188,7 @@ void set_distribution(const AttackSpace& space, Regime& regime, Rng& rng) {
   regime.gain = regime.distribution == Distribution::normal || by_chance(0.3, rng)
                     ? 1
                     : rounded_to_digits(between(1.0 / 8, 64, rng), 3);
+  if (regime.distribution == Distribution::ties) regime.gain = space.rounded_to;
   regime.tensors.clear();
   if (regime.distribution != Distribution::normal && !space.integers) regime.tensors = some_inputs(space, rng);
 }
@@ -263,26 +294,30 @@ AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<
     }
   }
   space.unit_scales = space.scaled && !zero_points;
+  for (const Tensor& output : task.outputs)
+    if (is_present(output, options))
+      space.rounded_to = std::max(space.rounded_to, greatest_rounded_to(dtype_of(output, options)));
   return space;
 }
 
 std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng) {
-  std::vector<Attack> on_all, on_one;
-  if (space.floats.empty()) return {};
-  for (const DrawStep& step : telling_steps(space)) {
-    Attack attack;
-    attack.regime.steps = {step};
-    on_all.push_back(attack);
-    if (space.floats.size() < 2 || step.step == StepKind::like) continue;
-    for (const std::string& input : space.floats) {
-      attack.regime.steps.front().tensors = {input};
-      on_one.push_back(attack);
-    }
+  std::vector<Attack> attacks, one_of_each, others, on_one;
+  for (const Regime& regime : telling_distributions(space)) attacks.push_back({.regime = regime});
+  const TellingSteps steps = space.floats.empty() ? TellingSteps{} : telling_steps(space);
+  for (const DrawStep& step : steps.first) one_of_each.push_back(with_step(step));
+  for (const DrawStep& step : steps.others) others.push_back(with_step(step));
+  for (const std::vector<DrawStep>* some : {&steps.first, &steps.others})
+    for (DrawStep step : *some)
+      if (space.floats.size() > 1 && step.step != StepKind::like)
+        for (const std::string& input : space.floats) {
+          step.tensors = {input};
+          on_one.push_back(with_step(step));
+        }
+  for (std::vector<Attack>* some : {&one_of_each, &others, &on_one}) {
+    shuffle(*some, rng);
+    attacks.insert(attacks.end(), some->begin(), some->end());
   }
-  shuffle(on_all, rng);
-  shuffle(on_one, rng);
-  on_all.insert(on_all.end(), on_one.begin(), on_one.end());
-  return on_all;
+  return attacks;
 }
 
 Attack random_attack(const AttackSpace& space, Rng& rng) {

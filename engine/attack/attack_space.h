@@ -15,6 +15,7 @@ struct AttackSpace {
   bool scaled = false;              ///< Some have scales.
   bool unit_scales = false;         ///< Their scales may be 1 (Regime::unit_scales).
   bool integers = false;            ///< Integers are drawn, too.
+  double rounded_to = 1;            ///< The gain of the regime `ties`; 1: no output is rounded.
   /// How often each shape is tried, relative to the others; at least one shape.
   std::vector<double> shapes;
 };
@@ -29,7 +30,8 @@ struct Attack {
 /// What the inputs of a task under these options leave open, for so many shapes of these weights.
 AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<double> shapes);
 
-/// Single steps of telling amounts, without a shape: those on all inputs in any order, then those on one.
+/// Without a shape: what distributions make of integers and of ties; then single steps of telling amounts, one of each
+/// kind before the others, those on all inputs before those on one, else in any order.
 std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng);
 /// One or two steps on normal values, or another distribution.
 Attack random_attack(const AttackSpace& space, Rng& rng);

@@ -6,8 +6,9 @@ namespace evo {
 namespace {
 
 std::string undone(const EliteCheck& check) {
-  const std::string what =
-      check.name == "sanitiser" ? "not watched by the sanitiser" : "no other " + check.name + " tried";
+  const std::string what = check.name == "sanitiser" ? "not watched by the sanitiser"
+                           : check.name == "sizes"   ? "no other sizes tried"
+                                                     : "not attacked";
   return what + ": " + check.note;
 }
 

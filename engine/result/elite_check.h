@@ -16,7 +16,7 @@ namespace evo {
 
 /// What elites go through beyond the gates of every candidate, because it takes longer: each check by its name. A check
 /// is added here and where a run makes them (cli/run/elite_checks.h).
-inline constexpr std::array<std::string_view, 2> kEliteChecks = {"sanitiser", "sizes"};
+inline constexpr std::array<std::string_view, 3> kEliteChecks = {"sanitiser", "sizes", "attack"};
 
 /// A check that found nothing.
 struct EliteCheck {

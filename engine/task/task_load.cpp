@@ -9,6 +9,7 @@
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
 #include "engine/source/template.h"
+#include "engine/task/rounding.h"
 #include "engine/task/task.h"
 
 namespace evo {
@@ -16,9 +17,6 @@ namespace {
 
 /// How far rows are from zero where they are far: beyond the -5e4 and -1e4 that stand for minus infinity in kernels.
 constexpr double kFar = 1e5;
-
-/// Of wide integers.
-constexpr double kRoundedTo = 127;
 
 bool is_dtype(const Value& value) {
   const auto* name = std::get_if<std::string>(&value);
@@ -232,7 +230,7 @@ class TaskLoader {
       for (const Bindings& options : dtype_choices(input))
         (draws_whole_numbers(input, dtype_of(input, options)) ? integers : floats) = true;
     }
-    const double rounded_to = greatest_rounded_to();
+    const double rounded_to = greatest_of_outputs();
     task_.regimes = {{"normal", Distribution::normal, 1, {}}};
     if (floats) {
       task_.regimes.push_back({"large", Distribution::normal, 8, {}});
@@ -249,18 +247,11 @@ class TaskLoader {
     if (integers || !floats || rounded_to > 1) task_.regimes.push_back({"ties", Distribution::ties, rounded_to, {}});
   }
 
-  /// The greatest value of the outputs of integers and of 8 bits, to which kernels round what they compute; 1 where
-  /// there are none. Wider integers are rounded to where they are small.
-  double greatest_rounded_to() const {
+  double greatest_of_outputs() const {
     double greatest = 1;
-    for (const Tensor& output : task_.outputs) {
-      for (const Bindings& options : dtype_choices(output)) {
-        const DTypeInfo& info = info_of(dtype_of(output, options));
-        if (info.dtype == DType::boolean || info.dtype == DType::e8m0) continue;
-        if (info.bits == 8 || !info.floating)
-          greatest = std::max(greatest, info.bits == 8 ? info.greatest : kRoundedTo);
-      }
-    }
+    for (const Tensor& output : task_.outputs)
+      for (const Bindings& options : dtype_choices(output))
+        greatest = std::max(greatest, greatest_rounded_to(dtype_of(output, options)));
     return greatest;
   }
 

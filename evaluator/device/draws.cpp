@@ -115,6 +115,16 @@ std::uint64_t tied(const DrawRecipe& recipe, const Range& range, std::uint64_t n
   return inside ? static_cast<std::uint64_t>(odd - range.first) : any;
 }
 
+/// Whether any value of the dtype may be drawn: no range of the task's own.
+bool is_whole_dtype(const DrawRecipe& recipe) {
+  return recipe.kind != DrawKind::integers && recipe.kind != DrawKind::indices;
+}
+
+/// The end of the range of the larger magnitude, as its distance from the first.
+std::uint64_t farthest_from_zero(const Range& range) {
+  return range.first < 0 ? 0 : range.count - 1;
+}
+
 void draw_integers(const DrawRecipe& recipe, std::byte* to) {
   const Range range = range_of(recipe);
   // Ends of a range that the dtype does not hold are an error of the task, however the draw falls.
@@ -132,6 +142,9 @@ void draw_integers(const DrawRecipe& recipe, std::byte* to) {
         break;
       case Distribution::extremes:
         chosen[i] = random_bits(recipe.stream, i) >> 63 != 0 ? range.count - 1 : 0;
+        break;
+      case Distribution::max_magnitude:
+        chosen[i] = is_whole_dtype(recipe) ? farthest_from_zero(range) : any(i, DrawPurpose::value);
         break;
       case Distribution::ties:
         chosen[i] = tied(recipe, range, below(kTiedValues, random_bits(recipe.stream, i)));

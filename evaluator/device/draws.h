@@ -20,7 +20,7 @@ struct DrawRecipe {
   std::uint64_t row = 1;  ///< Elements of the last dimension.
   DrawKind kind = DrawKind::automatic;
   std::vector<Number> numbers;
-  Distribution regime = Distribution::normal;  ///< all_equal, extremes, sorted and ties change draws of integers.
+  Distribution regime = Distribution::normal;  ///< Some change draws of integers.
   std::uint64_t stream = 0;                    ///< Key of its random numbers.
 };
 

@@ -1,5 +1,10 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "bench.h"
 
@@ -8,10 +13,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// A softmax whose maximum begins at LOWEST, a product that adds in ACC, a sum that is compensated or not. References
-// compute in double precision.
+// A softmax whose maximum begins at LOWEST. Its reference computes in double precision.
 constexpr const char* kKernels = R"cu(
-#include <cuda_fp16.h>
 __global__ void softmax(float* y, const float* x, int m) {
   const float* row = x + blockIdx.x * m;
   float top = LOWEST, sum = 0;
@@ -28,40 +31,10 @@ __global__ void softmax_plain(float* y, const float* x, int m) {
   for (int i = 0; i < m; ++i) sum += exp((double)row[i] - top);
   for (int i = 0; i < m; ++i) y[blockIdx.x * m + i] = exp((double)row[i] - top) / sum;
 }
-__global__ void gemm(half* c, const half* a, const half* b, int n, int k) {
-  ACC sum = 0;
-  for (int i = 0; i < k; ++i)
-    sum = (ACC)((float)sum + (float)a[blockIdx.x * k + i] * (float)b[i * n + threadIdx.x]);
-  c[blockIdx.x * n + threadIdx.x] = (half)sum;
-}
-__global__ void gemm_plain(half* c, const half* a, const half* b, int n, int k) {
-  double sum = 0;
-  for (int i = 0; i < k; ++i) sum += (double)(float)a[blockIdx.x * k + i] * (double)(float)b[i * n + threadIdx.x];
-  c[blockIdx.x * n + threadIdx.x] = (half)sum;
-}
-__global__ void row_sum(float* y, const float* x, int m) {
-  float sum = 0, lost = 0;
-  for (int i = threadIdx.x; i < m; i += 32) {
-    const float add = COMPENSATED ? __fsub_rn(x[blockIdx.x * m + i], lost) : x[blockIdx.x * m + i];
-    const float next = __fadd_rn(sum, add);
-    lost = __fsub_rn(__fsub_rn(next, sum), add);
-    sum = next;
-  }
-  double all = COMPENSATED ? (double)sum - lost : sum;
-  for (int d = 16; d > 0; d >>= 1) all += __shfl_xor_sync(~0u, all, d);
-  if (threadIdx.x == 0) y[blockIdx.x] = all;
-}
-__global__ void row_sum_plain(float* y, const float* x, int m) {
-  double sum = 0;
-  for (int i = 0; i < m; ++i) sum += x[blockIdx.x * m + i];
-  y[blockIdx.x] = sum;
-}
 )cu";
 
 void write_kernels(const Bench& bench) {
-  bench.write("k.cu", std::string("#ifndef LOWEST\n#define LOWEST -INFINITY\n#endif\n#ifndef ACC\n#define ACC float\n"
-                                  "#endif\n#ifndef COMPENSATED\n#define COMPENSATED 1\n#endif\n") +
-                          kKernels);
+  bench.write("k.cu", std::string("#ifndef LOWEST\n#define LOWEST -INFINITY\n#endif\n") + kKernels);
 }
 
 void write_softmax(const Bench& bench, const std::string& lowest) {
@@ -72,80 +45,128 @@ void write_softmax(const Bench& bench, const std::string& lowest) {
     "reference_block": [1]})");
 }
 
-void write_gemm(const Bench& bench, const std::string& type) {
-  write_kernels(bench);
-  bench.write("gemm.json", R"({"kernel": "k.cu:gemm", "genes": {"ACC": [")" + type + R"("]},
-    "shapes": [{"M": 4, "N": 32, "K": 512}], "requires": "N == 32",
-    "arguments": ["c=out half[M,N]", "a=half[M,K]", "b=half[K,N]", "N", "K"], "grid": ["M"], "block": [32],
-    "limits": {"relative_l2": 0.004, "cosine": 0.999}, "reference": "k.cu:gemm_plain", "reference_grid": ["M"],
-    "reference_block": [32]})");
-}
-
-void write_sum(const Bench& bench, const std::string& compensated) {
-  write_kernels(bench);
-  bench.write("sum.json", R"({"kernel": "k.cu:row_sum", "genes": {"COMPENSATED": [)" + compensated + R"(]},
-    "shapes": [{"N": 8, "M": 2048}], "arguments": ["y=out float[N]", "x=float[N,M]", "M"],
-    "grid": ["N"], "block": [32], "limits": {"relative_l2": 1e-6, "cosine": 0.999},
-    "reference": "k.cu:row_sum_plain", "reference_grid": ["N"], "reference_block": [1]})");
-}
-
 nlohmann::json attacked(const Bench& bench, const std::string& subject, int code, const std::string& time = "100s") {
   return bench.json({"attack", subject, "--device", "vgpu", "--time", time, "--db", "t.db"}, code)["kernels"][0];
 }
 
-}  // namespace
-
-TEST_CASE("an attack finds a maximum that begins too high, by rows far below zero", "[long]") {
-  const Bench bench;
-  write_softmax(bench, "\"-5e4f\"");
-  const nlohmann::json one = attacked(bench, "softmax.json", 1);
-  INFO(one.dump(1));
-  CHECK(one["found"]["verdict"] == "wrong_answer");
-  CHECK(one["found"]["error"].get<double>() > 1000);
-  CHECK_FALSE(one["found"]["regime"]["steps"].empty());
+std::string kernel_of(const char* kind, const char* name) {
+  return std::string(EVO_TEST_DATA "/attack/") + kind + "/" + name + ".json";
 }
 
-TEST_CASE("an attack finds sums in f16, and sums without compensation", "[long]") {
+/// So many tries whatever the machine's load.
+nlohmann::json attacked(const Bench& bench, const std::string& subject, int code, const std::string& tries,
+                        const std::string& seed) {
+  return bench.json({"attack", subject, "--device", "vgpu", "--tries", tries, "--seed", seed, "--db", "t.db"},
+                    code)["kernels"][0];
+}
+
+/// Both kernels are right in the task's only regime.
+std::string with_normal_regime_alone(const Bench& bench) {
+  write_softmax(bench, R"("-5e4f", "-INFINITY")");
+  std::string form = bench.read("softmax.json");
+  form.insert(form.find('{') + 1, R"("regimes": {"normal": {"distribution": "normal"}},)");
+  bench.write("softmax.json", form);
+  return "softmax.json";
+}
+
+std::vector<std::string> tune(const std::string& seed, const std::string& database = "t.db") {
+  return {"tune", "softmax.json", "--device", "vgpu", "--evals", "2", "--seed", seed, "--db", database};
+}
+
+}  // namespace
+
+TEST_CASE("an attack finds each of these faults with two seeds", "[long]") {
   const Bench bench;
-  write_gemm(bench, "half");
-  CHECK(attacked(bench, "gemm.json", 1)["found"]["error"].get<double>() > 1);
-  write_sum(bench, "0");
-  CHECK(attacked(bench, "sum.json", 1)["found"]["error"].get<double>() > 1);
+  const char* const name = GENERATE("cross_entropy_max_from_zero", "distance_in_s8", "half_away", "last_of_equal",
+                                    "max_from_-1e4", "max_from_zero", "max_of_first_tile", "online_max_from_-1e4",
+                                    "overflow_of_s32", "products_in_s16", "squares_in_f16", "truncated");
+  for (const char* seed : {"1", "2"}) {
+    const nlohmann::json one = attacked(bench, kernel_of("faults", name), 1, "120", seed);
+    INFO(name << " " << seed << one.dump(1));
+    REQUIRE_FALSE(one["found"].is_null());
+    CHECK((one["found"]["error"].is_null() || one["found"]["error"].get<double>() > 1));
+  }
 }
 
 TEST_CASE("an attack finds nothing wrong with honest kernels", "[long]") {
   const Bench bench;
-  write_softmax(bench, "\"-INFINITY\"");
-  write_gemm(bench, "float");
-  write_sum(bench, "1");
-  for (const char* file : {"softmax.json", "gemm.json", "sum.json"}) {
-    const nlohmann::json one = attacked(bench, file, 0, "10s");
-    INFO(one.dump(1));
+  const char* const name =
+      GENERATE("argmax", "attention", "cross_entropy", "distance", "dot", "gelu", "gemm", "gemm_s8", "layer_norm",
+               "quantise", "quantise_times", "rms_norm", "row_sum", "row_sum_serial", "scan", "softmax", "softmax_long",
+               "softmax_online", "softmax_serial", "squares_s16");
+  for (const char* seed : {"1", "2"}) {
+    const nlohmann::json one = attacked(bench, kernel_of("honest", name), 0, "120", seed);
+    INFO(name << " " << seed << one.dump(1));
     CHECK(one["found"].is_null());
-    CHECK(one["tries"].get<int>() > 8);
+    CHECK(one["tries"].get<int>() >= 120);
   }
   CHECK_FALSE(std::filesystem::exists(bench / "t.db"));
 }
 
-TEST_CASE("what an attack has found rejects later candidates of the task, and those of before when they are verified",
-          "[long]") {
+TEST_CASE("an elite goes through a short attack, and one that is found wrong is none any more", "[long]") {
   const Bench bench;
-  write_softmax(bench, R"("-5e4f", "-INFINITY")");
-  // The usual regimes would show it to the first search already.
-  std::string form = bench.read("softmax.json");
-  form.insert(form.find('{') + 1, R"("regimes": {"normal": {"distribution": "normal"}},)");
-  bench.write("softmax.json", form);
-  const std::vector<std::string> tune = {"tune", "softmax.json", "--device", "vgpu", "--evals", "2", "--seed",
-                                         "1",    "--quiet",      "--db",     "t.db"};
-  CHECK_THAT(bench.evo(tune).out, ContainsSubstring("2 valid"));
-  const nlohmann::json one = attacked(bench, "1", 1);
-  INFO(one.dump(1));
-  REQUIRE_FALSE(one["found"].is_null());
-  const Outcome again = bench.evo(tune);
+  with_normal_regime_alone(bench);
+  for (const char* seed : {"1", "2", "3", "4", "5"}) {
+    const std::string database = std::string(seed) + ".db";
+    const Outcome outcome = bench.evo(tune(seed, database));
+    INFO(outcome.out << outcome.err);
+    CHECK_THAT(outcome.out, ContainsSubstring("1 valid, 1 wrong_answer"));
+    CHECK_THAT(outcome.err, ContainsSubstring("is no elite any more: wrong_answer: on inputs that an attack found, "
+                                              "\"attack\": {\"distribution\":"));
+    const nlohmann::json elites = bench.json({"elites", "--db", database});
+    CHECK_THAT(elites.dump(), ContainsSubstring("times its limit"));
+  }
+}
+
+TEST_CASE("the same seed attacks elites with the same inputs") {
+  const Bench bench;
+  with_normal_regime_alone(bench);
+  const auto regime_of = [](const std::string& text) {
+    const std::size_t at = text.find("\"attack\": {");
+    return text.substr(std::min(at, text.size()), text.find('\n', std::min(at, text.size())) - at);
+  };
+  const Outcome one = bench.evo(tune("7", "one.db")), again = bench.evo(tune("7", "again.db"));
+  INFO(one.err << again.err);
+  CHECK_THAT(one.err, ContainsSubstring("\"attack\": {"));
+  CHECK(regime_of(one.err) == regime_of(again.err));
+}
+
+TEST_CASE("what an attack has found rejects later candidates of the task, and files when they are verified", "[long]") {
+  const Bench bench;
+  with_normal_regime_alone(bench);
+  bench.evo(tune("1", "runs/evo.db"));
+  const Outcome again = bench.evo(tune("1", "runs/evo.db"));
   INFO(again.out << again.err);
+  CHECK_THAT(again.err, ContainsSubstring("1 regime that evo attack found is validated, too"));
   CHECK_THAT(again.out, ContainsSubstring("1 valid, 1 wrong_answer"));
-  CHECK(bench.evo({"verify", "1", "--db", "t.db"}).code == 1);
-  CHECK(bench.evo({"verify", "2", "--db", "t.db"}).code == 0);
+  CHECK_THAT(again.err, !ContainsSubstring("no elite any more"));
+
+  const std::string best = best_of(bench);
+  REQUIRE(bench.evo({"export", best, "-o", "best.cu"}).code == 0);
+  CHECK(bench.evo({"verify", "best.cu", "--kernels-only"}).code == 0);
+  std::string file = bench.read("best.cu");
+  const std::size_t at = file.find("#define LOWEST -INFINITY");
+  REQUIRE(at != std::string::npos);
+  bench.write("wrong.cu", file.replace(at, 24, "#define LOWEST -5e4f"));
+  const Outcome wrong = bench.evo({"verify", "wrong.cu", "--kernels-only"});
+  INFO(wrong.out << wrong.err);
+  CHECK(wrong.code == 1);
+  CHECK_THAT(wrong.out, ContainsSubstring("regime attack_1"));
+}
+
+TEST_CASE("a file is attacked when it is verified") {
+  const Bench bench;
+  with_normal_regime_alone(bench);
+  bench.evo(tune("1", "runs/evo.db"));
+  REQUIRE(bench.evo({"export", best_of(bench), "-o", "best.cu"}).code == 0);
+  std::string file = bench.read("best.cu");
+  const std::size_t at = file.find("#define LOWEST -INFINITY");
+  REQUIRE(at != std::string::npos);
+  bench.write("wrong.cu", file.replace(at, 24, "#define LOWEST -5e4f"));
+  const Outcome wrong = bench.evo({"verify", "wrong.cu", "--db", "other.db", "--kernels-only"});
+  INFO(wrong.out << wrong.err);
+  CHECK(wrong.code == 1);
+  CHECK_THAT(wrong.out, ContainsSubstring("on inputs that an attack found"));
 }
 
 TEST_CASE("the regime that an attack prints can be pasted into a task") {

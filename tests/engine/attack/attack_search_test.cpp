@@ -11,7 +11,7 @@ using namespace evo;
 
 namespace {
 
-const AttackSpace kSpace{{"q", "k", "v"}, true, true, false, {1, 0.5, 0.25}};
+const AttackSpace kSpace{{"q", "k", "v"}, true, true, false, 1, {1, 0.5, 0.25}};
 
 /// Tells each attack's error to a search for so many generations; gives the largest.
 template <typename Error>
