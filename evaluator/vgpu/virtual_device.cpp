@@ -321,7 +321,8 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
   config.footprint_bytes = how.footprint_bytes;
   TracedLaunch traced;
   watched(launch, [&](Launch& one) {
-    traced = how.blocks == Blocks::few ? trace_few(one, how.written, how.salt) : run_and_trace(one, how.written, how.salt);
+    traced =
+        how.blocks == Blocks::few ? trace_few(one, how.written, how.salt) : run_and_trace(one, how.written, how.salt);
   });
   if (launch.failure) return {};
   return model_launch(model_, config, traced.trace, traced.work, traced.waits.get());

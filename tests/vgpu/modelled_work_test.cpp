@@ -50,7 +50,9 @@ KERNEL(by_clock) {
   const unsigned waited = hashed(place(), blockIdx.x % 5 * 10);
   if ((clock() - begun) % 3 == 0) out[place()] = hashed(waited, 2000);
 }
-KERNEL(one_warp) { if (threadIdx.x / 32 == blockIdx.x * 7 % 2 && blockIdx.x % 8 == 3) out[place()] = hashed(place(), 3000); }
+KERNEL(one_warp) {
+  if (threadIdx.x / 32 == blockIdx.x * 7 % 2 && blockIdx.x % 8 == 3) out[place()] = hashed(place(), 3000);
+}
 KERNEL(last_blocks) { if (blockIdx.x >= gridDim.x - 3) out[place()] = hashed(place(), 6000); }
 KERNEL(by_ticket) {
   __shared__ unsigned mine;
@@ -70,7 +72,8 @@ KERNEL(top_p) {
   __shared__ unsigned all;
   float mass = 0;
   int i = 0;
-  for (; mass < 20.0f && i < 2000; ++i) mass += (in[(blockIdx.x * 131 + i) & 65535] & 1023) * (blockIdx.x % 7 + 1) * 1e-5f;
+  for (; mass < 20.0f && i < 2000; ++i)
+    mass += (in[(blockIdx.x * 131 + i) & 65535] & 1023) * (blockIdx.x % 7 + 1) * 1e-5f;
   if (threadIdx.x == 0) all = i;
   __syncthreads();
   out[place()] = all;
