@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "cli/check/elite_attack.h"
 #include "cli/check/further_trials.h"
@@ -188,6 +189,16 @@ double tolerance_of(const Claim& claim, bool modelled) {
   return by_data ? kDataTolerance : 0;
 }
 
+/// What the database keeps, if there is one, for the task of a file: by the hash that it had when the kernel was found,
+/// unless the installed task has taken its place.
+void add_attacks_on_file(const std::string& database, Claim& claim) {
+  if (!std::filesystem::exists(database)) return;
+  const bool installed = claim.contract == Contract::installed;
+  const std::string hash = std::exchange(claim.task.hash, installed ? claim.task.hash : claim.task_hash);
+  add_known_attacks(Store::open(database, Store::Mode::read), claim.task);
+  claim.task.hash = hash;
+}
+
 /// `templates`: those of this machine, for the claim of a file; null for a stored candidate.
 Verification check(Claim claim, const std::string& device_name, const SourceTree* templates,
                    const std::string& database) {
@@ -195,7 +206,7 @@ Verification check(Claim claim, const std::string& device_name, const SourceTree
   verification.device = device_name.empty() ? verifying_device(claim) : find_device(device_name);
   if (templates != nullptr) {
     use_installed_task(claim, *templates, verification.device.kind);
-    if (std::filesystem::exists(database)) add_known_attacks(Store::open(database, Store::Mode::read), claim.task);
+    add_attacks_on_file(database, claim);
   }
   verification.modelled = kind_named(verification.device.kind).modelled;
   verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);

@@ -26,6 +26,7 @@ struct Claim {
   bool edited = false;   ///< The kernels of an exported file have changed since the export.
   SourceTree tree;
   Task task;
+  std::string task_hash;  ///< Of the task that the kernel was found for; a file holds a part of its files.
   Family family;
   Genome genome;
   Target target;
