@@ -10,7 +10,7 @@
 namespace evo::cli {
 namespace {
 
-constexpr double kWidth = 460;  // of a panel, in pixels
+constexpr double kPanelWidth = 460;  // of a panel, in pixels
 constexpr double kHeight = 300;
 constexpr double kPanelLeft = 48;  // margins of the plot in its panel
 constexpr double kPanelTop = 34;
@@ -37,7 +37,7 @@ class PanelScale {
   std::size_t evaluations() const { return evaluations_; }
   double x(double evaluation) const {
     const double last = std::max<double>(2, static_cast<double>(evaluations_));
-    return kPanelLeft + (evaluation - 1) / (last - 1) * (kWidth - kPanelLeft - kPanelRight);
+    return kPanelLeft + (evaluation - 1) / (last - 1) * (kPanelWidth - kPanelLeft - kPanelRight);
   }
   double y(double ratio) const {
     const double share = std::min(1.0, (ratio - 1) / (top_ - 1));
@@ -71,14 +71,14 @@ std::string axes(const PanelScale& scale) {
     const double ratio = 1 + share * (scale.top() - 1);
     const double evaluation = 1 + share * (static_cast<double>(scale.evaluations()) - 1);
     svg += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' stroke='#ddd'/>", kPanelLeft,
-                       kWidth - kPanelRight, scale.y(ratio), scale.y(ratio));
+                       kPanelWidth - kPanelRight, scale.y(ratio), scale.y(ratio));
     svg += fmt::format("<text x='{}' y='{:.1f}' text-anchor='end'>{:.2f}</text>", kPanelLeft - 5, scale.y(ratio) + 4,
                        ratio);
     svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>{:.0f}</text>", scale.x(evaluation),
                        kHeight - kPanelBottom + 16, evaluation);
   }
   svg += fmt::format("<text x='{:.1f}' y='{}' text-anchor='middle'>evaluations</text>",
-                     (kPanelLeft + kWidth - kPanelRight) / 2, kHeight - 8);
+                     (kPanelLeft + kPanelWidth - kPanelRight) / 2, kHeight - 8);
   return svg;
 }
 
@@ -95,7 +95,7 @@ std::string panel_svg(const Panel& panel, const std::vector<std::string>& names)
                        points_reversed(scale, named.curve.high), colour);
     svg += fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8'/>",
                        points(scale, named.curve.mean), colour);
-    svg += fmt::format("<text x='{}' y='{}' text-anchor='end' fill='{}'>{}</text>", kWidth - kPanelRight - 4, legend_y,
+    svg += fmt::format("<text x='{}' y='{}' text-anchor='end' fill='{}'>{}</text>", kPanelWidth - kPanelRight - 4, legend_y,
                        colour, svg_text(named.name));
     legend_y += 14;
   }
@@ -116,10 +116,10 @@ std::string curves_svg(const std::vector<Panel>& panels) {
   std::string svg;
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const std::size_t row = i / kColumns;
-    svg += fmt::format("<g transform='translate({},{})'>{}</g>\n", kWidth * static_cast<double>(i % kColumns),
+    svg += fmt::format("<g transform='translate({},{})'>{}</g>\n", kPanelWidth * static_cast<double>(i % kColumns),
                        kHeight * static_cast<double>(row), panel_svg(panels[i], names));
   }
-  return svg_document(kWidth * static_cast<double>(columns), kHeight * static_cast<double>(rows), svg);
+  return svg_document(kPanelWidth * static_cast<double>(columns), kHeight * static_cast<double>(rows), svg);
 }
 
 }  // namespace evo::cli

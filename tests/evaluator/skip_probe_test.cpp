@@ -243,7 +243,7 @@ TEST_CASE("inputs that are drawn as a whole do not change by elements, and scale
 }
 
 TEST_CASE("modelled times and counted instructions show skipped work exactly") {
-  const SkipProbe probe = make_skip_probe(std::vector<ProbedSet>(1), 10, true, 1);
+  const evo::SkipProbe probe = make_skip_probe(std::vector<ProbedSet>(1), 10, true, 1);
   const auto judged = [&](SequenceCost first, SequenceCost again) {
     return skipped_work(probe, std::vector<std::vector<SequenceCost>>{{{}, first, again}}, true).has_value();
   };

@@ -10,7 +10,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::vector<std::string> toy_run(std::vector<std::string> more = {}) {
+std::vector<std::string> short_run(std::vector<std::string> more = {}) {
   std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1"};
   run.insert(run.end(), more.begin(), more.end());
   return run;
@@ -25,7 +25,7 @@ bool is_provisional(const Bench& bench) {
 TEST_CASE("the end of a search says what it waits for, how long at most, and that it may be interrupted") {
   const Bench bench;
   write_toy_task(bench);
-  const Outcome outcome = bench.evo(toy_run());
+  const Outcome outcome = bench.evo(short_run());
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.err, ContainsSubstring("still to be checked (sanitiser, sizes"));
@@ -36,7 +36,7 @@ TEST_CASE("the end of a search says what it waits for, how long at most, and tha
 TEST_CASE("without time for checks elites stay provisional, the search says so, and verify makes the checks") {
   const Bench bench;
   write_toy_task(bench);
-  const Outcome outcome = bench.evo(toy_run({"--check-time", "0"}));
+  const Outcome outcome = bench.evo(short_run({"--check-time", "0"}));
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.err, ContainsSubstring("elites stay provisional: --check-time 0; evo verify ID makes the checks "
@@ -49,7 +49,7 @@ TEST_CASE("without time for checks elites stay provisional, the search says so, 
 TEST_CASE("checks whose time is over are named, and how far they are") {
   const Bench bench;
   write_toy_task(bench);
-  const Outcome outcome = bench.evo(toy_run({"--check-time", "1ms"}));
+  const Outcome outcome = bench.evo(short_run({"--check-time", "1ms"}));
   INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.err, ContainsSubstring("elites stay provisional: 0 s are over, the --check-time (candidate " +
@@ -60,12 +60,12 @@ TEST_CASE("checks whose time is over are named, and how far they are") {
 TEST_CASE("a resumed run makes the checks for which there was no time") {
   const Bench bench;
   write_toy_task(bench);
-  REQUIRE(bench.evo(toy_run({"--check-time", "0"})).code == 0);
+  REQUIRE(bench.evo(short_run({"--check-time", "0"})).code == 0);
   REQUIRE(is_provisional(bench));
   CHECK(bench.evo({"run", "--resume", "1"}).code == 0);
   CHECK_FALSE(is_provisional(bench));
 }
 
 TEST_CASE("a --check-time that is no duration is refused") {
-  check_refused(Bench().evo(toy_run({"--check-time", "soon"})), 2, {"--check-time", "'soon'"});
+  check_refused(Bench().evo(short_run({"--check-time", "soon"})), 2, {"--check-time", "'soon'"});
 }
