@@ -124,7 +124,8 @@ EliteAttack::Result EliteAttack::attack(const Claim& claim, std::vector<KnownAtt
   result.check.note = attack_note(report, kind.on_host);
   if (!report.find || !is_wrong(report.find->failure.verdict)) return result;
   const AttackFind& find = *report.find;
-  const AttackRecord record = attack_record(find, claim.task, claim.target, options_.device, claim.origin);
+  const AttackRecord record =
+      attack_record(find, claim.task, claim.target, options_.device, task_hash_in_database(claim), claim.origin);
   result.finding = EliteFinding{find.failure.verdict,
                                 fmt::format("on inputs that an attack found, {}{}{}", pasted(record),
                                             find.failure.reason.empty() ? "" : ": ", find.failure.reason),

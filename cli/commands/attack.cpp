@@ -58,6 +58,7 @@ struct AttackRequest {
 /// A kernel to attack.
 struct AttackedKernel {
   std::string origin;
+  std::string task_hash;  ///< By which a database knows the task.
   DeviceInfo device;
   SourceTree tree;
   Task task;
@@ -81,6 +82,7 @@ DeviceInfo device_of(const Claim& claim, const std::string& asked) {
 
 AttackedKernel kernel_of(const Claim& claim, const AttackRequest& request) {
   return {claim.origin,
+          task_hash_in_database(claim),
           device_of(claim, request.device),
           claim.tree,
           claim.task,
@@ -118,10 +120,10 @@ std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
   for (const Family& family : load_families(tree, task)) {
     if (!request.family.empty() && family.name != request.family) continue;
     const Genome genome = first_genome(task, family, device, target);
-    kernels.push_back(
-        {fmt::format("{}, {}", task.name, to_text(genome)), device, tree, task, target, [=](const Target& wanted) {
-           return make_candidate(tree, task, family, genome, wanted, facts_of(device.limits));
-         }});
+    kernels.push_back({fmt::format("{}, {}", task.name, to_text(genome)), task.hash, device, tree, task, target,
+                       [=](const Target& wanted) {
+                         return make_candidate(tree, task, family, genome, wanted, facts_of(device.limits));
+                       }});
   }
   if (kernels.empty()) throw usage_error(fmt::format("{}: the task has no family {}", task.name, request.family));
   return kernels;
@@ -264,7 +266,7 @@ int attack(const AttackRequest& request, const CLI::App& command) {
     AttackReport report = attack_kernel(kernel, request, interrupts);
     std::optional<AttackRecord> kept;
     if (report.find) {
-      kept = attack_record(*report.find, kernel.task, kernel.target, kernel.device, kernel.origin);
+      kept = attack_record(*report.find, kernel.task, kernel.target, kernel.device, kernel.task_hash, kernel.origin);
       Store::open(request.database, Store::Mode::write).record_attack(*kept);
     }
     const AttackedOne one{std::move(kernel), std::move(report), std::move(kept)};

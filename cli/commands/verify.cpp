@@ -193,8 +193,7 @@ double tolerance_of(const Claim& claim, bool modelled) {
 /// unless the installed task has taken its place.
 void add_attacks_on_file(const std::string& database, Claim& claim) {
   if (!std::filesystem::exists(database)) return;
-  const bool installed = claim.contract == Contract::installed;
-  const std::string hash = std::exchange(claim.task.hash, installed ? claim.task.hash : claim.task_hash);
+  const std::string hash = std::exchange(claim.task.hash, task_hash_in_database(claim));
   add_known_attacks(Store::open(database, Store::Mode::read), claim.task);
   claim.task.hash = hash;
 }

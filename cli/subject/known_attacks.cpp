@@ -49,12 +49,16 @@ std::vector<KnownAttack> further_attacks(const Store& store, const Task& task) {
   return further;
 }
 
+std::string task_hash_in_database(const Claim& claim) {
+  return claim.contract == Contract::installed ? claim.task.hash : claim.task_hash;
+}
+
 AttackRecord attack_record(const AttackFind& find, const Task& task, const Target& target, const DeviceInfo& device,
-                           const std::string& origin) {
+                           const std::string& task_hash, const std::string& origin) {
   Regime regime = find.regime;
   if (task.objectives.size() > 1) regime.objectives = {target.objective};
   AttackRecord record{.task = task.name,
-                      .task_hash = task.hash,
+                      .task_hash = task_hash,
                       .device = record_of(device),
                       .regime = json_of(regime),
                       .shape = find.shape.parameters,

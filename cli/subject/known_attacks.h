@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/subject/claim.h"
 #include "engine/task/target.h"
 #include "engine/task/task.h"
 #include "evaluator/device/device.h"
@@ -21,10 +22,15 @@ std::size_t add_known_attacks(const std::string& database, Task& task);
 /// Those that are not among the task's regimes: found since it was loaded.
 std::vector<KnownAttack> further_attacks(const Store& store, const Task& task);
 
-/// A find as the database keeps it, for later candidates of the task. `origin`: the kernel, as "candidate 17". Where a
-/// task has several objectives the find is one of this objective's: others may have wider limits.
+/// The hash by which a database knows the task of a kernel: an exported file holds a part of the task's files only.
+/// Where the installed task has taken the file's place, it is that one's.
+std::string task_hash_in_database(const Claim& claim);
+
+/// A find as the database keeps it, for later candidates of the task. `origin`: the kernel, as "candidate 17".
+/// `task_hash`: by which the database knows the task. Where a task has several objectives the find is one of this
+/// objective's: others may have wider limits.
 AttackRecord attack_record(const AttackFind& find, const Task& task, const Target& target, const DeviceInfo& device,
-                           const std::string& origin);
+                           const std::string& task_hash, const std::string& origin);
 
 /// `"attack": {...}`, as task.json has it.
 std::string pasted(const AttackRecord& record);

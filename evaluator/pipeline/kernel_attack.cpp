@@ -120,8 +120,7 @@ struct KernelAttack::Impl {
         compiler(worker_options(options, {"compile", options.device.kind}, nullptr)),
         device(worker_options(options, {"device", options.device.id}, nullptr)),
         setup{options, calibration, plan, oracles, extra, floor, device} {
-    const std::size_t ordinary = plan.timed.front().rotation.front();
-    oracles.put(ordinary, *extra.get(plan.cases[ordinary]));
+    compute_ordinary(plan.timed.front().rotation.front());
   }
 
   AttackReport attack(const Candidate& given, const AttackBudget& budget,
@@ -269,10 +268,16 @@ struct KernelAttack::Impl {
     }
   }
 
+  /// Limits may grow as answers do, from the one to ordinary inputs of the same shape on.
+  void compute_ordinary(std::size_t number) {
+    if (ordinary.insert(number).second) oracles.put(number, *extra.get(plan.cases[number]));
+  }
+
   /// `pool`: takes what is left open; may be null.
   Outcome judged(const Case& one, std::optional<Failure> failure, std::vector<std::byte> outputs, CaseJudge* pool) {
     const std::shared_ptr<const Expected> expected = reference_of(one, extra);
     if (!expected) return {.set_aside = true};
+    compute_ordinary(ordinary_case(options.task, options.target, plan, one));
     if (failure && !is_fault(failure->verdict)) return {.set_aside = true};
     if (failure) return {.error = kIncomparable, .failure = failure_at(*candidate, one, *std::move(failure))};
     Evaluation evaluation;
@@ -430,9 +435,10 @@ struct KernelAttack::Impl {
 
   const PipelineOptions options;
   const std::optional<Calibration> calibration;
-  const CasePlan plan;  ///< Its first timed case is the ordinary one.
-  OracleStore oracles;
-  ExtraOracles extra, perturbed;  ///< Answers to inputs as they are, and with random last bits.
+  const CasePlan plan;             ///< Its first timed case is the ordinary one.
+  OracleStore oracles;             ///< Of ordinary cases.
+  std::set<std::size_t> ordinary;  ///< Those that are there.
+  ExtraOracles extra, perturbed;   ///< Answers to inputs as they are, and with random last bits.
   NoiseFloor floor;
   HonestArithmetic honest;
   WorkerClient compiler, device;

@@ -251,7 +251,7 @@ int serve_worker(std::vector<std::string> arguments, const WorkerTools& tools) {
   if (is_link_end(arguments)) return serve_link_end(arguments);
   take_log_argument(arguments);
   become_worker();
-  const WorkerKind kind = kind_of(arguments);
+  const WorkerKind kind = tools.touch_files ? WorkerKind::gpu : kind_of(arguments);
   reduce_rights(kind);
   Channel channel(UniqueFd(kWorkerSocket), UniqueFd(), nullptr);
   std::unique_ptr<Role> role;

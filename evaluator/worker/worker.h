@@ -15,6 +15,7 @@ struct WorkerTools {
   /// `threads` of the CPU are for devices that compute there.
   std::function<std::unique_ptr<Device>(const std::string& id, int threads)> open_device;
   std::function<std::unique_ptr<Compiler>(const std::string& kind)> open_compiler;  ///< Of a kind of devices.
+  bool touch_files = false;  ///< Tools of tests leave marks in folders: their workers keep the rights of a GPU's.
 };
 
 /// Serves requests on kWorkerSocket until the parent closes it. `arguments`: "compile" and a kind of devices, or

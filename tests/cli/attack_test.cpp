@@ -50,7 +50,7 @@ nlohmann::json attacked(const Bench& bench, const std::string& subject, int code
 }
 
 std::string kernel_of(const char* kind, const char* name) {
-  return std::string(EVO_TEST_DATA "/attack/") + kind + "/" + name + ".json";
+  return std::string(EVO_TEST_DATA "/attack/") + kind + "_" + name + ".json";
 }
 
 /// So many tries whatever the machine's load.
@@ -81,7 +81,7 @@ TEST_CASE("an attack finds each of these faults with two seeds", "[long]") {
                                     "max_from_-1e4", "max_from_zero", "max_of_first_tile", "online_max_from_-1e4",
                                     "overflow_of_s32", "products_in_s16", "squares_in_f16", "truncated");
   for (const char* seed : {"1", "2"}) {
-    const nlohmann::json one = attacked(bench, kernel_of("faults", name), 1, "120", seed);
+    const nlohmann::json one = attacked(bench, kernel_of("fault", name), 1, "120", seed);
     INFO(name << " " << seed << one.dump(1));
     REQUIRE_FALSE(one["found"].is_null());
     CHECK((one["found"]["error"].is_null() || one["found"]["error"].get<double>() > 1));

@@ -16,6 +16,7 @@
 #include "cli/sources/templates.h"
 #include "cli/subject/lookup.h"
 #include "engine/base/rng.h"
+#include "engine/task/source_hash.h"
 #include "evaluator/hosts/devices.h"
 #include "population/store/store.h"
 #include "tests/cli/bench.h"
@@ -395,7 +396,9 @@ void make_many(const Bench& bench) {
     Proposal proposal{ticket, genome, ticket == 0 ? "random" : "mutate_one", {}};
     if (ticket > 0) proposal.parents = {best};
     Candidate candidate{genome, std::vector<Program>(1)};
-    candidate.programs.front().source = fmt::format("// {}\n", ticket);
+    Program& program = candidate.programs.front();
+    program.source = fmt::format("// {}\n", ticket);
+    program.source_hash = hash_of_source(program.source, program.max_registers);
     if (improves)
       candidate = make_candidate(tree, task, space.family(genome.family), genome, info.target, facts_of(device.limits));
     Evaluation evaluation;

@@ -266,7 +266,7 @@ WorkerTools fake_tools() {
               throw machine_error(id + ": there is no such device");
             return std::make_unique<FakeDevice>(id);
           },
-          [](const std::string&) { return std::make_unique<FakeCompiler>(); }};
+          [](const std::string&) { return std::make_unique<FakeCompiler>(); }, true};
 }
 
 }  // namespace evo::testing

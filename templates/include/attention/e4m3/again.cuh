@@ -27,7 +27,7 @@
     };
     const auto score_again = [&](TileScores& scores, const RingPlace<stages>& place, int i) {
       const float highest[2] = {row_max[0] * reciprocal(qk_scale[0]), row_max[1] * reciprocal(qk_scale[1])};
-//% for part in 0..tile_k / 32
+//% for part in 0..tile_k / 16
       {
         AgainScores some;
         multiply_again(some, place, i, ${part} * again_keys);

@@ -129,7 +129,7 @@ __device__ __forceinline__ bool is_large(float row_max) {
 }
 
 // Scores that are multiplied again.
-constexpr int again_keys = 32;
+constexpr int again_keys = 16;
 typedef float AgainScores[again_keys / 2];
 
 // The largest scores of a thread's two rows in a tile, in units of the weights' exponent. `scale` is positive.
