@@ -255,7 +255,7 @@ std::string verification_text(const Verification& verification, const Terminal& 
     text += fmt::format("checked against the task {} of this machine's templates: the one in the file differs\n",
                         claim.task.name);
   if (claim.contract == Contract::brought)
-    text += fmt::format("checked against the task {} in the file: this machine's templates have none of that name\n",
+    text += fmt::format("checked against the task {} in the file: this machine's templates have no such task\n",
                         claim.task.name);
   if (const std::string remark = shadowing_remark(claim.task.name, claim.task.hash); !remark.empty())
     text += fmt::format("its task is {}\n", remark);

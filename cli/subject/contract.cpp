@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "engine/base/error.h"
 
@@ -32,6 +35,23 @@ bool same_definition(const SourceTree& brought, const SourceTree& installed, con
   return same && brought.contains(limits) == installed.contains(limits);
 }
 
+/// Whether two tasks of one name are called alike: with the same sizes, tensors and options. Else they are different
+/// tasks.
+bool called_alike(const Task& one, const Task& other) {
+  const auto names = [](const std::vector<Tensor>& tensors) {
+    std::vector<std::string> all;
+    for (const Tensor& tensor : tensors) all.push_back(tensor.name);
+    return all;
+  };
+  const auto options = [](const Task& task) {
+    std::set<std::string> all;
+    for (const auto& [name, value] : task.default_options()) all.insert(name);
+    return all;
+  };
+  return one.shape_parameters == other.shape_parameters && names(one.inputs) == names(other.inputs) &&
+         names(one.outputs) == names(other.outputs) && options(one) == options(other);
+}
+
 /// Throws usage_error when a shape of the file has the name of an installed one, but other sizes.
 void require_same_shapes(const Target& target, const Task& task) {
   for (const std::vector<Shape>* listed : {&target.timed, &target.validated}) {
@@ -53,6 +73,10 @@ void use_installed_task(Claim& claim, const SourceTree& templates, std::string_v
   }
   try {
     const Task installed = load_task(templates, name);
+    if (!called_alike(claim.task, installed)) {
+      claim.contract = Contract::brought;
+      return;
+    }
     const SourceTree definition = definition_of(templates, installed);
     claim.contract = same_definition(definition_of(claim.tree, claim.task), definition, installed)
                          ? Contract::same

@@ -50,7 +50,7 @@ TEST_CASE("a file whose task allows more than the installed one is checked again
   const Outcome unknown = without_task.evo({"verify", "best.cu"});
   CHECK(unknown.code == 0);
   CHECK(
-      holds(unknown.out, "checked against the task toy in the file: this machine's templates have none of that name"));
+      holds(unknown.out, "checked against the task toy in the file: this machine's templates have no such task"));
   CHECK(without_task.json({"verify", "best.cu"})["contract"] == "brought");
   // The templates may be named.
   CHECK(without_task.evo({"verify", "best.cu", "--templates", (here / "templates").string()}).code == 1);
