@@ -39,13 +39,15 @@ std::string family_of(const SourceTree& tree, const Task& task, const Sweep& swe
   throw usage_error(fmt::format("{}: no family of the task {} has its genes", sweep.name, task.name));
 }
 
-/// The genome without its inactive genes; when it is not legal `failure` says why.
+/// The genome without its inactive genes; when it is not legal `failure` says why. Genes that came after the recording
+/// have their first allele: what kernels were before.
 Genome legal_genome(const Space& space, const Sweep::Point& point, const std::string& family, std::string& failure) {
   Rng rng(0);
-  const Genome wish{family, point.genes};
+  Genome wish{family, point.genes};
+  for (const Gene& gene : space.family(family).genes) wish.genes.try_emplace(gene.name, gene.alleles.front());
   Genome genome = space.complete(wish, rng);
   for (const auto& [gene, allele] : genome.genes) {
-    if (point.genes.find(gene)->second == allele) continue;
+    if (wish.genes.at(gene) == allele) continue;
     Genome active = wish;
     std::erase_if(active.genes, [&](const auto& entry) { return !genome.genes.contains(entry.first); });
     failure = space.why_illegal(active).value_or("it is not legal");
