@@ -33,8 +33,11 @@ constexpr std::size_t kMostSpecialisations = 4;
 /// Shapes that are left out after each other because the device or the reference refuses them.
 constexpr int kMostRefusals = 16;
 constexpr std::size_t kListed = 3;
-/// Kinds of inputs at each shape, of one seed: what sizes and orders of accesses break seldom depends on them.
+/// Kinds of inputs at each shape: what sizes and orders of accesses break seldom depends on them.
 constexpr std::size_t kRegimes = 2;
+/// Of a size that nobody listed there are so many draws of each, where they are cheap: fewer than four tell nothing of
+/// an average (honest_average.h). A watched shape had its draws in the search.
+constexpr int kSeeds = 2, kWatchedSeeds = 1;
 /// On a device that computes on the CPU a case of a size that nobody listed costs this part of a held-out shape's, and
 /// one that is watched another: many are tried, and a plain reference takes longer than its arithmetic says.
 constexpr double kTriedPart = 0.1, kWatchedPart = 0.2;
@@ -93,10 +96,10 @@ std::vector<TriedShape> as_tried(std::vector<Shape> shapes) {
 /// Shapes at which kernels of a task are judged, by one pipeline.
 class FurtherTrials::Group {
  public:
-  Group(const Options& options, const Claim& claim, std::vector<TriedShape> shapes)
+  Group(const Options& options, const Claim& claim, std::vector<TriedShape> shapes, int seeds)
       : task_(claim.task), shapes_(std::move(shapes)) {
     options_.task = claim.task;
-    options_.task.seeds = 1;
+    options_.task.seeds = seeds;
     if (options_.task.regimes.size() > kRegimes) options_.task.regimes.resize(kRegimes);
     options_.tree = claim.tree;
     options_.target = claim.target;
@@ -265,7 +268,8 @@ FurtherTrials::Group& FurtherTrials::group(const std::string& what, const Claim&
   for (const TriedShape& one : shapes) key += " " + one.shape.name;
   for (const auto& [option, value] : claim.target.options) key += fmt::format(" {}={}", option, expr::to_string(value));
   std::unique_ptr<Group>& found = groups_[key];
-  if (!found) found = std::make_unique<Group>(options_, claim, std::move(shapes));
+  if (!found)
+    found = std::make_unique<Group>(options_, claim, std::move(shapes), what == "validated" ? kWatchedSeeds : kSeeds);
   return *found;
 }
 
