@@ -19,10 +19,11 @@ struct TimeShare {
 
 std::vector<TimeShare> time_shares(const RunTimes& times) {
   const double comparing_s = times.lanes.comparison_s + times.recording_s;
-  const double idle_s = std::max(0.0, times.lanes.idle_s - times.modelling_s - times.recording_s);
+  const double idle_s = std::max(0.0, times.lanes.idle_s - times.modelling_s - times.recording_s - times.checking_s);
   return {{"validation", times.lanes.validation_s, "validating"},
           {"timing", times.lanes.timing_s, "timing"},
           {"comparisons", comparing_s, "comparing challengers with elites"},
+          {"checks", times.checking_s, "waiting for checks of elites"},
           {"compiling", times.lanes.compiling_s, "waiting for compilers"},
           {"modelling", times.modelling_s, "waiting for models"},
           {"idle", idle_s, "without a candidate"}};
@@ -76,7 +77,7 @@ class RunClock::MeasuredArchive final : public Archive {
     archive_.settle();
   }
   std::vector<std::uint64_t> retracted(std::uint64_t answered, Wait wait) override {
-    const IdleDuring idle(clock_.pipeline_, clock_.recording_s_);
+    const IdleDuring idle(clock_.pipeline_, clock_.checking_s_);
     return archive_.retracted(answered, wait);
   }
 
@@ -94,7 +95,12 @@ std::unique_ptr<Archive> RunClock::measured(Archive& archive) {
 }
 
 RunTimes RunClock::times() {
-  return {pipeline_.devices().size(), watch_.lap_s(), pipeline_.times().since(begin_), modelling_s_, recording_s_};
+  return {pipeline_.devices().size(),
+          watch_.lap_s(),
+          pipeline_.times().since(begin_),
+          modelling_s_,
+          recording_s_,
+          checking_s_};
 }
 
 std::string bound_by(const RunTimes& times) {

@@ -16,9 +16,10 @@ namespace evo::cli {
 struct RunTimes {
   std::size_t devices = 1;
   double search_s = 0;     ///< From the first proposal to the last result; not added up.
-  LaneTimes lanes;         ///< Its idle_s has the next two in it.
+  LaneTimes lanes;         ///< Its idle_s has the next three in it.
   double modelling_s = 0;  ///< Idle, because the next candidates were being chosen by their modelled latencies.
   double recording_s = 0;  ///< Idle, because results waited behind a comparison of another device.
+  double checking_s = 0;   ///< Idle, because further checks of elites were waited for.
 };
 
 /// Measures RunTimes, between a search and what it uses.
@@ -42,10 +43,11 @@ class RunClock {
   Stopwatch watch_;
   double modelling_s_ = 0;
   double recording_s_ = 0;
+  double checking_s_ = 0;
 };
 
-/// The largest part: "validation", "timing", "comparisons", "compiling", "modelling" or "idle"; empty for no time at
-/// all.
+/// The largest part: "validation", "timing", "comparisons", "checks", "compiling", "modelling" or "idle"; empty for no
+/// time at all.
 std::string bound_by(const RunTimes& times);
 nlohmann::ordered_json times_json(const RunTimes& times);
 /// One line, or none.

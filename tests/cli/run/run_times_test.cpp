@@ -16,6 +16,7 @@ RunTimes of_two_devices() {
   times.lanes = {.validation_s = 30, .timing_s = 20, .comparison_s = 8, .compiling_s = 0.2, .idle_s = 41.8};
   times.modelling_s = 25;
   times.recording_s = 9.8;
+  times.checking_s = 3;
   return times;
 }
 
@@ -24,7 +25,7 @@ RunTimes of_two_devices() {
 TEST_CASE("a run says what its devices spent their time on, the largest part first") {
   CHECK(times_text(of_two_devices()) ==
         "bound by validation: in 50 s the devices spent 30 % validating, 25 % waiting for models, 20 % timing, 18 % "
-        "comparing challengers with elites, 7 % without a candidate\n");
+        "comparing challengers with elites, 4 % without a candidate, 3 % waiting for checks of elites\n");
   CHECK(times_text({}).empty());
 }
 
