@@ -25,8 +25,9 @@ void write_slurm(const Bench& bench) {
 
 /// `evo` in the bench's folder, with this PATH. Its output is in the files `out` and `err`.
 int evo_with_path(const Bench& bench, const std::string& path, const std::string& arguments) {
-  const std::string line = "cd '" + bench.folder().string() + "' && unset SLURM_JOB_NODELIST && PATH=\"" + path +
-                           "\" '" + EVO_BINARY + "' " + arguments + " > out 2> err";
+  const std::string line = "cd '" + bench.folder().string() +
+                           "' && unset SLURM_JOB_NODELIST && EVO_TEMPLATES=templates PATH=\"" + path + "\" '" +
+                           EVO_BINARY + "' " + arguments + " > out 2> err";
   const int status = std::system(line.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
