@@ -189,15 +189,6 @@ double tolerance_of(const Claim& claim, bool modelled) {
   return by_data ? kDataTolerance : 0;
 }
 
-/// What the database keeps, if there is one, for the task of a file: by the hash that it had when the kernel was found,
-/// unless the installed task has taken its place.
-void add_attacks_on_file(const std::string& database, Claim& claim) {
-  if (!std::filesystem::exists(database)) return;
-  const std::string hash = std::exchange(claim.task.hash, task_hash_in_database(claim));
-  add_known_attacks(Store::open(database, Store::Mode::read), claim.task);
-  claim.task.hash = hash;
-}
-
 /// `templates`: those of this machine, for the claim of a file; null for a stored candidate.
 Verification check(Claim claim, const std::string& device_name, const SourceTree* templates,
                    const std::string& database) {

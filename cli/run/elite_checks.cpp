@@ -127,11 +127,10 @@ std::vector<EliteCheckRunner::Check> EliteCheckRunner::make_checks() {
                              }});
   attack_ = std::make_unique<EliteAttack>(EliteAttack::Options{
       .device = *watching_, .device_threads = modelled_ ? 0 : 1, .salt = salt_, .binaries = binaries_, .stop = &stop_});
-  return {
-      {"under the sanitiser", [this](const Job& job, auto& finding) { return trials_->watch(job.claim, finding); }},
-      {"sizes that nobody listed",
-       [this](const Job& job, auto& finding) { return trials_->try_sizes(job.claim, finding); }},
-      {"a short attack", [this](const Job& job, auto& finding) { return attack(job, finding); }}};
+  return {{"under the sanitiser", [this](const Job& job, auto& finding) { return trials_->watch(job.claim, finding); }},
+          {"sizes that nobody listed",
+           [this](const Job& job, auto& finding) { return trials_->try_sizes(job.claim, finding); }},
+          {"a short attack", [this](const Job& job, auto& finding) { return attack(job, finding); }}};
 }
 
 /// What is found is in the database before the elite is gone: a resumed run tries it first.

@@ -40,6 +40,13 @@ std::size_t add_known_attacks(const std::string& database, Task& task) {
   return add_known_attacks(Store::open(database, Store::Mode::write), task);
 }
 
+void add_attacks_on_file(const std::string& database, Claim& claim) {
+  if (!std::filesystem::exists(database)) return;
+  const std::string hash = std::exchange(claim.task.hash, task_hash_in_database(claim));
+  add_known_attacks(Store::open(database, Store::Mode::read), claim.task);
+  claim.task.hash = hash;
+}
+
 std::vector<KnownAttack> further_attacks(const Store& store, const Task& task) {
   std::vector<KnownAttack> further;
   for (const AttackRecord& found : store.attacks(task.hash)) {

@@ -19,6 +19,9 @@ std::size_t add_known_attacks(const Store& store, Task& task, const std::string&
 /// The same of a database that need not be there. One of an older evo is brought up to date.
 std::size_t add_known_attacks(const std::string& database, Task& task);
 
+/// The same for the task of an exported file, where there is a database.
+void add_attacks_on_file(const std::string& database, Claim& claim);
+
 /// Those that are not among the task's regimes: found since it was loaded.
 std::vector<KnownAttack> further_attacks(const Store& store, const Task& task);
 

@@ -95,8 +95,8 @@ std::string panel_svg(const Panel& panel, const std::vector<std::string>& names)
                        points_reversed(scale, named.curve.high), colour);
     svg += fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8'/>",
                        points(scale, named.curve.mean), colour);
-    svg += fmt::format("<text x='{}' y='{}' text-anchor='end' fill='{}'>{}</text>", kPanelWidth - kPanelRight - 4, legend_y,
-                       colour, svg_text(named.name));
+    svg += fmt::format("<text x='{}' y='{}' text-anchor='end' fill='{}'>{}</text>", kPanelWidth - kPanelRight - 4,
+                       legend_y, colour, svg_text(named.name));
     legend_y += 14;
   }
   return svg;

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/rounding.h"
 #include "engine/record/enumerators.h"
-#include "engine/task/rounding.h"
 #include "engine/task/task.h"
 
 namespace evo {

@@ -4,12 +4,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/base/rounding.h"
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
 #include "engine/source/template.h"
-#include "engine/task/rounding.h"
 #include "engine/task/task.h"
 
 namespace evo {

@@ -10,7 +10,7 @@
 #include "evaluator/device/digest.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/vgpu/machine/launch.h"
-#include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/numbers/tensor_map.h"
 
 namespace evo::vgpu {
 

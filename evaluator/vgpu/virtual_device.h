@@ -63,8 +63,8 @@ class VirtualGpu : public Device {
                                             std::span<const std::vector<std::byte>> arguments, KernelRun& run) = 0;
   /// Fills the variables of the module that the plan names, as `run` does.
   virtual std::optional<Failure> fill_constants(const Module& module, const Plan& plan, const Buffers& buffers) = 0;
-  /// What one call of the plan would cost. Runs few blocks, unless blocks wait for each other: what is in the outputs and
-  /// workspaces afterwards means nothing. The cost means nothing when `failure` is set.
+  /// What one call of the plan would cost. Runs few blocks, unless blocks wait for each other: what is in the outputs
+  /// and workspaces afterwards means nothing. The cost means nothing when `failure` is set.
   virtual PlanCost model(const Module& module, const Plan& plan, const Buffers& buffers, bool cold,
                          std::optional<Failure>& failure) = 0;
 };

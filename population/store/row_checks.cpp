@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/source_hash.h"
 #include "engine/base/text.h"
-#include "engine/task/source_hash.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
 #include "population/store/records.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/task/source_hash.h"
+#include "engine/base/source_hash.h"
 #include "population/store/archive.h"
 #include "population/store/database.h"
 #include "population/store/elite_checks.h"

@@ -12,7 +12,7 @@
 #include "engine/base/error.h"
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"
-#include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/numbers/tensor_map.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser.h"
 #include "evaluator/vgpu/sanitiser/sanitiser.h"

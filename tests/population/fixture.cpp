@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "engine/base/error.h"
-#include "engine/task/source_hash.h"
+#include "engine/base/source_hash.h"
 
 namespace evo::test {
 

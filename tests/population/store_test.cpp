@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/task/source_hash.h"
+#include "engine/base/source_hash.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

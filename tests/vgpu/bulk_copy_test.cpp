@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/numbers/tensor_map.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 // PTX ISA 9.0, 9.7.9.25.4 and 9.7.9.27: bulk copies and tensor copies in tile mode.

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/numbers/tensor_map.h"
 #include "tests/vgpu/conformance/warp_kernel.h"
 #include "tests/vgpu/gpu_for_tests.h"
 

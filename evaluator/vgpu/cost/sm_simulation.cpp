@@ -1,3 +1,4 @@
+// Long because: issue, memory, barriers and waits all step the state of one simulated SM.
 #include "evaluator/vgpu/cost/sm_simulation.h"
 
 #include <algorithm>

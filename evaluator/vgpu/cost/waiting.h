@@ -7,7 +7,7 @@
 #include "evaluator/vgpu/cost/recorded_trace.h"
 #include "evaluator/vgpu/cost/sm_share.h"
 #include "evaluator/vgpu/machine/launch.h"
-#include "evaluator/vgpu/machine/wait_log.h"
+#include "evaluator/vgpu/machine/trace.h"
 
 /// Blocks that wait for each other.
 namespace evo::vgpu {

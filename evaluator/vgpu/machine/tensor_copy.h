@@ -7,8 +7,8 @@
 #include <string>
 
 #include "evaluator/vgpu/machine/memory.h"
-#include "evaluator/vgpu/machine/tensor_map.h"
 #include "evaluator/vgpu/numbers/reduction.h"
+#include "evaluator/vgpu/numbers/tensor_map.h"
 
 /// Boxes between global and shared memory, as cp.async.bulk.tensor moves them in tile mode.
 namespace evo::vgpu {

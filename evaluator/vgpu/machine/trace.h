@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <vector>
 
 #include "evaluator/vgpu/numbers/mma_form.h"
 
@@ -178,6 +180,23 @@ class Tracer {
   virtual void end_block() = 0;
   /// Whether the blocks so far are enough.
   virtual bool has_enough() const { return false; }
+};
+
+constexpr std::uint32_t kNoRelease = std::numeric_limits<std::uint32_t>::max();
+
+/// A strong write that changed global memory: what others may wait for.
+struct Release {
+  std::uint64_t block = 0;
+  std::uint32_t warp = 0;
+  std::uint32_t ordinal = 0;          ///< Among the warp's strong instructions that write global memory.
+  std::uint32_t before = kNoRelease;  ///< The write of the same word that an atomic went on from.
+};
+
+/// A read of global memory in a loop that only polls: the one that ended the wait, or the first.
+struct Wait {
+  std::uint32_t warp = 0;
+  std::uint32_t ordinal = 0;            ///< Among the warp's reads of this kind.
+  std::vector<std::uint32_t> releases;  ///< Writes of other blocks that it saw.
 };
 
 }  // namespace evo::vgpu

@@ -3,13 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "evaluator/vgpu/machine/access_mode.h"
 #include "evaluator/vgpu/machine/instruction.h"
+#include "evaluator/vgpu/machine/trace.h"
 
 /// Which block has waited for what another one wrote in global memory.
 namespace evo::vgpu {
@@ -19,23 +19,6 @@ struct Warp;
 
 /// The barrier of a cooperative launch: a size and its word (cooperative_groups/details/driver_abi.h), with room.
 constexpr std::size_t kGridWorkspaceBytes = 64;
-
-constexpr std::uint32_t kNoRelease = std::numeric_limits<std::uint32_t>::max();
-
-/// A strong write that changed global memory: what others may wait for.
-struct Release {
-  std::uint64_t block = 0;
-  std::uint32_t warp = 0;
-  std::uint32_t ordinal = 0;          ///< Among the warp's strong instructions that write global memory.
-  std::uint32_t before = kNoRelease;  ///< The write of the same word that an atomic went on from.
-};
-
-/// A read of global memory in a loop that only polls: the one that ended the wait, or the first.
-struct Wait {
-  std::uint32_t warp = 0;
-  std::uint32_t ordinal = 0;            ///< Among the warp's reads of this kind.
-  std::vector<std::uint32_t> releases;  ///< Writes of other blocks that it saw.
-};
 
 /// Kept by a launch of a kernel that waits for other blocks. Instructions report to it once their addresses are known.
 class WaitLog {

@@ -11,7 +11,7 @@
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/machine/instruction.h"
 #include "evaluator/vgpu/machine/product_watch.h"
-#include "evaluator/vgpu/machine/wait_log.h"
+#include "evaluator/vgpu/machine/trace.h"
 
 namespace evo::vgpu {
 

@@ -49,8 +49,7 @@ TEST_CASE("a file whose task allows more than the installed one is checked again
   // Without an installed task of that name the file's own task counts, and a line reports it.
   const Outcome unknown = without_task.evo({"verify", "best.cu"});
   CHECK(unknown.code == 0);
-  CHECK(
-      holds(unknown.out, "checked against the task toy in the file: this machine's templates have no such task"));
+  CHECK(holds(unknown.out, "checked against the task toy in the file: this machine's templates have no such task"));
   CHECK(without_task.json({"verify", "best.cu"})["contract"] == "brought");
   // The templates may be named.
   CHECK(without_task.evo({"verify", "best.cu", "--templates", (here / "templates").string()}).code == 1);

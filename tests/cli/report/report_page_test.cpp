@@ -16,7 +16,7 @@
 #include "cli/sources/templates.h"
 #include "cli/subject/lookup.h"
 #include "engine/base/rng.h"
-#include "engine/task/source_hash.h"
+#include "engine/base/source_hash.h"
 #include "evaluator/hosts/devices.h"
 #include "population/store/store.h"
 #include "tests/cli/bench.h"

@@ -5,7 +5,7 @@
 #include <future>
 #include <utility>
 
-#include "engine/task/source_hash.h"
+#include "engine/base/source_hash.h"
 #include "population/store/archive.h"
 
 using namespace evo;

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/numbers/tensor_map.h"
 #include "tests/vgpu/conformance/tensor_cases.h"
 
 namespace evo::vgpu {

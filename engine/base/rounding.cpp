@@ -1,4 +1,4 @@
-#include "engine/task/rounding.h"
+#include "engine/base/rounding.h"
 
 namespace evo {
 namespace {

@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/machine/tensor_map.h"
+#include "evaluator/vgpu/numbers/tensor_map.h"
 
 #include <fmt/core.h>
 

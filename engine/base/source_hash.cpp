@@ -1,4 +1,4 @@
-#include "engine/task/source_hash.h"
+#include "engine/base/source_hash.h"
 
 #include "engine/base/hash.h"
 
