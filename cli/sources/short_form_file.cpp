@@ -27,7 +27,7 @@ constexpr std::uintmax_t kLargestAuthorFileBytes = 1 << 20;
 std::string read_author_file(const fs::path& folder, const std::string& path) {
   std::error_code error;
   const fs::path file = fs::canonical(folder / path, error);
-  if (error) throw usage_error(fmt::format("cannot read {}: {}", (folder / path).string(), error.message()));
+  if (error) throw usage_error(fmt::format("{} is not a file", (folder / path).lexically_normal().string()));
   const fs::path root = fs::canonical(folder, error);
   const fs::path inside = file.lexically_relative(root);
   if (error || inside.empty() || *inside.begin() == "..")

@@ -15,7 +15,7 @@ namespace evo::cli {
 enum class Contract : std::uint8_t {
   same,       ///< The task of the claim. An exported file's task is also the installed one.
   installed,  ///< The installed task. The exported file's own differs.
-  brought,    ///< The exported file's own task. None of that name, sizes, tensors and options is installed.
+  brought,    ///< The exported file's own task. None of that name, sizes and options is installed.
 };
 
 /// The claimed latency and error of a kernel, with everything that is needed to check them.

@@ -35,21 +35,14 @@ bool same_definition(const SourceTree& brought, const SourceTree& installed, con
   return same && brought.contains(limits) == installed.contains(limits);
 }
 
-/// Whether two tasks of one name are called alike: with the same sizes, tensors and options. Else they are different
-/// tasks.
+/// Whether two tasks of one name have the same sizes and options. Else they are different tasks.
 bool called_alike(const Task& one, const Task& other) {
-  const auto names = [](const std::vector<Tensor>& tensors) {
-    std::vector<std::string> all;
-    for (const Tensor& tensor : tensors) all.push_back(tensor.name);
-    return all;
-  };
   const auto options = [](const Task& task) {
     std::set<std::string> all;
     for (const auto& [name, value] : task.default_options()) all.insert(name);
     return all;
   };
-  return one.shape_parameters == other.shape_parameters && names(one.inputs) == names(other.inputs) &&
-         names(one.outputs) == names(other.outputs) && options(one) == options(other);
+  return one.shape_parameters == other.shape_parameters && options(one) == options(other);
 }
 
 /// Throws usage_error when a shape of the file has the name of an installed one, but other sizes.

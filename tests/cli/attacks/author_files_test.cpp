@@ -17,7 +17,7 @@ class Home {
     write_convolution(bench_);
     std::filesystem::create_directories(bench_ / "work");
     for (const char* file : {"conv.cu", "conv.json"}) std::filesystem::rename(bench_ / file, bench_ / "work" / file);
-    bench_.write("secret/id_rsa", kSecret);
+    for (const char* file : {"secret/id_rsa", "secret/key.cu"}) bench_.write(file, kSecret);
   }
   void include(const std::string& line) { bench_.write("work/conv.cu", line + bench_.read("work/conv.cu")); }
 
@@ -66,8 +66,8 @@ TEST_CASE("a link below the short form's folder does not lead out of it") {
 
 TEST_CASE("kernels, references, genes and drawn inputs come from below the short form's folder") {
   for (const auto& [key, value] :
-       {std::pair<std::string, nlohmann::ordered_json>{"kernel", "../secret/id_rsa:convolution"},
-        {"reference", "../secret/id_rsa:convolution"},
+       {std::pair<std::string, nlohmann::ordered_json>{"kernel", "../secret/key.cu:convolution"},
+        {"reference", "../secret/key.cu:convolution"},
         {"genes", "../secret/id_rsa"}}) {
     Home home;
     auto form = nlohmann::ordered_json::parse(home.bench().read("work/conv.json"));

@@ -77,7 +77,7 @@ TEST_CASE("a right kernel is an elite without reservations, and what it could no
   REQUIRE(outcome.code == 0);
   const nlohmann::json elite = bench.json({"elites", "--db", "evo.db"})["elites"][0];
   CHECK_FALSE(elite["provisional"].get<bool>());
-  const std::string sizes = elite["checks"][1]["note"].get<std::string>();
+  const std::string sizes = elite["checks"][2]["note"].get<std::string>();
   CHECK(holds(sizes, "W=33"));
   CHECK(holds(sizes, "\"requires\": \"H <= 16\""));  // 65,537 rows of blocks are too many
 }

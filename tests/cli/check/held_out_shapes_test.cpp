@@ -60,9 +60,9 @@ TEST_CASE("an elite of a finished run is checked, and verify prints the sizes th
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
   const nlohmann::json elite = bench.json({"elites"})["elites"][0];
   CHECK_FALSE(elite["provisional"].get<bool>());
-  CHECK(elite["checks"].size() == 2);
+  CHECK(elite["checks"].size() == 3);
   CHECK(elite["checks"][0]["outcome"] == "passed");
-  CHECK(holds(elite["checks"][1]["note"].get<std::string>(), "N=65537"));
+  CHECK(holds(elite["checks"][2]["note"].get<std::string>(), "N=65537"));
   const Outcome outcome = bench.evo({"verify", std::to_string(elite["candidate"].get<int>())});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
