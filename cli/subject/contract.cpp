@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -37,12 +37,9 @@ bool same_definition(const SourceTree& brought, const SourceTree& installed, con
 
 /// Whether two tasks of one name have the same sizes and options. Else they are different tasks.
 bool called_alike(const Task& one, const Task& other) {
-  const auto options = [](const Task& task) {
-    std::set<std::string> all;
-    for (const auto& [name, value] : task.default_options()) all.insert(name);
-    return all;
-  };
-  return one.shape_parameters == other.shape_parameters && options(one) == options(other);
+  const Bindings options = one.default_options(), others = other.default_options();
+  return one.shape_parameters == other.shape_parameters &&
+         std::ranges::equal(options | std::views::keys, others | std::views::keys);
 }
 
 /// Throws usage_error when a shape of the file has the name of an installed one, but other sizes.

@@ -127,7 +127,7 @@ struct Polls {
   // For the WaitLog, where the kernel awaits blocks:
   std::uint32_t releases = 0;         ///< Strong instructions that write global memory.
   std::vector<Wait> waits;            ///< The warp's reads in loops that poll, but for those of rounds in vain,
-  std::size_t settled = 0;            ///< and how many of them there were at the latest branch.
+  std::size_t settled = 0;            ///< and how many at the latest branch. All bits set: one came since.
   const Instruction* read = nullptr;  ///< The latest read, where,
   std::uint64_t address = 0;
   bool own = false;  ///< and whether its value is the warp's own block's, or may be.

@@ -19,7 +19,7 @@ extern "C" __global__ void rows(float* y, const float* x, int H, int W) {
   const int c = (blockIdx.x * 32 + threadIdx.x) * each, r = blockIdx.y;
   if (c >= W) return;
   for (int j = 0; j < each; ++j)
-    if (GUARD) y[r * W + c + j] = x[r * W + c + j] + r;
+    if (GUARD) y[r * W + c + j] = (x[r * W + c + j] + r) * FACTOR;
 }
 extern "C" __global__ void plain(float* y, const float* x, int H, int W) {
   for (int i = 0; i < H * W; ++i) y[i] = x[i] + i / W;
@@ -37,9 +37,10 @@ std::string with(std::string text, const std::string& place, const std::string& 
   return text.replace(text.find(place), place.size(), value);
 }
 
-/// Tunes the kernel of this guard. `more`: of the form.
-Outcome tuned(const Bench& bench, const std::string& guard, const std::string& more = "") {
-  bench.write("rows.cu", with(kRows, "GUARD", guard));
+/// Tunes the kernel of this guard. `more`: of the form. `factor`: by which its values are wrong.
+Outcome tuned(const Bench& bench, const std::string& guard, const std::string& more = "",
+              const std::string& factor = "1.0f") {
+  bench.write("rows.cu", with(with(kRows, "GUARD", guard), "FACTOR", factor));
   bench.write("rows.json", with(kTrialForm, "MORE", more));
   return bench.evo({"tune", "rows.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--db", "evo.db"});
 }
@@ -80,6 +81,15 @@ TEST_CASE("a right kernel is an elite without reservations, and what it could no
   const std::string sizes = elite["checks"][2]["note"].get<std::string>();
   CHECK(holds(sizes, "W=33"));
   CHECK(holds(sizes, "\"requires\": \"H <= 16\""));  // 65,537 rows of blocks are too many
+}
+
+TEST_CASE("a kernel that errs too much on average at sizes that nobody listed is no elite") {
+  // Less than the limit of one draw, 2e-5, and more than honest arithmetic.
+  const Bench bench;
+  const Outcome outcome = tuned(bench, kRight, "", "(W == 64 || W == 61 || W == 31 ? 1.0f : 1.00001f)");
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.code == 1);
+  CHECK(holds(outcome.err, "is no elite any more: wrong_answer: at a size that it was not validated at"));
 }
 
 TEST_CASE("an elite found on a GPU is watched on the virtual GPU of its architecture") {
