@@ -41,7 +41,8 @@ Child start_writer(const fs::path& path, RunId run, std::uint64_t first_ticket, 
     const auto archive = store.archive(run);
     for (std::uint64_t ticket = first_ticket; ticket < first_ticket + results; ++ticket) {
       const Proposal p = proposal(ticket, ticket > 0 ? std::vector{ticket - 1} : std::vector<std::uint64_t>{});
-      const double latency_us = 1000.0 - static_cast<double>(ticket);
+      // The later the faster, however many results a fast disk takes before the kill.
+      const double latency_us = 1000.0 / (1.0 + static_cast<double>(ticket));
       // Several pages for each transaction, so that a kill can fall between them.
       archive->record(p, candidate(p, std::string(20'000, 'x') + std::to_string(ticket)),
                       valid(latency_us, std::to_string(ticket)));
