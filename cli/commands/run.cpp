@@ -182,6 +182,16 @@ std::string strategy_text(const RunInfo& info) {
   return info.screen > 1 ? fmt::format("{}, the best modelled of {}", info.strategy, info.screen) : info.strategy;
 }
 
+/// Listed shapes that the run does not validate: how many, or each with the reason.
+void tell_not_validated(const std::vector<std::string>& skipped, bool verbose) {
+  if (verbose)
+    for (const std::string& shape : skipped) write_to_stderr("not validated: " + shape + '\n');
+  else if (!skipped.empty())
+    write_to_stderr(
+        fmt::format("{} not validated here (--verbose says why)\n",
+                    skipped.size() == 1 ? "1 listed shape is" : fmt::format("{} listed shapes are", skipped.size())));
+}
+
 void announce(const PreparedRun& run, RunId id, const Space& space, const RunRequest& request) {
   if (const std::string remark = shadowing_remark(run.task.name, run.task.hash); !remark.empty())
     tell(fmt::format("{}: {}", run.task.name, remark));
@@ -197,6 +207,7 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
                                   ? grouped(std::min<std::uint64_t>(*info.evaluation_limit, space.size()))
                                   : "as many as the time allows",
                               grouped(space.size()), strategy_text(info), info.seed));
+  tell_not_validated(info.target.skipped, request.verbose);
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }
 
@@ -367,7 +378,6 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (request.watch) watched.emplace(request.database, *request.watch);
 
   // The legal genomes, and how they become candidates.
-  for (const std::string& skipped : run.info.target.skipped) write_to_stderr("not validated: " + skipped + '\n');
   SearchSubject subject(run);
   if (request.form) refuse_wrong_arguments(*request.form, subject.space, run, subject.build);
   write_to_stderr(request.notes);

@@ -185,6 +185,9 @@ void add_output(RunOptions& options) {
       .add_flag("Output", "--progress", request.progress,
                 "Print progress as lines, also if standard error is not a terminal: for a log")
       ->excludes(quiet);
+  options
+      .add_flag("Output", "--verbose", request.verbose, "List the shapes that are not validated, each with the reason")
+      ->excludes(quiet);
   add_json_flag(options.command, request.json);
   options.group("Output", {"--db", "--json"});
 }

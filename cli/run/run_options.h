@@ -58,6 +58,7 @@ struct RunRequest {
   std::string profile;
   std::optional<std::string> watch;  ///< The port; empty: a free one.
   bool quiet = false;
+  bool verbose = false;  ///< Lists the shapes that are not validated.
   bool progress = false;
   bool json = false;
 };

@@ -57,6 +57,24 @@ TEST_CASE("without a GPU a run says that it uses the virtual one") {
   CHECK(holds(outcome.err, "using the virtual GPU vgpu:h200; latencies are modelled"));
 }
 
+TEST_CASE("a run says how many listed shapes it does not validate, and with --verbose which and why") {
+  const Bench bench;
+  write_toy_task(bench);
+  nlohmann::json task = nlohmann::json::parse(bench.read("templates/toy/task.json"));
+  task["requires"] = "mode == 'exact' || N > 20";
+  task["shapes"]["small"] = {{"N", 20}};
+  task["sets"]["vgpu"]["validated"].push_back("small");
+  bench.write("templates/toy/task.json", task.dump());
+  const std::string brief = run_toy(bench, {"--option", "mode=loose"}).err;
+  CHECK(holds(brief, "2 listed shapes are not validated here (--verbose says why)\n"));
+  CHECK_FALSE(holds(brief, "tiny"));
+  const std::string verbose = run_toy(bench, {"--option", "mode=loose", "--verbose"}).err;
+  CHECK(holds(verbose, "not validated: tiny: does not meet 'mode == 'exact' || N > 20'\n"));
+  CHECK(holds(verbose, "not validated: small: does not meet 'mode == 'exact' || N > 20'\n"));
+  CHECK_FALSE(holds(run_toy(bench, {"--option", "mode=loose", "--quiet"}).err, "not validated"));
+  CHECK_FALSE(holds(run_toy(bench).err, "not validated"));
+}
+
 TEST_CASE("the same seed gives the same elites") {
   const Bench first, second;
   write_toy_task(first);
