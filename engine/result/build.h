@@ -2,7 +2,6 @@
 
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "engine/record/record.h"
@@ -20,15 +19,7 @@ struct KernelBuild {
   std::string warning = {};   ///< Of ptxas, that the kernel loses performance; mostly empty.
 };
 
-template <>
-inline constexpr auto kFields<KernelBuild> = std::tuple(Field{"registers", &KernelBuild::registers},
-                                                        Field{"spill_bytes", &KernelBuild::spill_bytes},
-                                                        Field{"stack_bytes", &KernelBuild::stack_bytes},
-                                                        Field{"static_smem_bytes", &KernelBuild::static_smem_bytes},
-                                                        Field{"launched", &KernelBuild::launched},
-                                                        Field{"cooperative", &KernelBuild::cooperative},
-                                                        Field{"warning", &KernelBuild::warning});
-static_assert(lists_all_fields<KernelBuild>());
+EVO_RECORD(KernelBuild, registers, spill_bytes, stack_bytes, static_smem_bytes, launched, cooperative, warning);
 
 /// One compiled program.
 struct Build {
@@ -67,14 +58,6 @@ struct Build {
 /// The most that any launched kernel of all programs takes of each.
 KernelBuild largest_of(const std::vector<Build>& builds);
 
-template <>
-inline constexpr auto kFields<Build> = std::tuple(Field{"specialisation", &Build::specialisation},
-                                                  Field{"arch", &Build::arch}, Field{"cubin_hash", &Build::cubin_hash},
-                                                  Field{"compile_ms", &Build::compile_ms},
-                                                  Field{"flags", &Build::flags}, Field{"log", &Build::log},
-                                                  Field{"kernels", &Build::kernels},
-                                                  Field{"kernel_names", &Build::kernel_names},
-                                                  Field{"variables", &Build::variables});
-static_assert(lists_all_fields<Build>());
+EVO_RECORD(Build, specialisation, arch, cubin_hash, compile_ms, flags, log, kernels, kernel_names, variables);
 
 }  // namespace evo

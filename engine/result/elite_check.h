@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "engine/record/record.h"
@@ -31,11 +30,7 @@ struct EliteCheck {
   friend bool operator==(const EliteCheck&, const EliteCheck&) = default;
 };
 
-template <>
-inline constexpr auto kFields<EliteCheck> = std::tuple(Field{"name", &EliteCheck::name},
-                                                       Field{"outcome", &EliteCheck::outcome},
-                                                       Field{"note", &EliteCheck::note});
-static_assert(lists_all_fields<EliteCheck>());
+EVO_RECORD(EliteCheck, name, outcome, note);
 
 /// Why a candidate that was valid is not.
 struct EliteFinding {

@@ -27,12 +27,7 @@ struct CaseError {
   double cosine = 1;
 };
 
-template <>
-inline constexpr auto kFields<CaseError> =
-    std::tuple(Field{"shape", &CaseError::shape}, Field{"seed", &CaseError::seed}, Field{"regime", &CaseError::regime},
-               Field{"output", &CaseError::output}, Field{"relative_l2", &CaseError::relative_l2},
-               Field{"max_abs", &CaseError::max_abs}, Field{"cosine", &CaseError::cosine});
-static_assert(lists_all_fields<CaseError>());
+EVO_RECORD(CaseError, shape, seed, regime, output, relative_l2, max_abs, cosine);
 
 /// Where an evaluation spent its time, in seconds. Zeros: unknown, or it came no further.
 struct PhaseTimes {
@@ -41,11 +36,7 @@ struct PhaseTimes {
   double timing_s = 0;
 };
 
-template <>
-inline constexpr auto kFields<PhaseTimes> = std::tuple(Field{"waiting_s", &PhaseTimes::waiting_s},
-                                                       Field{"validation_s", &PhaseTimes::validation_s},
-                                                       Field{"timing_s", &PhaseTimes::timing_s});
-static_assert(lists_all_fields<PhaseTimes>());
+EVO_RECORD(PhaseTimes, waiting_s, validation_s, timing_s);
 
 /// Where a candidate ran. Empty texts: it did not, or nobody knows.
 struct RanOn {
@@ -54,10 +45,7 @@ struct RanOn {
   std::string host;
 };
 
-template <>
-inline constexpr auto kFields<RanOn> = std::tuple(Field{"device", &RanOn::device}, Field{"uuid", &RanOn::uuid},
-                                                  Field{"host", &RanOn::host});
-static_assert(lists_all_fields<RanOn>());
+EVO_RECORD(RanOn, device, uuid, host);
 
 /// How many blocks of a launch one SM holds.
 struct Residency {
@@ -67,12 +55,7 @@ struct Residency {
   int blocks = 0;
 };
 
-template <>
-inline constexpr auto kFields<Residency> = std::tuple(Field{"kernel", &Residency::kernel},
-                                                      Field{"registers", &Residency::registers},
-                                                      Field{"smem_bytes", &Residency::smem_bytes},
-                                                      Field{"blocks", &Residency::blocks});
-static_assert(lists_all_fields<Residency>());
+EVO_RECORD(Residency, kernel, registers, smem_bytes, blocks);
 
 /// What two candidates have in common that do the same work.
 enum class Shared { source, cubin };
@@ -86,11 +69,7 @@ struct Original {
   friend bool operator==(const Original&, const Original&) = default;
 };
 
-template <>
-inline constexpr auto kFields<Original> = std::tuple(Field{"ticket", &Original::ticket},
-                                                     Field{"shared", &Original::shared},
-                                                     Field{"verdict", &Original::verdict});
-static_assert(lists_all_fields<Original>());
+EVO_RECORD(Original, ticket, shared, verdict);
 
 /// So many candidates of a board are its elites.
 inline constexpr std::size_t kEliteCount = 3;
@@ -111,15 +90,7 @@ struct EliteComparison {
   bool displaces() const { return standing == Standing::faster || standing == Standing::elite_failed; }
 };
 
-template <>
-inline constexpr auto kFields<EliteComparison> = std::tuple(Field{"elite", &EliteComparison::elite},
-                                                            Field{"standing", &EliteComparison::standing},
-                                                            Field{"ratio", &EliteComparison::ratio},
-                                                            Field{"ratio_low", &EliteComparison::ratio_low},
-                                                            Field{"ratio_high", &EliteComparison::ratio_high},
-                                                            Field{"rounds", &EliteComparison::rounds},
-                                                            Field{"failure", &EliteComparison::failure});
-static_assert(lists_all_fields<EliteComparison>());
+EVO_RECORD(EliteComparison, elite, standing, ratio, ratio_low, ratio_high, rounds, failure);
 
 struct Evaluation {
   Verdict verdict = Verdict::harness_failed;

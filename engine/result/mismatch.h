@@ -36,13 +36,7 @@ struct Miss {
   double rtol = 0;
 };
 
-template <>
-inline constexpr auto kFields<Miss> = std::tuple(Field{"kind", &Miss::kind}, Field{"error", &Miss::error},
-                                                 Field{"allowed", &Miss::allowed}, Field{"elements", &Miss::elements},
-                                                 Field{"first", &Miss::first}, Field{"got", &Miss::got},
-                                                 Field{"reference", &Miss::reference}, Field{"atol", &Miss::atol},
-                                                 Field{"rtol", &Miss::rtol});
-static_assert(lists_all_fields<Miss>());
+EVO_RECORD(Miss, kind, error, allowed, elements, first, got, reference, atol, rtol);
 
 /// When a wrong answer was found.
 enum class MismatchFound {

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "engine/record/record.h"
@@ -70,10 +69,7 @@ struct LaunchProfile {
   std::optional<double> value(std::string_view metric) const;
 };
 
-template <>
-inline constexpr auto kFields<LaunchProfile> = std::tuple(Field{"kernel", &LaunchProfile::kernel},
-                                                          Field{"values", &LaunchProfile::values});
-static_assert(lists_all_fields<LaunchProfile>());
+EVO_RECORD(LaunchProfile, kernel, values);
 
 /// The counters of one call at one shape, launch by launch.
 struct Profile {
@@ -82,11 +78,7 @@ struct Profile {
   std::vector<LaunchProfile> launches;
 };
 
-template <>
-inline constexpr auto kFields<Profile> = std::tuple(Field{"shape", &Profile::shape},
-                                                    Field{"modelled", &Profile::modelled},
-                                                    Field{"launches", &Profile::launches});
-static_assert(lists_all_fields<Profile>());
+EVO_RECORD(Profile, shape, modelled, launches);
 
 /// The durations of the launches together, in microseconds. Those that are not known count as 0.
 double duration_us(std::span<const LaunchProfile> launches);

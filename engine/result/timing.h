@@ -20,14 +20,7 @@ struct Conditions {
   std::optional<int> temperature_c = {};  ///< The highest.
 };
 
-template <>
-inline constexpr auto kFields<Conditions> = std::tuple(Field{"sm_mhz_low", &Conditions::sm_mhz_low},
-                                                       Field{"sm_mhz_high", &Conditions::sm_mhz_high},
-                                                       Field{"memory_mhz", &Conditions::memory_mhz},
-                                                       Field{"other_processes", &Conditions::other_processes},
-                                                       Field{"power_limited", &Conditions::power_limited},
-                                                       Field{"temperature_c", &Conditions::temperature_c});
-static_assert(lists_all_fields<Conditions>());
+EVO_RECORD(Conditions, sm_mhz_low, sm_mhz_high, memory_mhz, other_processes, power_limited, temperature_c);
 
 /// "SM 1755-1980 MHz (power limit), memory 3201 MHz, 61 C"; empty where unknown.
 std::string to_text(const Conditions& conditions);

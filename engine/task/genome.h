@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "engine/expression/expression.h"
 #include "engine/record/record.h"
@@ -20,9 +19,7 @@ struct Genome {
   friend bool operator==(const Genome&, const Genome&) = default;
 };
 
-template <>
-inline constexpr auto kFields<Genome> = std::tuple(Field{"family", &Genome::family}, Field{"genes", &Genome::genes});
-static_assert(lists_all_fields<Genome>());
+EVO_RECORD(Genome, family, genes);
 
 /// The alleles of a path of the family, without inactive genes.
 Genome genome_of(const Family& family, const Path& path);

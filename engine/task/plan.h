@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "engine/base/number.h"
@@ -28,10 +27,7 @@ struct Argument {
   static Argument of_int(std::int32_t value) { return {Kind::value, 0, {{{DType::s32, 1}, {std::int64_t{value}}}}}; }
 };
 
-template <>
-inline constexpr auto kFields<Argument> = std::tuple(Field{"kind", &Argument::kind}, Field{"index", &Argument::index},
-                                                     Field{"fields", &Argument::fields});
-static_assert(lists_all_fields<Argument>());
+EVO_RECORD(Argument, kind, index, fields);
 
 struct Launch {
   std::string kernel;
@@ -43,13 +39,7 @@ struct Launch {
   std::vector<Argument> arguments;
 };
 
-template <>
-inline constexpr auto kFields<Launch> = std::tuple(Field{"kernel", &Launch::kernel}, Field{"grid", &Launch::grid},
-                                                   Field{"block", &Launch::block}, Field{"cluster", &Launch::cluster},
-                                                   Field{"dynamic_smem_bytes", &Launch::dynamic_smem_bytes},
-                                                   Field{"programmatic", &Launch::programmatic},
-                                                   Field{"arguments", &Launch::arguments});
-static_assert(lists_all_fields<Launch>());
+EVO_RECORD(Launch, kernel, grid, block, cluster, dynamic_smem_bytes, programmatic, arguments);
 
 /// A tensor of the task as a plan sees it: inputs first, then outputs, in the task's order. With 0 bytes it is absent:
 /// nothing is allocated and its address is null.
@@ -68,12 +58,7 @@ struct PlanTensor {
   bool is_changed_in_place() const { return inout && bytes > 0; }
 };
 
-template <>
-inline constexpr auto kFields<PlanTensor> =
-    std::tuple(Field{"name", &PlanTensor::name}, Field{"dtype", &PlanTensor::dtype}, Field{"bytes", &PlanTensor::bytes},
-               Field{"output", &PlanTensor::output}, Field{"inout", &PlanTensor::inout},
-               Field{"dims", &PlanTensor::dims}, Field{"strides", &PlanTensor::strides});
-static_assert(lists_all_fields<PlanTensor>());
+EVO_RECORD(PlanTensor, name, dtype, bytes, output, inout, dims, strides);
 
 /// Scratch memory of a candidate, alive over all launches of one call. Its content is undefined at the start
 /// of a call unless zeroed. With 0 bytes the candidate does not use it: nothing is allocated and its address
@@ -84,11 +69,7 @@ struct Workspace {
   bool zeroed = false;
 };
 
-template <>
-inline constexpr auto kFields<Workspace> = std::tuple(Field{"name", &Workspace::name},
-                                                      Field{"bytes", &Workspace::bytes},
-                                                      Field{"zeroed", &Workspace::zeroed});
-static_assert(lists_all_fields<Workspace>());
+EVO_RECORD(Workspace, name, bytes, zeroed);
 
 /// A TMA descriptor over a tensor or workspace (PTX ISA 5.5.7; CUDA driver API cuTensorMapEncodeTiled).
 /// Innermost dimension first, as the driver takes them.
@@ -102,12 +83,7 @@ struct TensorMap {
   std::uint32_t swizzle_bytes = 0;           ///< 0, 32, 64 or 128.
 };
 
-template <>
-inline constexpr auto kFields<TensorMap> =
-    std::tuple(Field{"name", &TensorMap::name}, Field{"source", &TensorMap::source}, Field{"dtype", &TensorMap::dtype},
-               Field{"dims", &TensorMap::dims}, Field{"strides_bytes", &TensorMap::strides_bytes},
-               Field{"box", &TensorMap::box}, Field{"swizzle_bytes", &TensorMap::swizzle_bytes});
-static_assert(lists_all_fields<TensorMap>());
+EVO_RECORD(TensorMap, name, source, dtype, dims, strides_bytes, box, swizzle_bytes);
 
 /// A variable of the program, __constant__ or __device__, that is filled before a call.
 struct Constant {
@@ -115,10 +91,7 @@ struct Constant {
   Argument source;     ///< Kind tensor, an input all of whose bytes it gets, or value. As large as the variable.
 };
 
-template <>
-inline constexpr auto kFields<Constant> = std::tuple(Field{"symbol", &Constant::symbol},
-                                                     Field{"source", &Constant::source});
-static_assert(lists_all_fields<Constant>());
+EVO_RECORD(Constant, symbol, source);
 
 /// The host side of a candidate for one shape: data, so that it runs on any device and cannot touch the
 /// harness.
@@ -130,12 +103,6 @@ struct Plan {
   std::vector<Launch> launches;  ///< In stream order; together they are one call of the task.
 };
 
-template <>
-inline constexpr auto kFields<Plan> = std::tuple(Field{"tensors", &Plan::tensors},
-                                                 Field{"workspaces", &Plan::workspaces},
-                                                 Field{"tensor_maps", &Plan::tensor_maps},
-                                                 Field{"constants", &Plan::constants},
-                                                 Field{"launches", &Plan::launches});
-static_assert(lists_all_fields<Plan>());
+EVO_RECORD(Plan, tensors, workspaces, tensor_maps, constants, launches);
 
 }  // namespace evo

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "engine/record/record.h"
@@ -21,10 +20,7 @@ struct Target {
 };
 
 /// What was skipped is for people alone.
-template <>
-inline constexpr auto kFields<Target> = std::tuple(Field{"objective", &Target::objective},
-                                                   Field{"options", &Target::options}, Field{"timed", &Target::timed},
-                                                   Field{"validated", &Target::validated});
+EVO_FIELDS(Target, objective, options, timed, validated);
 
 /// The error limits of the target's objective, which every validated case must keep. Throws usage_error when the task
 /// has no such objective.

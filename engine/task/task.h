@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "engine/base/dtype.h"
@@ -54,9 +53,7 @@ struct Shape {
   Bindings parameters;
 };
 
-template <>
-inline constexpr auto kFields<Shape> = std::tuple(Field{"name", &Shape::name}, Field{"parameters", &Shape::parameters});
-static_assert(lists_all_fields<Shape>());
+EVO_RECORD(Shape, name, parameters);
 
 /// Candidates of a run are always ranked by latency; objectives differ in the errors that they allow.
 struct Objective {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "engine/base/dtype.h"
@@ -21,12 +20,7 @@ struct InputStep {
   std::uint64_t stream = 0;  ///< Key of its random numbers; of the step `like`, the other input's.
 };
 
-template <>
-inline constexpr auto kFields<InputStep> = std::tuple(Field{"step", &InputStep::step},
-                                                      Field{"amount", &InputStep::amount},
-                                                      Field{"share", &InputStep::share},
-                                                      Field{"stream", &InputStep::stream});
-static_assert(lists_all_fields<InputStep>());
+EVO_RECORD(InputStep, step, amount, share, stream);
 
 /// How one input is made. Everything is resolved to numbers: a worker needs no task.
 struct InputRecipe {

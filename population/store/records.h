@@ -33,12 +33,7 @@ struct DeviceRecord {
   Bindings facts;  ///< facts_of(limits): plans are resolved again from the database alone.
 };
 
-template <>
-inline constexpr auto kFields<DeviceRecord> =
-    std::tuple(Field{"id", &DeviceRecord::id}, Field{"kind", &DeviceRecord::kind}, Field{"name", &DeviceRecord::name},
-               Field{"arch", &DeviceRecord::arch}, Field{"uuid", &DeviceRecord::uuid},
-               Field{"driver", &DeviceRecord::driver}, Field{"facts", &DeviceRecord::facts});
-static_assert(lists_all_fields<DeviceRecord>());
+EVO_RECORD(DeviceRecord, id, kind, name, arch, uuid, driver, facts);
 
 /// Kind, name and arch, which GPUs of one model share; not the ordinal or the uuid.
 std::string device_key(const DeviceRecord& device);
@@ -75,14 +70,8 @@ struct RunInfo {
 };
 
 /// What stands in the row of a run; task, devices and objective have rows of their own.
-template <>
-inline constexpr auto kFields<RunInfo> = std::tuple(
-    Field{"answers", &RunInfo::answers}, Field{"target", &RunInfo::target}, Field{"family", &RunInfo::family},
-    Field{"strategy", &RunInfo::strategy}, Field{"seed", &RunInfo::seed}, Field{"salt", &RunInfo::salt},
-    Field{"evaluation_limit", &RunInfo::evaluation_limit}, Field{"time_limit_s", &RunInfo::time_limit_s},
-    Field{"screen", &RunInfo::screen}, Field{"width", &RunInfo::width}, Field{"seeds", &RunInfo::seeds},
-    Field{"command_line", &RunInfo::command_line}, Field{"evo_version", &RunInfo::evo_version},
-    Field{"nvrtc_version", &RunInfo::nvrtc_version});
+EVO_FIELDS(RunInfo, answers, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, screen, width, seeds,
+           command_line, evo_version, nvrtc_version);
 
 enum class RunStatus {
   running,  ///< Or its process was killed: it can be resumed.
@@ -168,14 +157,8 @@ struct RivalResult {
   double ratio_high = 0;
 };
 
-template <>
-inline constexpr auto kFields<RivalResult> = std::tuple(
-    Field{"name", &RivalResult::name}, Field{"version", &RivalResult::version}, Field{"note", &RivalResult::note},
-    Field{"verdict", &RivalResult::verdict}, Field{"reason", &RivalResult::reason},
-    Field{"relative_l2", &RivalResult::relative_l2}, Field{"rounds_us", &RivalResult::rounds_us},
-    Field{"median_us", &RivalResult::median_us}, Field{"ratio", &RivalResult::ratio},
-    Field{"ratio_low", &RivalResult::ratio_low}, Field{"ratio_high", &RivalResult::ratio_high});
-static_assert(lists_all_fields<RivalResult>());
+EVO_RECORD(RivalResult, name, version, note, verdict, reason, relative_l2, rounds_us, median_us, ratio, ratio_low,
+           ratio_high);
 
 /// A candidate and its rivals, timed in turns on one device.
 struct Sitting {
@@ -192,12 +175,7 @@ struct Sitting {
 };
 
 /// Its run is known by the candidate.
-template <>
-inline constexpr auto kFields<Sitting> =
-    std::tuple(Field{"candidate", &Sitting::candidate}, Field{"device", &Sitting::device}, Field{"at", &Sitting::at},
-               Field{"salt", &Sitting::salt}, Field{"evo_version", &Sitting::evo_version},
-               Field{"median_us", &Sitting::median_us}, Field{"rounds_us", &Sitting::rounds_us},
-               Field{"throttled", &Sitting::throttled}, Field{"rivals", &Sitting::rivals});
+EVO_FIELDS(Sitting, candidate, device, at, salt, evo_version, median_us, rounds_us, throttled, rivals);
 
 /// The fastest rival whose answers are right; null when there is none.
 const RivalResult* best_rival(const Sitting& sitting);
@@ -234,13 +212,7 @@ struct ExchangeRecord {
 };
 
 /// What stands in its row; prompt and answer are texts of their own.
-template <>
-inline constexpr auto kFields<ExchangeRecord> = std::tuple(Field{"model", &ExchangeRecord::model},
-                                                           Field{"prompt_tokens", &ExchangeRecord::prompt_tokens},
-                                                           Field{"answer_tokens", &ExchangeRecord::answer_tokens},
-                                                           Field{"cost", &ExchangeRecord::cost},
-                                                           Field{"seconds", &ExchangeRecord::seconds},
-                                                           Field{"failure", &ExchangeRecord::failure});
+EVO_FIELDS(ExchangeRecord, model, prompt_tokens, answer_tokens, cost, seconds, failure);
 
 using ExchangeId = std::int64_t;
 
@@ -325,14 +297,7 @@ struct SelftestRecord {
 };
 
 /// What stands in its row; task and device have rows of their own.
-template <>
-inline constexpr auto kFields<SelftestRecord> = std::tuple(Field{"passed", &SelftestRecord::passed},
-                                                           Field{"judged", &SelftestRecord::judged},
-                                                           Field{"wrong", &SelftestRecord::wrong},
-                                                           Field{"salt", &SelftestRecord::salt},
-                                                           Field{"evo_version", &SelftestRecord::evo_version},
-                                                           Field{"nvrtc_version", &SelftestRecord::nvrtc_version},
-                                                           Field{"at", &SelftestRecord::at});
+EVO_FIELDS(SelftestRecord, passed, judged, wrong, salt, evo_version, nvrtc_version, at);
 
 /// Inputs on which a kernel of a task was wrong.
 struct AttackRecord {
@@ -349,11 +314,7 @@ struct AttackRecord {
 };
 
 /// What stands in its row; task and device have rows of their own.
-template <>
-inline constexpr auto kFields<AttackRecord> = std::tuple(
-    Field{"regime", &AttackRecord::regime}, Field{"shape", &AttackRecord::shape}, Field{"error", &AttackRecord::error},
-    Field{"reason", &AttackRecord::reason}, Field{"origin", &AttackRecord::origin},
-    Field{"evo_version", &AttackRecord::evo_version}, Field{"at", &AttackRecord::at});
+EVO_FIELDS(AttackRecord, regime, shape, error, reason, origin, evo_version, at);
 
 /// The counts of a merge.
 struct MergeCounts {

@@ -44,15 +44,13 @@ using record_test::Forgetful;
 using record_test::Inner;
 using record_test::Outer;
 
-template <>
-inline constexpr auto kFields<Inner> = std::tuple(Field{"depth", &Inner::depth});
+EVO_FIELDS(Inner, depth);
 template <>
 inline constexpr auto kFields<Outer> = std::tuple(Field{"name", &Outer::name}, Field{"colour", &Outer::colour},
                                                   Field{"share", &Outer::share}, Field{"parts", &Outer::parts},
                                                   Field{"flags", &Outer::flags}, Field{"", &Outer::lent},
                                                   Field{"small", &Outer::small});
-template <>
-inline constexpr auto kFields<Forgetful> = std::tuple(Field{"listed", &Forgetful::listed});
+EVO_FIELDS(Forgetful, listed);
 
 }  // namespace evo
 

@@ -38,8 +38,7 @@ namespace evo {
 using record_rows_test::Place;
 using record_rows_test::Sample;
 
-template <>
-inline constexpr auto kFields<Place> = std::tuple(Field{"host", &Place::host}, Field{"port", &Place::port});
+EVO_FIELDS(Place, host, port);
 template <>
 inline constexpr auto kFields<Sample> = std::tuple(Field{"shade", &Sample::shade}, Field{"salt", &Sample::salt},
                                                    Field{"share", &Sample::share},
