@@ -94,18 +94,9 @@ std::vector<std::byte> parse_bytes(std::string_view argument, std::string_view t
 }
 
 Filling parse_filling(std::string_view argument, std::string_view text, bool floating) {
-  using Kind = Filling::Kind;
-  Filling filling;
-  if (text.starts_with('@')) {
-    filling.kind = Kind::file;
-    filling.path = text.substr(1);
-    return filling;
-  }
-  if (text.starts_with('{') && text.ends_with('}')) {
-    filling.kind = Kind::list;
-    filling.numbers = parse_values(argument, text.substr(1, text.size() - 2));
-    return filling;
-  }
+  if (text.starts_with('@')) return {DrawKind::file, {}, std::string(text.substr(1))};
+  if (text.starts_with('{') && text.ends_with('}'))
+    return {DrawKind::list, parse_values(argument, text.substr(1, text.size() - 2)), {}};
   const std::size_t bracket = text.find('(');
   const std::string_view name = text.substr(0, bracket);
   std::vector<Number> given;
@@ -113,29 +104,24 @@ Filling parse_filling(std::string_view argument, std::string_view text, bool flo
     if (!text.ends_with(')')) refuse(argument, "a bracket is not closed");
     given = parse_values(argument, text.substr(bracket + 1, text.size() - bracket - 2));
   }
-  const auto with = [&](Kind kind, std::vector<Number> usual) {
+  const auto with = [&](DrawKind kind, std::vector<Number> usual) -> Filling {
     if (given.size() > usual.size()) refuse(argument, fmt::format("{} takes {} numbers", name, usual.size()));
-    filling.kind = kind;
-    filling.numbers = std::move(usual);
-    std::copy(given.begin(), given.end(), filling.numbers.begin());
-    return filling;
+    std::ranges::copy(given, usual.begin());
+    return {kind, usual, {}};
   };
-  if (name == "zeros") return with(Kind::constant, {});
-  if (name == "ones") return with(Kind::constant, {std::int64_t{1}});
-  if (name == "unset") return with(Kind::unset, {});
-  if (name == "iota") return with(Kind::iota, {std::int64_t{0}, std::int64_t{1}});
-  if (name == "uniform") return with(Kind::uniform, {std::int64_t{0}, std::int64_t{floating ? 1 : 100}});
-  if (name == "normal") return with(Kind::normal, {std::int64_t{0}, std::int64_t{1}});
-  if (name == "shuffle") return with(Kind::shuffle, {});
-  if (name == "bits") return with(Kind::bits, {});
+  if (name == "zeros") return with(DrawKind::constant, {});
+  if (name == "ones") return with(DrawKind::constant, {std::int64_t{1}});
+  if (name == "unset") return with(DrawKind::unset, {});
+  if (name == "iota") return with(DrawKind::iota, {std::int64_t{0}, std::int64_t{1}});
+  if (name == "uniform") return with(DrawKind::uniform, {std::int64_t{0}, std::int64_t{floating ? 1 : 100}});
+  if (name == "normal") return with(DrawKind::normal, {std::int64_t{0}, std::int64_t{1}});
+  if (name == "shuffle") return with(DrawKind::shuffle, {});
+  if (name == "bits") return with(DrawKind::bits, {});
   const std::vector<std::string_view> draws = {"integers", "indices",    "permutation",
                                                "offsets",  "page_table", "non_negative"};
   if (std::ranges::find(draws, name) != draws.end()) {
     const Draw draw = parse_draw(text, floating);
-    filling.kind = Kind::drawn;
-    filling.draw = draw.kind;
-    filling.numbers = evaluate(draw, {});
-    return filling;
+    return {draw.kind, evaluate(draw, {}), {}};
   }
   if (text.find_first_of("0123456789") == std::string_view::npos && text != "nan" && text != "inf" && text != "-inf") {
     refuse(argument,
@@ -144,9 +130,7 @@ Filling parse_filling(std::string_view argument, std::string_view text, bool flo
                "bits, integers, indices, permutation, offsets, page_table, non_negative, a number, {{list}} and @FILE",
                text));
   }
-  filling.kind = Kind::constant;
-  filling.numbers = {parse_value(argument, text)};
-  return filling;
+  return {DrawKind::constant, {parse_value(argument, text)}, {}};
 }
 
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
@@ -193,7 +177,7 @@ ArgumentSpec parse_argument(std::string_view text, std::size_t number) {
     if (!rest.empty() && !rest.starts_with(':')) refuse(whole, "expected ':' behind ']'");
     buffer.filling =
         rest.empty() ? Filling{} : parse_filling(whole, trim(rest.substr(1)), is_floating(buffer.type.element));
-    if (buffer.dims.empty() && buffer.filling.kind != Filling::Kind::file) refuse(whole, "how many elements?");
+    if (buffer.dims.empty() && buffer.filling.kind != DrawKind::file) refuse(whole, "how many elements?");
     return buffer;
   }
   if (colon == std::string_view::npos && is_identifier(whole)) return BufferReference{std::string(whole)};

@@ -15,22 +15,9 @@ namespace evo::cli {
 
 /// Where a buffer's first content comes from.
 struct Filling {
-  enum class Kind {
-    unset,     ///< As allocated: every byte 0xcb.
-    constant,  ///< numbers[0]
-    list,      ///< numbers, then zeros
-    iota,      ///< numbers[0] + i * numbers[1]
-    uniform,   ///< From numbers[0] up to, without it, numbers[1].
-    normal,    ///< Mean numbers[0], standard deviation numbers[1].
-    shuffle,   ///< 0 ... n-1 in random order.
-    bits,      ///< Every byte random.
-    file,      ///< `path`: .npy, or the bytes themselves.
-    drawn,     ///< As a task draws it: `draw`, with `numbers`.
-  };
-  Kind kind = Kind::constant;
+  DrawKind kind = DrawKind::constant;
   std::vector<Number> numbers;
-  std::string path;
-  DrawKind draw = DrawKind::automatic;
+  std::string path;  ///< Of a file.
 };
 
 /// A scalar or struct by value.

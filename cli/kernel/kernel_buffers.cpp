@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "cli/text/files.h"
 #include "engine/base/error.h"
-#include "engine/base/text.h"
 #include "evaluator/base/random.h"
 #include "evaluator/device/draws.h"
-#include "evaluator/numbers/elements.h"
 #include "evaluator/numbers/numpy.h"
 
 namespace evo::cli {
@@ -59,123 +56,24 @@ std::vector<std::byte> content_of_file(BufferSpec& spec) {
   return raw_bytes(data);
 }
 
-// ---- Random content: element i depends on seed, name and i alone.
-
-struct Draw {
-  std::uint64_t key;
-  std::array<std::uint32_t, 4> words(std::uint64_t i) const {
-    return philox(key, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), 0, 0});
-  }
-  std::uint64_t bits(std::uint64_t i) const {
-    const auto w = words(i);
-    return static_cast<std::uint64_t>(w[0]) << 32 | w[1];
-  }
-};
-
-double number_at(const Filling& filling, std::size_t i) {
-  return as_double(filling.numbers.at(i));
-}
-
-/// As an integer where 64 bits hold the value, else as the nearest double.
-Number whole(long double value) {
-  if (value < -0x1p63L || value >= 0x1p64L) return static_cast<double>(value);
-  if (value < 0x1p63L) return static_cast<std::int64_t>(value);
-  return static_cast<std::uint64_t>(value);
-}
-
-/// first + i * step
-Number progression(const Filling& filling, std::uint64_t i) {
-  const auto is_whole = [](Number number) { return !std::holds_alternative<double>(number); };
-  if (std::ranges::all_of(filling.numbers, is_whole))
-    return whole(exact(filling.numbers.at(0)) + static_cast<long double>(i) * exact(filling.numbers.at(1)));
-  return number_at(filling, 0) + static_cast<double>(i) * number_at(filling, 1);
-}
-
-Number element_at(const BufferSpec& spec, const Draw& draw, std::uint64_t i) {
-  const Filling& filling = spec.filling;
-  switch (filling.kind) {
-    case Filling::Kind::list:
-      return i < filling.numbers.size() ? filling.numbers[i] : Number{std::int64_t{0}};
-    case Filling::Kind::iota:
-      return progression(filling, i);
-    case Filling::Kind::uniform: {
-      const double low = number_at(filling, 0), width = number_at(filling, 1) - low;
-      const double share = static_cast<double>(draw.bits(i) >> 11) * 0x1p-53;
-      const double value = low + share * width;
-      return is_floating(spec.type.element) ? value : std::floor(value);
-    }
-    case Filling::Kind::normal: {
-      const double value = number_at(filling, 0) + normal_from_word(draw.words(i)[0]) * number_at(filling, 1);
-      return is_floating(spec.type.element) ? value : std::nearbyint(value);
-    }
-    default:
-      return filling.numbers.empty() ? Number{std::int64_t{0}} : filling.numbers[0];
-  }
-}
-
-void refuse_unheld(const BufferSpec& spec, Number number) {
-  const std::string why = why_not_held(spec.type.element, number);
-  if (!why.empty()) throw usage_error(fmt::format("buffer '{}': {}", spec.name, why));
-}
-
-void shuffle(const BufferSpec& spec, const Draw& draw, std::uint64_t elements, std::vector<std::byte>& bytes) {
-  if (elements > 0) refuse_unheld(spec, elements - 1);
-  std::vector<std::uint64_t> order(elements);
-  for (std::uint64_t i = 0; i < order.size(); ++i) order[i] = i;
-  for (std::uint64_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[draw.bits(i) % i]);
-  for (std::uint64_t i = 0; i < order.size(); ++i)
-    store_at(spec.type.element, bytes.data(), i, static_cast<std::int64_t>(order[i]));
-}
-
-void fill(const BufferSpec& spec, const Draw& draw, std::uint64_t elements, std::vector<std::byte>& bytes) {
-  using Kind = Filling::Kind;
-  if (spec.filling.kind == Kind::list && spec.filling.numbers.size() > elements) {
-    throw usage_error(fmt::format("buffer '{}' has {} elements, {} numbers were given", spec.name, elements,
-                                  spec.filling.numbers.size()));
-  }
-  // Random numbers are rounded and saturated as the format does; a number that was typed must be held.
-  const bool rounded =
-      is_floating(spec.type.element) && (spec.filling.kind == Kind::uniform || spec.filling.kind == Kind::normal);
-  for (std::size_t i = 0; i < elements; ++i) {
-    const Number number = element_at(spec, draw, i);
-    if (!rounded) refuse_unheld(spec, number);
-    store_at(spec.type.element, bytes.data(), i, number);
-  }
-}
-
 }  // namespace
 
 std::vector<std::byte> content_of(BufferSpec& spec, std::uint64_t seed) {
-  if (spec.filling.kind == Filling::Kind::file) return content_of_file(spec);
+  if (spec.filling.kind == DrawKind::file) return content_of_file(spec);
   const std::uint64_t elements = elements_of(spec.dims) * spec.type.components;
-  if (bytes_for(spec.type.element, elements) > kMostBufferBytes)
-    throw usage_error(fmt::format("buffer '{}' is too large", spec.name));
-  std::vector<std::byte> bytes(bytes_for(spec.type.element, elements));
-  const Draw draw{mix(seed, spec.name)};
-  switch (spec.filling.kind) {
-    case Filling::Kind::unset:
-      std::fill(bytes.begin(), bytes.end(), std::byte{0xcb});
-      break;
-    case Filling::Kind::shuffle:
-      shuffle(spec, draw, elements, bytes);
-      break;
-    case Filling::Kind::drawn:
-      draw_elements({.name = spec.name,
-                     .dtype = spec.type.element,
-                     .elements = elements,
-                     .row = spec.dims.empty() ? 1 : spec.dims.back() * spec.type.components,
-                     .kind = spec.filling.draw,
-                     .numbers = spec.filling.numbers,
-                     .regime = Distribution::normal,
-                     .stream = mix(seed, spec.name)},
-                    bytes.data());
-      break;
-    case Filling::Kind::bits:
-      for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(draw.bits(i / 8) >> (i % 8 * 8));
-      break;
-    default:
-      fill(spec, draw, elements, bytes);
-  }
+  const std::uint64_t size = bytes_for(spec.type.element, elements);
+  if (size > kMostBufferBytes) throw usage_error(fmt::format("buffer '{}' is too large", spec.name));
+  if (spec.filling.kind == DrawKind::unset) return std::vector<std::byte>(size, std::byte{0xcb});
+  std::vector<std::byte> bytes(size);
+  draw_elements({.name = spec.name,
+                 .dtype = spec.type.element,
+                 .elements = elements,
+                 .row = spec.dims.empty() ? 1 : spec.dims.back() * spec.type.components,
+                 .kind = spec.filling.kind,
+                 .numbers = spec.filling.numbers,
+                 .regime = Distribution::normal,
+                 .stream = mix(seed, spec.name)},
+                bytes.data());
   return bytes;
 }
 

@@ -72,22 +72,18 @@ void add_kernel_options(CLI::App& command, KernelRequest& request) {
   launch_option("--smem", "Dynamic shared memory of a block (default: 0)", "BYTES");
   launch_option("--arg", "The next argument of the kernel, as described below", "ARG");
   add_option(command, "--symbol", "NAME=TYPE[N]:FILLING", request.symbols,
-             "Set a __device__ or __constant__ variable before the first launch, and show it afterwards")
-      ->allow_extra_args(false);
+             "Set a __device__ or __constant__ variable before the first launch, and show it afterwards");
   command.add_flag("--then", request.further_launches,
                    "Then launch another kernel, which the following options describe");
-  add_option(command, "--seed", "N", request.seed, "Seed of random buffer contents")->capture_default_str();
-  add_option(command, "--device", "DEVICE", request.device, "vgpu:MODEL: h200, h100, a100, l4, rtx4090")
-      ->capture_default_str();
+  add_option(command, "--seed", "N", request.seed, "Seed of random buffer contents");
+  add_option(command, "--device", "DEVICE", request.device, "vgpu:MODEL: h200, h100, a100, l4, rtx4090");
   add_option(command, "--arch", "sm_NN", request.arch, "Compile for this architecture (default: the device's)");
   add_option(command, "--max-instructions", "N", request.max_instructions,
              "Stop once a warp has executed this many (default: 100000000)");
   add_option(command, "--nvrtc-option", "OPTION", request.nvrtc_options,
-             "Hand this option to NVRTC: --use_fast_math, --std=c++20")
-      ->allow_extra_args(false);
-  add_option(command, "-D,--define", "NAME[=VALUE]", request.defines, "Define a macro")->allow_extra_args(false);
-  add_option(command, "-I,--include", "DIR", request.include_folders, "Also look for headers in this folder")
-      ->allow_extra_args(false);
+             "Hand this option to NVRTC: --use_fast_math, --std=c++20");
+  add_option(command, "-D,--define", "NAME[=VALUE]", request.defines, "Define a macro");
+  add_option(command, "-I,--include", "DIR", request.include_folders, "Also look for headers in this folder");
 }
 
 const char* const kArgumentsHelp = R"(Arguments, in the kernel's order:

@@ -118,7 +118,7 @@ class BufferPool {
     held.result.before = content_of(spec, seed_);
     held.memory = std::make_unique<DeviceMemory>(device_, held.result.before.size(), spec.name);
     held.address = held.memory->address();
-    if (spec.filling.kind != Filling::Kind::unset) device_.upload(held.address, held.result.before);
+    if (spec.filling.kind != DrawKind::unset) device_.upload(held.address, held.result.before);
     held.result.spec = std::move(spec);
     buffers_.push_back(std::move(held));
     return buffers_.back().address;
@@ -133,7 +133,7 @@ class BufferPool {
       throw usage_error(fmt::format("--symbol {}: the variable has {} bytes, {} were given", spec.name, variable.bytes,
                                     held.result.before.size()));
     held.address = variable.address;
-    if (spec.filling.kind == Filling::Kind::unset)
+    if (spec.filling.kind == DrawKind::unset)
       device_.download(held.result.before, held.address);
     else
       device_.upload(held.address, held.result.before);
