@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -101,22 +100,8 @@ bool touches(const std::string& source, std::string_view lines) {
 
 /// Half a step beside 1: what rounding to the dtype may err by.
 double rounding_of(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return 0x1p-53;
-    case DType::f32:
-      return 0x1p-24;
-    case DType::f16:
-      return 0x1p-11;
-    case DType::bf16:
-      return 0x1p-8;
-    case DType::e4m3:
-      return 0x1p-4;
-    case DType::e5m2:
-      return 0x1p-3;
-    default:
-      return 0;
-  }
+  const int digits = info_of(dtype).digits;
+  return digits == 0 ? 0 : std::ldexp(1.0, -digits);
 }
 
 class NullAnswerTrial {

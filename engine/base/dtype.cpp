@@ -26,12 +26,12 @@ constexpr std::array kInfos = {
               static_cast<double>(INT64_MIN), static_cast<double>(INT64_MAX)},
     DTypeInfo{DType::e2m1, "e2m1", "e2m1", " fp4 fp4_e2m1 __nv_fp4_e2m1 ", 4, true, -6, 6},
     DTypeInfo{DType::e8m0, "e8m0", "e8m0", " fp8_e8m0 __nv_fp8_e8m0 ", 8, true, 0x1.0p-127, 0x1.0p127},
-    DTypeInfo{DType::e4m3, "e4m3", "e4m3", " fp8_e4m3 __nv_fp8_e4m3 ", 8, true, -448, 448},
-    DTypeInfo{DType::e5m2, "e5m2", "e5m2", " fp8_e5m2 __nv_fp8_e5m2 ", 8, true, -57344, 57344},
-    DTypeInfo{DType::f16, "f16", "half", " fp16 float16 __half ", 16, true, -65504, 65504},
-    DTypeInfo{DType::bf16, "bf16", "bf16", " bfloat16 __nv_bfloat16 ", 16, true, -0x1.fep127, 0x1.fep127},
-    DTypeInfo{DType::f32, "f32", "float", " fp32 float32 ", 32, true, -FLT_MAX, FLT_MAX},
-    DTypeInfo{DType::f64, "f64", "double", " fp64 float64 ", 64, true, -DBL_MAX, DBL_MAX},
+    DTypeInfo{DType::e4m3, "e4m3", "e4m3", " fp8_e4m3 __nv_fp8_e4m3 ", 8, true, -448, 448, 4, -6},
+    DTypeInfo{DType::e5m2, "e5m2", "e5m2", " fp8_e5m2 __nv_fp8_e5m2 ", 8, true, -57344, 57344, 3, -14},
+    DTypeInfo{DType::f16, "f16", "half", " fp16 float16 __half ", 16, true, -65504, 65504, 11, -14},
+    DTypeInfo{DType::bf16, "bf16", "bf16", " bfloat16 __nv_bfloat16 ", 16, true, -0x1.fep127, 0x1.fep127, 8, -126},
+    DTypeInfo{DType::f32, "f32", "float", " fp32 float32 ", 32, true, -FLT_MAX, FLT_MAX, 24, -126},
+    DTypeInfo{DType::f64, "f64", "double", " fp64 float64 ", 64, true, -DBL_MAX, DBL_MAX, 53, -1022},
 };
 
 constexpr bool dtypes_in_order() {

@@ -21,6 +21,9 @@ struct DTypeInfo {
   int bits;
   bool floating;
   double least, greatest;  ///< Of finite numbers. Those of 64-bit integers are rounded.
+  /// Of normal numbers of a format with a sign and more than 4 bits: bits of the significand, with the leading one, and
+  /// the smallest exponent. 0: it is none.
+  int digits = 0, least_exponent = 0;
 };
 
 const DTypeInfo& info_of(DType dtype);

@@ -27,21 +27,7 @@ Limits read_calibrated(const JsonPlace& place) {
   return limits;
 }
 
-/// Bits of a significand. tanh.approx has about 11 right ones.
-int precision_of(DType dtype) {
-  switch (dtype) {
-    case DType::e5m2:
-      return 3;
-    case DType::e4m3:
-      return 4;
-    case DType::bf16:
-      return 8;
-    case DType::f16:
-      return 11;
-    default:
-      return 24;
-  }
-}
+/// Bits of a significand up to which tanh.approx, with about 11 right ones, is as good as any.
 constexpr int kCoarse = 8;
 
 SinglePrecision single_precision_of(const Task& task, bool plain) {
@@ -51,8 +37,10 @@ SinglePrecision single_precision_of(const Task& task, bool plain) {
     const DType dtype = dtype_of(input, options);
     if (dtype == DType::bf16 || dtype == DType::f16) how.operands = dtype;
   }
-  for (const Tensor& output : task.outputs)
-    if (precision_of(dtype_of(output, options)) > kCoarse) how.coarse_tanh = false;
+  for (const Tensor& output : task.outputs) {
+    const int digits = info_of(dtype_of(output, options)).digits;
+    if (digits == 0 || digits > kCoarse) how.coarse_tanh = false;
+  }
   return how;
 }
 

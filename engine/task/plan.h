@@ -85,6 +85,9 @@ struct TensorMap {
 
 EVO_RECORD(TensorMap, name, source, dtype, dims, strides_bytes, box, swizzle_bytes);
 
+/// Why no device can encode a tensor map: lists that do not fit its dims, or a swizzle that there is not. Empty: it can.
+std::string why_malformed(const TensorMap& map);
+
 /// A variable of the program, __constant__ or __device__, that is filled before a call.
 struct Constant {
   std::string symbol;  ///< As C++ calls it: "d_filter", "ns::weights".

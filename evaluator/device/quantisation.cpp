@@ -17,20 +17,11 @@ namespace {
 
 /// The real value of the largest code of a dtype.
 float largest_code(DType dtype) {
-  switch (dtype) {
-    case DType::e4m3:
-      return 448.0F;
-    case DType::e5m2:
-      return 57344.0F;
-    case DType::s8:
-      return 127.0F;
-    case DType::e2m1:
-      return 6.0F;
-    case DType::u8:
-      return 448.0F;  // Simulated e4m3: [-448, 448] onto [0, 255].
-    default:
-      throw machine_error("an input with a scale has a dtype that is not of 4 or 8 bits");
-  }
+  if (dtype == DType::u8) return 448.0F;  // Simulated e4m3: [-448, 448] onto [0, 255].
+  const DTypeInfo& info = info_of(dtype);
+  if (info.bits > 8 || dtype == DType::boolean || dtype == DType::e8m0)
+    throw machine_error("an input with a scale has a dtype that is not of 4 or 8 bits");
+  return static_cast<float>(info.greatest);
 }
 
 float round_within(float value, float low, float high) {

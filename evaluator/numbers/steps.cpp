@@ -25,29 +25,10 @@ double rounded_to(DType dtype, double value) {
 }
 
 double step_at(DType dtype, double value) {
-  struct Format {
-    int digits, least_exponent;
-  };
-  const auto step = [&](Format format) {
-    const int exponent = value == 0 ? format.least_exponent : std::max(std::ilogb(value), format.least_exponent);
-    return std::ldexp(1.0, exponent - format.digits);
-  };
-  switch (dtype) {
-    case DType::f64:
-      return step({52, -1022});
-    case DType::f32:
-      return step({23, -126});
-    case DType::f16:
-      return step({10, -14});
-    case DType::bf16:
-      return step({7, -126});
-    case DType::e4m3:
-      return step({3, -6});
-    case DType::e5m2:
-      return step({2, -14});
-    default:
-      return 1;
-  }
+  const DTypeInfo& format = info_of(dtype);
+  if (format.digits == 0) return 1;
+  const int exponent = value == 0 ? format.least_exponent : std::max(std::ilogb(value), format.least_exponent);
+  return std::ldexp(1.0, exponent - format.digits + 1);
 }
 
 bool is_beside_greatest(DType dtype, double got, double want) {

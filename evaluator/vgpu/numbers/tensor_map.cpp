@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
+
+#include "engine/record/enumerators.h"
 
 namespace evo::vgpu {
 namespace {
@@ -14,26 +17,10 @@ std::uint32_t swizzle_bytes(Swizzle swizzle) {
 }  // namespace
 
 std::uint32_t bytes_of(TensorElement element) {
-  switch (element) {
-    case TensorElement::u8:
-      return 1;
-    case TensorElement::u16:
-    case TensorElement::f16:
-    case TensorElement::bf16:
-      return 2;
-    case TensorElement::u32:
-    case TensorElement::s32:
-    case TensorElement::f32:
-    case TensorElement::f32_ftz:
-    case TensorElement::tf32:
-    case TensorElement::tf32_ftz:
-      return 4;
-    case TensorElement::u64:
-    case TensorElement::s64:
-    case TensorElement::f64:
-      return 8;
-  }
-  return 0;
+  static constexpr std::array<std::uint8_t, kEnumerators<TensorElement>> kBytes = {1, 2, 4, 4, 8, 8, 2,
+                                                                                   4, 4, 8, 2, 4, 4};
+  const auto number = static_cast<std::size_t>(element);
+  return number < kBytes.size() ? kBytes[number] : 0;
 }
 
 std::uint32_t TensorMapObject::box_bytes() const {
@@ -72,31 +59,10 @@ std::string why_refused(const TensorMapObject& map) {
 
 TensorMapObject tensor_map_of(const TensorMap& planned, std::uint64_t address, std::string& refused) {
   TensorMapObject map;
-  refused.clear();
-  const std::size_t rank = planned.dims.size();
-  if (rank < 1 || rank > kMaxTensorRank) {
-    refused = "has 0 or more than 5 dims";
-  } else if (planned.strides_bytes.size() + 1 != rank) {
-    refused = "needs one stride fewer than dims";
-  } else if (planned.box.size() != rank) {
-    refused = "needs one box size for each dim";
-  }
-  switch (planned.swizzle_bytes) {
-    case 0:
-      break;
-    case 32:
-      map.swizzle = Swizzle::b32;
-      break;
-    case 64:
-      map.swizzle = Swizzle::b64;
-      break;
-    case 128:
-      map.swizzle = Swizzle::b128;
-      break;
-    default:
-      refused = "has a swizzle other than 0, 32, 64 or 128 bytes";
-  }
+  refused = why_malformed(planned);
   if (!refused.empty()) return map;
+  const std::size_t rank = planned.dims.size();
+  map.swizzle = static_cast<Swizzle>(std::bit_width(planned.swizzle_bytes / 32));
   map.address = address;
   map.rank = static_cast<std::uint8_t>(rank);
   map.element = tensor_element_of(planned.dtype);
