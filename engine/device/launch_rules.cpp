@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/record/enumerators.h"
+
 namespace evo {
 namespace {
 
@@ -115,19 +117,7 @@ std::string differences_from_rules(const DeviceLimits& limits) {
 }
 
 std::string_view name_of(SmResource resource) {
-  switch (resource) {
-    case SmResource::blocks:
-      return "blocks";
-    case SmResource::threads:
-      return "threads";
-    case SmResource::registers:
-      return "registers";
-    case SmResource::shared_memory:
-      return "shared memory";
-    case SmResource::barriers:
-      return "barriers";
-  }
-  return "";
+  return resource == SmResource::shared_memory ? "shared memory" : enumerator_name(resource);
 }
 
 Occupancy occupancy(const DeviceLimits& limits, const BlockNeeds& needs) {

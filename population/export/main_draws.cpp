@@ -8,46 +8,17 @@
 #include <vector>
 
 #include "engine/expression/expression_cpp.h"
+#include "engine/record/enumerators.h"
+#include "population/code/specialised.h"
 #include "population/code/text.h"
-#include "population/export/host_code.h"
 
 namespace evo {
 namespace {
 
 /// The enumerators of Draw in main_types.cuh.
 std::string_view draw_name(DrawKind kind) {
-  switch (kind) {
-    case DrawKind::constant:
-      return "constant";
-    case DrawKind::list:
-      return "list";
-    case DrawKind::iota:
-      return "iota";
-    case DrawKind::uniform:
-      return "uniform";
-    case DrawKind::normal:
-      return "normal";
-    case DrawKind::non_negative:
-      return "non_negative";
-    case DrawKind::integers:
-    case DrawKind::indices:
-      return "integers";
-    case DrawKind::permutation:
-      return "permutation";
-    case DrawKind::shuffle:
-      return "shuffle";
-    case DrawKind::offsets:
-      return "offsets";
-    case DrawKind::page_table:
-      return "page_table";
-    case DrawKind::file:
-      return "file";
-    case DrawKind::automatic:
-    case DrawKind::unset:
-    case DrawKind::bits:
-      return "bits";
-  }
-  return "bits";
+  if (kind == DrawKind::indices) return "integers";
+  return kind == DrawKind::automatic || kind == DrawKind::unset ? "bits" : enumerator_name(kind);
 }
 
 std::string number_text(const Task& task, const Bindings& options, const Expression& number) {

@@ -3,61 +3,50 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <string_view>
 #include <vector>
 
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
+#include "engine/record/enumerators.h"
 
 namespace evo {
 namespace {
 
 struct Codec {
+  DType dtype;
   std::string_view encode;  ///< Writes `value`, or `single`, which is the same as a float, to `to`.
   std::string_view decode;  ///< The value at `from`.
 };
 
-Codec codec_of(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return {"*to = value != 0;", "*from != 0"};
-    case DType::u8:
-      return {"*to = whole<unsigned char>(value);", "*from"};
-    case DType::s8:
-      return {"store(to, whole<signed char>(value));", "load<signed char>(from)"};
-    case DType::u16:
-      return {"store(to, whole<unsigned short>(value));", "load<unsigned short>(from)"};
-    case DType::s16:
-      return {"store(to, whole<short>(value));", "load<short>(from)"};
-    case DType::u32:
-      return {"store(to, whole<unsigned>(value));", "load<unsigned>(from)"};
-    case DType::s32:
-      return {"store(to, whole<int>(value));", "load<int>(from)"};
-    case DType::u64:
-      return {"store(to, whole<unsigned long long>(value));", "static_cast<double>(load<unsigned long long>(from))"};
-    case DType::s64:
-      return {"store(to, whole<long long>(value));", "static_cast<double>(load<long long>(from))"};
-    case DType::e2m1:
-      return {"*to = e2m1_code(value);", "(*from & 8) != 0 ? -kE2m1[*from & 7] : kE2m1[*from & 7]"};
-    case DType::e8m0:
-      return {
+constexpr std::array kCodecs = {
+    Codec{DType::boolean, "*to = value != 0;", "*from != 0"},
+    Codec{DType::u8, "*to = whole<unsigned char>(value);", "*from"},
+    Codec{DType::s8, "store(to, whole<signed char>(value));", "load<signed char>(from)"},
+    Codec{DType::u16, "store(to, whole<unsigned short>(value));", "load<unsigned short>(from)"},
+    Codec{DType::s16, "store(to, whole<short>(value));", "load<short>(from)"},
+    Codec{DType::u32, "store(to, whole<unsigned>(value));", "load<unsigned>(from)"},
+    Codec{DType::s32, "store(to, whole<int>(value));", "load<int>(from)"},
+    Codec{DType::u64, "store(to, whole<unsigned long long>(value));",
+          "static_cast<double>(load<unsigned long long>(from))"},
+    Codec{DType::s64, "store(to, whole<long long>(value));", "static_cast<double>(load<long long>(from))"},
+    Codec{DType::e2m1, "*to = e2m1_code(value);", "(*from & 8) != 0 ? -kE2m1[*from & 7] : kE2m1[*from & 7]"},
+    Codec{DType::e8m0,
           "*to = value > 0 ? static_cast<unsigned char>(std::min(127, std::max(-127, std::ilogb(value))) + 127) : 0;",
-          "*from == 255 ? NAN : std::ldexp(1.0, *from - 127)"};
-    case DType::e4m3:
-      return {"*to = __nv_cvt_float_to_fp8(single, __NV_SATFINITE, __NV_E4M3);",
-              "__half2float(__half(__nv_cvt_fp8_to_halfraw(*from, __NV_E4M3)))"};
-    case DType::e5m2:
-      return {"*to = __nv_cvt_float_to_fp8(single, __NV_SATFINITE, __NV_E5M2);",
-              "__half2float(__half(__nv_cvt_fp8_to_halfraw(*from, __NV_E5M2)))"};
-    case DType::f16:
-      return {"store(to, __float2half_rn(single));", "__half2float(load<__half>(from))"};
-    case DType::bf16:
-      return {"store(to, __float2bfloat16_rn(single));", "__bfloat162float(load<__nv_bfloat16>(from))"};
-    case DType::f32:
-      return {"store(to, single);", "load<float>(from)"};
-    case DType::f64:
-      return {"store(to, value);", "load<double>(from)"};
-  }
-  return {};
+          "*from == 255 ? NAN : std::ldexp(1.0, *from - 127)"},
+    Codec{DType::e4m3, "*to = __nv_cvt_float_to_fp8(single, __NV_SATFINITE, __NV_E4M3);",
+          "__half2float(__half(__nv_cvt_fp8_to_halfraw(*from, __NV_E4M3)))"},
+    Codec{DType::e5m2, "*to = __nv_cvt_float_to_fp8(single, __NV_SATFINITE, __NV_E5M2);",
+          "__half2float(__half(__nv_cvt_fp8_to_halfraw(*from, __NV_E5M2)))"},
+    Codec{DType::f16, "store(to, __float2half_rn(single));", "__half2float(load<__half>(from))"},
+    Codec{DType::bf16, "store(to, __float2bfloat16_rn(single));", "__bfloat162float(load<__nv_bfloat16>(from))"},
+    Codec{DType::f32, "store(to, single);", "load<float>(from)"},
+    Codec{DType::f64, "store(to, value);", "load<double>(from)"},
+};
+static_assert(has_row_for_each(kCodecs, &Codec::dtype), "each type has its row, in the order of the enumeration");
+
+const Codec& codec_of(DType dtype) {
+  return kCodecs[static_cast<std::size_t>(dtype)];
 }
 
 /// "case DType::e4m3: return 1;" for each, on lines of their own.

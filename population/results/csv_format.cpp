@@ -4,25 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/record/enumerators.h"
 #include "population/results/formats.h"
 
 namespace evo {
 namespace {
 
-const char* status_of(OutcomeClass outcome) {
-  switch (outcome) {
-    case OutcomeClass::ok:
-      return "ok";
-    case OutcomeClass::invalid:
-      return "invalid";
-    case OutcomeClass::compile:
-      return "compile";
-    case OutcomeClass::runtime:
-    case OutcomeClass::timeout:
-    case OutcomeClass::correctness:
-      break;
-  }
-  return "runtime";
+std::string_view status_of(OutcomeClass outcome) {
+  const bool named =
+      outcome == OutcomeClass::ok || outcome == OutcomeClass::invalid || outcome == OutcomeClass::compile;
+  return named ? enumerator_name(outcome) : "runtime";
 }
 
 /// Quoted if it holds a comma, a quotation mark or a line break (RFC 4180).

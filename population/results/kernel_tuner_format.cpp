@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "engine/expression/json_value.h"
 #include "population/results/description.h"
 #include "population/results/formats.h"
@@ -16,18 +16,8 @@ namespace {
 using nlohmann::ordered_json;
 
 const char* error_name(OutcomeClass outcome) {
-  switch (outcome) {
-    case OutcomeClass::invalid:
-      return "InvalidConfig";
-    case OutcomeClass::compile:
-      return "CompilationFailedConfig";
-    case OutcomeClass::ok:
-    case OutcomeClass::runtime:
-    case OutcomeClass::timeout:
-    case OutcomeClass::correctness:
-      break;
-  }
-  return "RuntimeFailedConfig";
+  if (outcome == OutcomeClass::invalid) return "InvalidConfig";
+  return outcome == OutcomeClass::compile ? "CompilationFailedConfig" : "RuntimeFailedConfig";
 }
 
 /// As Python prints the value: Kernel Tuner looks entries up by their values' text.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/expression/json_value.h"
+#include "engine/record/enumerators.h"
 #include "population/results/description.h"
 #include "population/results/formats.h"
 
@@ -12,22 +13,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const char* invalidity_of(OutcomeClass outcome) {
-  switch (outcome) {
-    case OutcomeClass::ok:
-      return "correct";
-    case OutcomeClass::invalid:
-      return "constraints";
-    case OutcomeClass::compile:
-      return "compile";
-    case OutcomeClass::timeout:
-      return "timeout";
-    case OutcomeClass::correctness:
-      return "correctness";
-    case OutcomeClass::runtime:
-      break;
-  }
-  return "runtime";
+std::string_view invalidity_of(OutcomeClass outcome) {
+  if (outcome == OutcomeClass::ok) return "correct";
+  return outcome == OutcomeClass::invalid ? "constraints" : enumerator_name(outcome);
 }
 
 ordered_json measurement(const std::string& name, double us) {
