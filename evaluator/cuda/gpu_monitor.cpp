@@ -49,37 +49,24 @@ constexpr int kOwnProcesses = 2;
 /// A started NVML, shut down with the object.
 class Nvml {
  public:
-  static std::optional<Nvml> start(std::string* why_not) {
-    Nvml nvml;
+  /// Null where there is none.
+  static std::unique_ptr<Nvml> start(std::string* why_not) {
+    std::unique_ptr<Nvml> nvml(new Nvml);
     std::string why;
-    nvml.library_ = SharedLibrary::open("libnvidia-ml.so.1", &why);
-    if (!nvml.library_) return absent(why_not, "no NVML: " + why);
-    if (!nvml.bind_all()) return absent(why_not, "NVML lacks functions of driver 450 or newer");
-    if (const NvmlReturn started = nvml.init_(); started != 0) {
-      return absent(why_not, fmt::format("NVML does not start: {}", nvml.error_string_(started)));
+    nvml->library_ = SharedLibrary::open("libnvidia-ml.so.1", &why);
+    if (!nvml->library_) return absent(why_not, "no NVML: " + why);
+    if (!nvml->bind_all()) return absent(why_not, "NVML lacks functions of driver 450 or newer");
+    if (const NvmlReturn started = nvml->init_(); started != 0) {
+      return absent(why_not, fmt::format("NVML does not start: {}", nvml->error_string_(started)));
     }
-    nvml.started_ = true;
+    nvml->started_ = true;
     return nvml;
   }
   ~Nvml() {
     if (started_) shutdown_();  // A failure leaves nothing to undo.
   }
-  Nvml(Nvml&& other) noexcept { *this = std::move(other); }
-  Nvml& operator=(Nvml&& other) noexcept {
-    library_ = std::move(other.library_);
-    init_ = other.init_;
-    shutdown_ = other.shutdown_;
-    error_string_ = other.error_string_;
-    driver_version_ = other.driver_version_;
-    device_by_uuid_ = other.device_by_uuid_;
-    clock_reasons_ = other.clock_reasons_;
-    clock_ = other.clock_;
-    processes_ = other.processes_;
-    violation_ = other.violation_;
-    temperature_ = other.temperature_;
-    started_ = std::exchange(other.started_, false);
-    return *this;
-  }
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
 
   /// Null when there is no such GPU.
   NvmlDevice device(const std::string& uuid) const {
@@ -126,9 +113,9 @@ class Nvml {
  private:
   Nvml() = default;
 
-  static std::optional<Nvml> absent(std::string* why_not, const std::string& why) {
+  static std::unique_ptr<Nvml> absent(std::string* why_not, const std::string& why) {
     if (why_not != nullptr) *why_not = why;
-    return std::nullopt;
+    return nullptr;
   }
 
   bool bind_all() {
@@ -181,21 +168,21 @@ bool is_ours(unsigned process) {
 
 class NvmlMonitor final : public GpuMonitor {
  public:
-  NvmlMonitor(Nvml nvml, NvmlDevice device)
-      : nvml_(std::move(nvml)), device_(device), power_violation_(nvml_.power_violation(device)) {}
+  NvmlMonitor(std::unique_ptr<Nvml> nvml, NvmlDevice device)
+      : nvml_(std::move(nvml)), device_(device), power_violation_(nvml_->power_violation(device)) {}
   GpuClocks clocks() override {
-    const unsigned long long reasons = nvml_.clock_reasons(device_).value_or(0);
-    const auto before = std::exchange(power_violation_, nvml_.power_violation(device_));
+    const unsigned long long reasons = nvml_->clock_reasons(device_).value_or(0);
+    const auto before = std::exchange(power_violation_, nvml_->power_violation(device_));
     return {.throttled = (reasons & kSlowdowns) != 0,
             .power_limited = before && power_violation_ ? *power_violation_ > *before : (reasons & kSwPowerCap) != 0,
-            .sm_mhz = nvml_.clock(device_, kSmClock),
-            .memory_mhz = nvml_.clock(device_, kMemoryClock),
-            .temperature_c = nvml_.temperature_c(device_)};
+            .sm_mhz = nvml_->clock(device_, kSmClock),
+            .memory_mhz = nvml_->clock(device_, kMemoryClock),
+            .temperature_c = nvml_->temperature_c(device_)};
   }
-  int other_processes() override { return count_others(nvml_.processes(device_), is_ours); }
+  int other_processes() override { return count_others(nvml_->processes(device_), is_ours); }
 
  private:
-  Nvml nvml_;
+  std::unique_ptr<Nvml> nvml_;
   NvmlDevice device_;
   std::optional<unsigned long long> power_violation_;
 };
@@ -203,10 +190,10 @@ class NvmlMonitor final : public GpuMonitor {
 }  // namespace
 
 std::unique_ptr<GpuMonitor> make_nvml_monitor(const std::string& uuid, std::string* why_not) {
-  std::optional<Nvml> nvml = Nvml::start(why_not);
+  std::unique_ptr<Nvml> nvml = Nvml::start(why_not);
   if (!nvml) return nullptr;
   NvmlDevice device = nvml->device(uuid);
-  if (device != nullptr && nvml->clock_reasons(device)) return std::make_unique<NvmlMonitor>(*std::move(nvml), device);
+  if (device != nullptr && nvml->clock_reasons(device)) return std::make_unique<NvmlMonitor>(std::move(nvml), device);
   if (why_not != nullptr) {
     *why_not = device == nullptr ? "NVML knows no GPU " + uuid : "NVML does not report why clocks change on " + uuid;
   }
@@ -220,7 +207,7 @@ int count_others(std::span<const unsigned> processes, const std::function<bool(u
 }
 
 std::string nvml_driver_version(std::string* why_not) {
-  const std::optional<Nvml> nvml = Nvml::start(why_not);
+  const std::unique_ptr<Nvml> nvml = Nvml::start(why_not);
   return nvml ? nvml->driver_version() : "";
 }
 
