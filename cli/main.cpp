@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
@@ -8,7 +6,6 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -18,13 +15,9 @@
 #include "cli/proposer/guarded_command.h"
 #include "cli/run/remote_hosts.h"
 #include "cli/shell/completion.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/signals.h"
-#include "cli/text/streams.h"
-#include "cli/text/terminal.h"
 #include "cli/watch/watch_process.h"
-#include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/base/log.h"
 #include "evaluator/hosts/devices.h"

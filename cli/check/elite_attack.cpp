@@ -107,9 +107,8 @@ EliteAttack::Result EliteAttack::attack(const Claim& claim, std::vector<KnownAtt
   }
   try {
     Group& one = group(claim);
-    report = one.attack.attack(
-        with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, one.target, claim.device.facts),
-        budget, [&](const AttackProgress&) { return !(options_.stop && options_.stop->load()); });
+    report = one.attack.attack(candidate_of(claim, one.target), budget,
+                               [&](const AttackProgress&) { return !(options_.stop && options_.stop->load()); });
   } catch (const Error& error) {
     if (error.fault() != Fault::usage) throw;
     result.check.note = error.what();

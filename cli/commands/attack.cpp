@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -7,30 +5,20 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/check/measured_limits.h"
 #include "cli/commands/commands.h"
 #include "cli/sources/short_form_file.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
 #include "cli/subject/known_attacks.h"
 #include "cli/subject/long_shapes.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
 #include "cli/text/signals.h"
-#include "cli/text/streams.h"
-#include "cli/text/terminal.h"
-#include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/pipeline/kernel_attack.h"
@@ -74,23 +62,14 @@ struct AttackedOne {
 
 // ---- What is attacked
 
-DeviceInfo device_of(const Claim& claim, const std::string& asked) {
-  if (!asked.empty()) return find_device(asked);
-  if (const auto found = find_again(claim.device)) return found->device;
-  return find_device("auto");
-}
-
 AttackedKernel kernel_of(const Claim& claim, const AttackRequest& request) {
   return {claim.origin,
           task_hash_in_database(claim),
-          device_of(claim, request.device),
+          device_for(claim, request.device),
           claim.tree,
           claim.task,
           claim.target,
-          [claim](const Target& target) {
-            return with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target,
-                              claim.device.facts);
-          }};
+          [claim](const Target& target) { return candidate_of(claim, target); }};
 }
 
 Genome first_genome(const Task& task, Family family, const DeviceInfo& device, const Target& target) {
@@ -111,9 +90,7 @@ std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
   }
   const SourceTree tree = form ? with_shipped(form->files) : load_templates(request.templates);
   const Task task = find_task(tree, form ? form->task : request.subject);
-  std::string notice;
-  const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
-  if (!notice.empty()) write_to_stderr(notice + "\n");
+  const DeviceInfo device = find_device_or_auto(request.device);
   const Target target = make_target(task, device.kind, parse_shapes(task, request.shapes),
                                     parse_options(task, request.options), request.objective);
   std::vector<AttackedKernel> kernels;
@@ -130,17 +107,10 @@ std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
 }
 
 std::vector<AttackedKernel> kernels_of(const AttackRequest& request, const CLI::App& command) {
-  const bool stored = is_candidate_id(request.subject);
-  if (!stored && !request.subject.ends_with(".cu")) return kernels_of_task(request);
+  if (!is_candidate_id(request.subject) && !request.subject.ends_with(".cu")) return kernels_of_task(request);
   refuse_options(command, {"--shapes", "--option", "--objective", "--family"}, "a candidate or an exported file");
-  std::vector<Claim> claims;
-  if (stored)
-    claims.push_back(
-        claim_of(restore(Store::open(request.database, Store::Mode::read), parse_id("candidate", request.subject))));
-  else
-    claims = exported_claims(request.subject);
   std::vector<AttackedKernel> kernels;
-  for (const Claim& claim : claims) kernels.push_back(kernel_of(claim, request));
+  for (const Claim& claim : claims_of(request.subject, request.database)) kernels.push_back(kernel_of(claim, request));
   return kernels;
 }
 
@@ -293,18 +263,14 @@ void add_attack(CLI::App& app, Invocation& invocation) {
   add_option(command, "--time", "TIME", request.time,
              "For each kernel, as 30s (default: 30s, on a virtual GPU 2m); minimising what is found comes on top");
   add_option(command, "--tries", "N", request.tries, "So many tries instead of a time, so that a seed repeats");
-  add_option(command, "--seed", "N", request.seed, "Of the search and of its inputs")->capture_default_str();
+  add_option(command, "--seed", "N", request.seed, "Of the search and of its inputs");
   add_option(command, "--device", "DEVICE", request.device,
              "Run on this device (default: the candidate's own, or one of its model, else auto)");
-  add_option(command, "--shapes", "SHAPES", request.shapes, "For a task: these shapes instead of its own")
-      ->allow_extra_args(false);
-  add_option(command, "--option", "NAME=VALUE", request.options, "For a task: an option; may be repeated")
-      ->allow_extra_args(false);
+  add_option(command, "--shapes", "SHAPES", request.shapes, "For a task: these shapes instead of its own");
+  add_option(command, "--option", "NAME=VALUE", request.options, "For a task: an option; may be repeated");
   add_option(command, "--objective", "NAME", request.objective, "For a task: its objective (default: the first)");
   add_option(command, "--family", "NAME", request.family, "For a task: only this family");
-  add_database_option(command, request.database);
-  add_templates_option(command, request.templates);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

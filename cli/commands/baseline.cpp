@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -8,16 +6,10 @@
 #include "cli/rivals/rival_sitting.h"
 #include "cli/rivals/sitting_report.h"
 #include "cli/rivals/sitting_table.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/dispatch.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/json_text.h"
 #include "cli/text/signals.h"
-#include "cli/text/streams.h"
-#include "engine/base/error.h"
 
 namespace evo::cli {
 namespace {
@@ -78,12 +70,6 @@ CandidateId chosen(const Store& store, const BaselineRequest& request) {
   return best.front().candidate;
 }
 
-DeviceInfo sitting_device(const BaselineRequest& request, const DeviceRecord& record) {
-  if (!request.filter.device.empty()) return find_device(request.filter.device);
-  if (const std::optional<DeviceInfo> device = device_like(record)) return *device;
-  throw machine_error(fmt::format("{} is not in this machine: --device names another one", record.name));
-}
-
 int hold(const BaselineRequest& request) {
   SittingRequest sitting_request;
   {
@@ -95,7 +81,7 @@ int hold(const BaselineRequest& request) {
     throw usage_error(fmt::format("candidate {} is not valid ({}): rivals would have nothing to beat", row.id,
                                   name_of(row.evaluation.verdict)));
   }
-  sitting_request.device = sitting_device(request, sitting_request.candidate.run.info.device);
+  sitting_request.device = find_device_or_like(request.filter.device, sitting_request.candidate.run.info.device);
   sitting_request.commands = rivals_named(request.rivals);
   if (!request.rounds.empty())
     sitting_request.rounds = static_cast<int>(parse_number("--rounds", request.rounds, 3, 10'000));
@@ -147,17 +133,15 @@ void add_baseline(CLI::App& app, Invocation& invocation) {
                      "The best elite of this objective, as evo elites lists it; its first words suffice");
   add_option(command, "--rival", "NAME|COMMAND", request.rivals,
              "A shipped rival's name, or a command with the same protocol (docs/baseline.md); may be repeated "
-             "(default: all shipped ones)")
-      ->allow_extra_args(false);
+             "(default: all shipped ones)");
   add_option(command, "--rounds", "N", request.rounds,
              fmt::format("Rounds; each times every program once (default: {})", kSittingRounds));
   add_option(command, "--turn", "TIME", request.turn, kTurnHelp);
-  add_option(command, "--deadline", "TIME", request.deadline, "Time limit of a rival's answer")->capture_default_str();
+  add_option(command, "--deadline", "TIME", request.deadline, "Time limit of a rival's answer");
   command.add_flag("--list", request.list, "List the shipped rivals");
   command.add_flag("--table", request.table,
                    "Time nothing; print the newest stored sitting of each candidate, as Markdown");
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

@@ -1,20 +1,11 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/signature/signature.h"
-#include "cli/subject/arguments.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "engine/base/error.h"
-#include "engine/base/joined.h"
 #include "engine/base/text.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,15 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/sources/short_form_file.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "evaluator/vgpu/cost/device_models.h"
 
@@ -227,16 +216,12 @@ void add_check(CLI::App& app, Invocation& invocation) {
       add_command(app, invocation, "check",
                   "Render, compile, run and sanitise the first genome of each family, and report every fault", check);
   add_option(command, "TASK|FILE.json", "", request.subject, "A task, or a short form for evo tune")->required();
-  add_option(command, "--device", "DEVICE", request.device, "A virtual GPU: vgpu[:h200|h100|a100|l4|rtx4090]")
-      ->capture_default_str();
-  add_option(command, "--shapes", "A,B", request.shapes, "Only these shapes, by name or by all their sizes")
-      ->allow_extra_args(false);
+  add_option(command, "--device", "DEVICE", request.device, "A virtual GPU: vgpu[:h200|h100|a100|l4|rtx4090]");
+  add_option(command, "--shapes", "A,B", request.shapes, "Only these shapes, by name or by all their sizes");
   add_option(command, "--option", "NAME=VALUE", request.options,
-             "An option of the task, such as out=bf16; may be repeated")
-      ->allow_extra_args(false);
+             "An option of the task, such as out=bf16; may be repeated");
   add_option(command, "--family", "NAME", request.family, "Only this family");
-  add_templates_option(command, request.templates);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

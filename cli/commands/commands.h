@@ -1,15 +1,25 @@
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-namespace CLI {
-class App;
-}
+#include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
+#include "cli/text/exit_code.h"
+#include "cli/text/format.h"
+#include "cli/text/json_text.h"
+#include "cli/text/streams.h"
+#include "cli/text/table.h"
+#include "cli/text/terminal.h"
+#include "engine/base/error.h"
 
+/// What commands are made of: arguments in, tables or JSON out. A command's file includes beside this what is its own.
 namespace evo::cli {
 
 /// The action that the user asked for.

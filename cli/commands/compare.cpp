@@ -1,24 +1,12 @@
 #include "cli/commands/compare.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "cli/commands/commands.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "evaluator/base/random.h"
 
 namespace evo::cli {
@@ -58,13 +46,6 @@ std::vector<Restored> restore_all(const CompareRequest& request) {
   return restored;
 }
 
-/// The device that was named, else the one on which the first candidate was found, or one of the same model.
-DeviceInfo device_for(const CompareRequest& request, const DeviceRecord& record) {
-  if (!request.device.empty()) return find_device(request.device);
-  if (const std::optional<DeviceInfo> device = device_like(record)) return *device;
-  throw machine_error(fmt::format("{} is not in this machine: --device names another device", record.name));
-}
-
 /// The error, with a hint where a candidate was made for another architecture than the device has.
 Error explained(const Error& error, const std::vector<Restored>& restored, const DeviceInfo& device) {
   for (const Restored& one : restored) {
@@ -95,7 +76,7 @@ Comparison compare(const CompareRequest& request) {
   options.tree = first.files;
   options.target = first.run.info.target;
   options.target.validated = options.target.timed;  // They were validated when they were found.
-  options.device = device_for(request, first.run.info.device);
+  options.device = find_device_or_like(request.device, first.run.info.device);
   options.salt = fresh_salt();
   options.dedup = false;
   options.turn_s = parse_turn("--turn", request.turn);
@@ -199,8 +180,7 @@ void add_compare(CLI::App& app, Invocation& invocation) {
   add_option(command, "--rounds", "N", request.rounds,
              fmt::format("Rounds; each times every candidate once (default: {})", kRounds));
   add_option(command, "--turn", "TIME", request.turn, kTurnHelp);
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

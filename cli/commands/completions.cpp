@@ -1,14 +1,7 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
-#include <string>
 
 #include "cli/commands/commands.h"
 #include "cli/shell/completion.h"
-#include "cli/subject/arguments.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/streams.h"
 
 namespace evo::cli {
 namespace {

@@ -1,18 +1,8 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/terminal.h"
-#include "engine/base/error.h"
 
 namespace evo::cli {
 namespace {
@@ -131,8 +121,7 @@ void add_db(CLI::App& app, Invocation& invocation) {
   auto [checking, checked] =
       add_command(*db, invocation, "check",
                   "Check the database: print a line for each problem; exit code 1 if there is one", check_database);
-  add_database_option(checking, checked.database);
-  add_json_flag(checking, checked.json);
+  add_usual_options(checking, checked);
   checking
       .add_flag("--repair", checked.repair,
                 "Make the database anew of what can be read, print what was dropped, and keep the former beside it")

@@ -1,27 +1,16 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/selftest/diagnosis_score.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "evaluator/base/random.h"
 #include "evaluator/judge/diagnosis.h"
 
@@ -48,12 +37,6 @@ struct Diagnosed {
 
 // ---- One kernel
 
-DeviceInfo diagnosing_device(const Claim& claim, const std::string& asked) {
-  if (!asked.empty()) return find_device(asked);
-  if (const auto found = find_again(claim.device)) return found->device;
-  return find_device("auto");
-}
-
 /// Whether the templates that came with a kernel still give its source: then they have its probes, too.
 bool is_as_rendered(const Claim& claim) {
   return std::ranges::none_of(claim.programs, [&](const Program& program) {
@@ -65,12 +48,10 @@ bool is_as_rendered(const Claim& claim) {
 
 /// A stored candidate was evaluated with its run's salt: its wrong case comes again.
 Diagnosed diagnose_claim(const Claim& claim, const DiagnoseRequest& request, std::uint64_t salt) {
-  const DeviceInfo device = diagnosing_device(claim, request.device);
+  const DeviceInfo device = device_for(claim, request.device);
   const PipelineOptions options{
       .task = claim.task, .tree = claim.tree, .target = claim.target, .device = device, .salt = salt};
-  const auto make = [&](const Target& target) {
-    return with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
-  };
+  const auto make = [&](const Target& target) { return candidate_of(claim, target); };
   Diagnostician diagnostician(options);
   DiagnosisSubject subject{make, {}};
   if (!request.without_probes && diagnostician.stages().probed.contains(claim.family.name) && is_as_rendered(claim))
@@ -287,9 +268,7 @@ std::string score_document(const DiagnosisScore& score) {
 
 int diagnose_task(const DiagnoseRequest& request, const SourceTree& tree) {
   const Task task = find_task(tree, request.subject);
-  std::string notice;
-  const DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
-  if (!notice.empty()) write_to_stderr(notice + "\n");
+  const DeviceInfo device = find_device_or_auto(request.device);
   const DiagnosisScore score = score_diagnosis(tree, task, device, request.only, !request.without_probes);
   print("{}", request.json ? score_document(score) : score_text(score, terminal_of(stdout)));
   const bool controls_right = std::ranges::all_of(
@@ -324,11 +303,11 @@ void add_diagnose(CLI::App& app, Invocation& invocation) {
       ->required();
   add_option(command, "--device", "DEVICE", request.device,
              "Run on this device (default: the candidate's own, or one of its model, else auto)");
-  add_option(command, "--only", "A,B", request.only, "For a task: only these mutants and controls")->delimiter(',');
+  add_option(command, "--only", "A,B", request.only, "For a task: only these mutants and controls")
+      ->delimiter(',')
+      ->allow_extra_args();
   command.add_flag("--without-probes", request.without_probes, "Look only at answers, even if a kernel has probes");
-  add_database_option(command, request.database);
-  add_templates_option(command, request.templates);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

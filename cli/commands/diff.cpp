@@ -1,19 +1,10 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/commands/commands.h"
 #include "cli/sources/sources.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
 #include "cli/text/text_diff.h"
 
 namespace evo::cli {
@@ -95,8 +86,7 @@ void add_diff(CLI::App& app, Invocation& invocation) {
       add_command(app, invocation, "diff", "Show the genes and source lines in which two candidates differ", diff);
   add_option(command, "A", "", request.a, "The number of a candidate")->required();
   add_option(command, "B", "", request.b, "The number of another")->required();
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

@@ -1,8 +1,5 @@
 #include "evaluator/pipeline/doctor.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -10,15 +7,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/task_listing.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 
 namespace evo::cli {
@@ -158,9 +148,7 @@ int doctor(const DoctorRequest& request) {
 void add_doctor(CLI::App& app, Invocation& invocation) {
   auto [command, request] = add_command(app, invocation, "doctor",
                                         "Show what works on this machine, what is missing, and how to fix it", doctor);
-  add_database_option(command, request.database);
-  add_templates_option(command, request.templates);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

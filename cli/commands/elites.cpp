@@ -1,17 +1,10 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/best_rival.h"
 #include "cli/subject/elite_table.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
 
 namespace evo::cli {
 namespace {
@@ -65,8 +58,7 @@ void add_elites(CLI::App& app, Invocation& invocation) {
       add_command(app, invocation, "elites", "List the three best kernels of each task, device and objective", elites);
   add_filter_options(command, request.filter);
   command.add_flag("--all", request.all, "Also elites of older versions of a task");
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

@@ -1,28 +1,19 @@
 #include "population/export/export.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <span>
 
 #include "cli/commands/commands.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/dispatch.h"
 #include "cli/subject/elite_table.h"
 #include "cli/subject/export_request.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/package_request.h"
 #include "cli/subject/restore.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/format.h"
 #include "cli/text/gzip.h"
 #include "cli/text/shell_words.h"
-#include "cli/text/streams.h"
 #include "cli/text/suggest.h"
-#include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "population/export/provenance.h"
 #include "population/package/package.h"
@@ -263,8 +254,7 @@ void add_export(CLI::App& app, Invocation& invocation) {
   add_option(command, "--name", "NAME", request.launcher,
              "The launcher's name, for several files in one program, or the package's (default: evo_TASK)");
   add_option(command, "--option", "NAME=VALUE", request.options,
-             "With --dispatch: only kernels with this option of the task, such as out=bf16; may be repeated")
-      ->allow_extra_args(false);
+             "With --dispatch: only kernels with this option of the task, such as out=bf16; may be repeated");
   const std::vector<std::string> packages = names_of(package_formats()), results = names_of(result_formats());
   add_option(command, "--format", fmt::format("{}|{}", fmt::join(packages, "|"), fmt::join(results, "|")),
              request.format,

@@ -1,19 +1,10 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/report/front_plot.h"
 #include "cli/report/pareto_front.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
 
 namespace evo::cli {
 namespace {
@@ -101,12 +92,11 @@ void add_front(CLI::App& app, Invocation& invocation) {
   add_option(command, "--device", "DEVICE", request.filter.device, "Only results of this device");
   add_option(command, "--shape", "SHAPE", request.filter.shape,
              "Only runs that timed this shape, by its name in evo elites");
-  add_option(command, "--regime", "NAME", request.filter.regime, "The draws whose errors count")->capture_default_str();
+  add_option(command, "--regime", "NAME", request.filter.regime, "The draws whose errors count");
   add_option(command, "--rivals", "FILE", request.filter.rivals,
              R"(JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})");
   add_option(command, "--svg", "FILE", request.svg, "Also draw latency over error to this file");
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

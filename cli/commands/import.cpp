@@ -1,22 +1,14 @@
 #include "population/results/import.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <system_error>
 
 #include "cli/commands/commands.h"
 #include "cli/rivals/foreign_problem.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/format.h"
 #include "cli/text/shell_words.h"
-#include "cli/text/streams.h"
-#include "engine/base/error.h"
 #include "population/results/formats.h"
 
 namespace evo::cli {
@@ -70,8 +62,7 @@ void add_import(CLI::App& app, Invocation& invocation) {
                  readable_formats() + "; .gz is decompressed")
       ->required();
   add_option(command, "--name", "TASK", request.name, "The task's name (default: the problem's)");
-  add_option(command, "-o,--output", "DIR", request.output, "The folder of tasks for the new one")
-      ->capture_default_str();
+  add_option(command, "-o,--output", "DIR", request.output, "The folder of tasks for the new one");
   add_database_option(command, request.database);
 }
 

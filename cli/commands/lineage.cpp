@@ -1,20 +1,10 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/genome_change.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
 
 namespace evo::cli {
 namespace {
@@ -71,8 +61,7 @@ void add_lineage(CLI::App& app, Invocation& invocation) {
   auto [command, request] =
       add_command(app, invocation, "lineage", "Show the ancestors of a candidate and what each step changed", lineage);
   add_option(command, "ID", "", request.id, "The candidate's number")->required();
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

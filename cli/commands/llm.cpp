@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,13 +10,6 @@
 #include "cli/report/floor_share.h"
 #include "cli/report/lessons.h"
 #include "cli/run/run_setup.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/streams.h"
-#include "cli/text/terminal.h"
-#include "engine/base/error.h"
 
 namespace evo::cli {
 namespace {
@@ -98,12 +89,9 @@ void add_llm(CLI::App& app, Invocation& invocation) {
   CLI::Option* dry = command.add_flag("--dry-run", request.dry_run, "Print the prompt; do not ask the model");
   add_option(command, "--task", "TASK", request.run.task, "The task (evo tasks lists them)")->needs(dry);
   add_option(command, "--device", "DEVICE", request.run.device, "As evo run takes it")->needs(dry);
-  add_option(command, "--shapes", "A,B", request.run.shapes, "As evo run takes them")
-      ->allow_extra_args(false)
-      ->needs(dry);
+  add_option(command, "--shapes", "A,B", request.run.shapes, "As evo run takes them")->needs(dry);
   add_option(command, "--option", "NAME=VALUE", request.run.options,
              "An option of the task, such as out=bf16; may be repeated")
-      ->allow_extra_args(false)
       ->needs(dry);
   add_option(command, "--objective", "NAME", request.run.objective, "Objective of the task")->needs(dry);
   add_option(command, "--family", "NAME", request.run.family, "Only this family")->needs(dry);

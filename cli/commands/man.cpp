@@ -1,17 +1,10 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/shell/man_page.h"
-#include "cli/subject/arguments.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/streams.h"
 
 namespace evo::cli {
 namespace {

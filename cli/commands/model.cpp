@@ -1,11 +1,7 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/commands/commands.h"
@@ -13,18 +9,10 @@
 #include "cli/model/model_fit.h"
 #include "cli/model/profile_report.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
 #include "cli/text/scatter_svg.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
@@ -292,21 +280,17 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_option(command, "--genome", "JSON", request.genome,
              "Model this genome instead of a stored candidate: JSON, or a file that holds it");
   add_option(command, "--task", "TASK", request.task, "With --genome: its task");
-  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run (default: those that were timed)")
-      ->allow_extra_args(false);
+  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run (default: those that were timed)");
   add_option(command, "--option", "NAME=VALUE", request.options,
-             "With --genome: an option of its task; may be repeated")
-      ->allow_extra_args(false);
+             "With --genome: an option of its task; may be repeated");
   command.add_flag("--cold", request.cold, "Start with an empty L2 cache");
   command.add_flag("--explain", request.explained, "Print where the modelled time of each launch goes");
   add_option(command, "--against", "SWEEP", request.sweeps,
-             "Compare the model with the latencies of a Kernel Tuner cache; may be repeated")
-      ->allow_extra_args(false);
+             "Compare the model with the latencies of a Kernel Tuner cache; may be repeated");
   add_option(command, "--limit", "N", request.limit,
              "With --against: model N random genomes of each sweep (default: all)");
   add_option(command, "--skip", "N", request.skip,
-             "With --against: skip the first N of the random order, those that --limit N would take")
-      ->capture_default_str();
+             "With --against: skip the first N of the random order, those that --limit N would take");
   command.add_flag(
       "--failed-too", request.failed_too,
       "With --against: also model genomes that were built but failed on the GPU (for evo replay --screen)");
@@ -316,9 +300,7 @@ void add_model(CLI::App& app, Invocation& invocation) {
   add_option(command, "--device", "DEVICE", request.device,
              "vgpu:MODEL (default: the model of the GPU that measured, else vgpu)");
   add_option(command, "--keep", "DIR", request.kept, "Cache compiled programs in this folder");
-  add_database_option(command, request.database);
-  add_templates_option(command, request.templates);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

@@ -1,13 +1,6 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/streams.h"
-#include "engine/base/error.h"
 
 namespace evo::cli {
 namespace {

@@ -1,25 +1,16 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/model/modeller.h"
 #include "cli/model/profile_report.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
-#include "cli/text/streams.h"
-#include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/random.h"
 #include "evaluator/hosts/devices.h"
@@ -76,8 +67,7 @@ Profiles read_counters(const ProfiledKernel& kernel, const DeviceInfo& device, c
   const PipelineOptions options{
       .task = claim.task, .tree = claim.tree, .target = target, .device = device, .salt = kernel.salt};
   Profiler profiler(options);
-  Profiler::Result result = profiler.profile(
-      with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
+  Profiler::Result result = profiler.profile(candidate_of(claim, target));
   if (const auto* failure = std::get_if<Failure>(&result))
     throw usage_error(fmt::format("{} cannot be profiled on {}: {}", claim.origin, device.id, failure->reason));
   return std::get<Profiles>(std::move(result));
@@ -179,10 +169,8 @@ void add_profile(CLI::App& app, Invocation& invocation) {
   add_option(command, "ID|FILE.cu", "", request.subject, "A candidate's number, or an exported file")->required();
   add_option(command, "--device", "DEVICE", request.device,
              "Run on this device (default: the kernel's own, or one of its model, else its virtual GPU)");
-  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run (default: those that were timed)")
-      ->allow_extra_args(false);
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run (default: those that were timed)");
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

@@ -1,7 +1,5 @@
 #include "engine/replay/replay.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
@@ -12,17 +10,10 @@
 
 #include "cli/commands/commands.h"
 #include "cli/model/modelled_latencies.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/recordings.h"
 #include "cli/subject/visit_orders.h"
 #include "cli/text/curves_svg.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/replay/replay_report.h"
 #include "engine/strategy/strategies.h"
@@ -356,32 +347,26 @@ void add_replay(CLI::App& app, Invocation& invocation) {
                   "databases of evo")
       ->required();
   add_option(command, "--strategy", "A,B", request.strategies,
-             fmt::format("{}; or none, with --with", list_of(strategy_names())))
-      ->capture_default_str();
+             fmt::format("{}; or none, with --with", list_of(strategy_names())));
   add_option(command, "--evals", "N", request.evaluations,
              "Evaluations of each run (default: as many as the score P covers, at least 200)");
-  add_option(command, "--runs", "R", request.runs, "Runs of each strategy, with seeds S, S+1, ...")
-      ->capture_default_str();
-  add_option(command, "--seed", "S", request.seed, "Seed of the first run")->capture_default_str();
-  add_option(command, "--width", "Q", request.width, "Candidates in flight")->capture_default_str();
-  add_option(command, "--budgets", "A,B", request.budgets, "Print the best latency after so many evaluations")
-      ->capture_default_str();
+  add_option(command, "--runs", "R", request.runs, "Runs of each strategy, with seeds S, S+1, ...");
+  add_option(command, "--seed", "S", request.seed, "Seed of the first run");
+  add_option(command, "--width", "Q", request.width, "Candidates in flight");
+  add_option(command, "--budgets", "A,B", request.budgets, "Print the best latency after so many evaluations");
   add_option(command, "--screen", "N", request.screen,
              "Surrogate screening: evaluate only one of every N proposals, the fastest in --modelled");
   add_option(command, "--presearch", "M", request.presearch,
              "Model-only pre-search: begin each run with the best of M genomes, searched by --modelled alone");
   add_former_name(command, "--rehearse", "--presearch", request.presearch);
-  add_option(command, "--ahead", "N", request.ahead, "With --screen: use each prediction N evaluations after its start")
-      ->capture_default_str();
+  add_option(command, "--ahead", "N", request.ahead,
+             "With --screen: use each prediction N evaluations after its start");
   add_option(command, "--modelled", "FILE", request.modelled,
-             "Modelled latencies: a file that evo model --against SPACE --csv wrote")
-      ->allow_extra_args(false);
+             "Modelled latencies: a file that evo model --against SPACE --csv wrote");
   add_option(command, "--with", "FILE", request.others,
-             "Also score the visits of another tuner, in the format that --out writes")
-      ->allow_extra_args(false);
+             "Also score the visits of another tuner, in the format that --out writes");
   add_option(command, "--seed-from", "FILE", request.seed_from,
-             "Warm start: begin each run with the best genomes of this other recorded space")
-      ->allow_extra_args(false);
+             "Warm start: begin each run with the best genomes of this other recorded space");
   add_option(command, "--out", "FILE", request.out,
              "Write the order in which each run visited the space, as JSON lines");
   add_option(command, "--svg", "FILE", request.svg, "Plot the convergence curves");

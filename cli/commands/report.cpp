@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -12,15 +9,7 @@
 #include "cli/report/run_choice.h"
 #include "cli/report/run_report.h"
 #include "cli/run/run_summary.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
 
@@ -200,14 +189,11 @@ void add_report(CLI::App& app, Invocation& invocation) {
                                    "Write one page for a browser, report.html; report.json: its data");
   add_option(command, "--rivals", "FILE", request.rivals,
              R"(On the page, JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})")
-      ->allow_extra_args(false)  // What follows may be a RUN.
       ->needs(output);
   add_option(command, "--predict", "N", request.predicted,
              "On the page, let the cost model predict at most this many of the measured latencies")
-      ->capture_default_str()
       ->needs(output);
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
   output->excludes(command.get_option("--json"));
 }
 

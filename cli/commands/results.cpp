@@ -1,20 +1,12 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "cli/commands/commands.h"
 #include "cli/report/results_page.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/streams.h"
-#include "engine/base/error.h"
 
 namespace evo::cli {
 namespace {
@@ -79,8 +71,7 @@ void add_results(CLI::App& app, Invocation& invocation) {
       app, invocation, "results",
       "Write a page for each model of device and task: the fastest kernels, beside rivals, as Markdown", results);
   add_option(command, "-o,--output", "DIR", request.folder,
-             "Write the pages into a folder for each model of device, below this one")
-      ->capture_default_str();
+             "Write the pages into a folder for each model of device, below this one");
   add_filter_options(command, request.filter);
   command.add_flag("--all", request.all, "Also elites of older versions of a task");
   add_database_option(command, request.database);

@@ -1,13 +1,9 @@
 #include "cli/commands/run.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <variant>
 
 #include "cli/check/argument_check.h"
@@ -31,14 +27,8 @@
 #include "cli/run/warm_start.h"
 #include "cli/selftest/selftest_record.h"
 #include "cli/sources/shadowing.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
 #include "cli/text/signals.h"
-#include "cli/text/streams.h"
 #include "cli/watch/watch_process.h"
-#include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
 #include "engine/search/guided_strategy.h"

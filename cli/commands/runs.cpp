@@ -1,21 +1,12 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/run/warm_start.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/best_rival.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
 
@@ -127,8 +118,7 @@ void add_runs(CLI::App& app, Invocation& invocation) {
   auto [command, request] =
       add_command(app, invocation, "runs", "List past runs, or show one run: its verdicts and their reasons", runs);
   add_option(command, "ID", "", request.id, "The run's number");
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

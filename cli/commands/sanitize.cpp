@@ -1,9 +1,5 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -14,15 +10,7 @@
 #include "cli/commands/commands.h"
 #include "cli/kernel/kernel_options.h"
 #include "cli/kernel/kernel_run.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/claim.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/terminal.h"
-#include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/pipeline/pipeline.h"
@@ -73,8 +61,7 @@ std::vector<SanitizedSubject> subjects_of(const std::vector<Claim>& claims, cons
   std::vector<SanitizedSubject> subjects;
   for (const Claim& claim : claims) {
     Target target = target_of(claim, shapes);
-    Candidate candidate =
-        with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
+    Candidate candidate = candidate_of(claim, target);
     subjects.push_back({&claim, std::move(target), std::move(candidate)});
   }
   return subjects;
@@ -149,15 +136,6 @@ void sanitize_claims(const std::vector<Claim>& claims, const SanitizeRequest& re
   for (const SanitizedSubject& subject : subjects) sanitize_claim(subject, request, result);
 }
 
-std::vector<Claim> claims_of(const SanitizeRequest& request) {
-  const std::string& subject = request.kernels.file;
-  if (!is_candidate_id(subject)) return exported_claims(subject);
-  const CandidateId id = parse_id("candidate", subject);
-  std::vector<Claim> claims;
-  claims.push_back(claim_of(restore(Store::open(request.database, Store::Mode::read), id)));
-  return claims;
-}
-
 void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
   const KernelResults run = run_kernels(request);
   result.device = run.device.id;
@@ -201,7 +179,7 @@ int sanitize(const SanitizeRequest& request, const CLI::App& command) {
   result.subject = request.kernels.file;
   if (is_candidate_id(result.subject) || looks_exported(result.subject)) {
     refuse_options(command, kOfKernels, "a candidate or an exported file");
-    sanitize_claims(claims_of(request), request, result);
+    sanitize_claims(claims_of(result.subject, request.database), request, result);
   } else {
     refuse_options(command, {"--shapes"}, "a kernel that is no candidate's");
     sanitize_kernels(request.kernels, result);
@@ -220,8 +198,7 @@ void add_sanitize(CLI::App& app, Invocation& invocation) {
              "A candidate's number, an exported file, or any kernel as for evo vgpu")
       ->required();
   add_option(*command, "--shapes", "A,B", request->shapes,
-             "For a candidate: run these shapes (default: all that it was validated on)")
-      ->allow_extra_args(false);
+             "For a candidate: run these shapes (default: all that it was validated on)");
   add_database_option(*command, request->database);
   add_kernel_options(*command, request->kernels);
   add_json_flag(*command, request->kernels.json);

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -13,15 +11,9 @@
 #include "cli/selftest/selftest_record.h"
 #include "cli/sources/short_form_file.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
+#include "engine/record/enumerators.h"
 #include "engine/task/mutant.h"
 #include "evaluator/base/random.h"
 #include "evaluator/compile/compiler.h"
@@ -101,24 +93,11 @@ std::string calibration_text(const CalibrationResult& result, const Terminal& te
 
 constexpr std::size_t kGeneratedMutants = 60;
 
-std::string_view name_of(MutantOutcome::Kind kind) {
-  switch (kind) {
-    case MutantOutcome::Kind::killed:
-      return "killed";
-    case MutantOutcome::Kind::survived:
-      return "survived";
-    case MutantOutcome::Kind::equivalent:
-      return "equivalent";
-    case MutantOutcome::Kind::as_accurate:
-      return "as accurate";
-    case MutantOutcome::Kind::no_change:
-      return "no change";
-    case MutantOutcome::Kind::repeated:
-      return "repeated";
-    case MutantOutcome::Kind::not_built:
-      break;
-  }
-  return "not built";
+/// "as accurate"
+std::string name_of(MutantOutcome::Kind kind) {
+  std::string name(enumerator_name(kind));
+  std::ranges::replace(name, '_', ' ');
+  return name;
 }
 
 std::string score_line(const MutationScore& score) {
@@ -189,13 +168,6 @@ int score_task(const SelftestRequest& request, const SourceTree& tree, const Tas
   return score.count(MutantOutcome::Kind::survived) == 0 ? kDone : kNothingValid;
 }
 
-DeviceInfo device_of(const SelftestRequest& request) {
-  std::string notice;
-  DeviceInfo device = find_device(request.device.empty() ? "auto" : request.device, &notice);
-  if (!notice.empty()) write_to_stderr(fmt::format("{}\n", notice));
-  return device;
-}
-
 /// Of a short form, whose task has no mutants of its own.
 int score_file(const SelftestRequest& request, const CLI::App& command) {
   refuse_options(command, {"--task", "--templates", "--only", "--record", "--calibrate"}, "FILE.json");
@@ -203,7 +175,7 @@ int score_file(const SelftestRequest& request, const CLI::App& command) {
   take_measured_limits(*form);
   const SourceTree tree = with_shipped(form->files);
   try {
-    return score_task(request, tree, find_task(tree, form->task), device_of(request), form);
+    return score_task(request, tree, find_task(tree, form->task), find_device_or_auto(request.device), form);
   } catch (const Error& error) {
     if (error.fault() != Fault::usage) throw;
     throw usage_error(form->in_authors_places(error.what()));
@@ -234,7 +206,7 @@ int selftest(const SelftestRequest& request, const CLI::App& command) {
   const std::filesystem::path folder = find_templates(request.templates);
   const SourceTree tree = with_shipped(read_templates(folder));
   const Task task = find_task(tree, request.task);
-  const DeviceInfo device = device_of(request);
+  const DeviceInfo device = find_device_or_auto(request.device);
   if (!request.generate.empty() || load_mutants(tree, task).empty()) {
     refuse_options(command, {"--only", "--record"}, "--generate (and a task without mutants)");
     return score_task(request, tree, task, device, std::nullopt);
@@ -263,7 +235,9 @@ void add_selftest(CLI::App& app, Invocation& invocation) {
              "A short form for evo tune, of whose kernel mutants are made, instead of a task");
   add_option(command, "--task", "TASK", request.task, "The task whose mutants are evaluated");
   add_option(command, "--device", "DEVICE", request.device, "Evaluate on this device (default: auto)");
-  add_option(command, "--only", "A,B", request.only, "Only these mutants and controls")->delimiter(',');
+  add_option(command, "--only", "A,B", request.only, "Only these mutants and controls")
+      ->delimiter(',')
+      ->allow_extra_args();
   add_option(command, "--generate", "N", request.generate,
              "Instead of the task's own, make mutants of its kernels until this many ran, and count those that "
              "validation rejects (the default for FILE.json and a task without mutants: 60)");
@@ -273,9 +247,7 @@ void add_selftest(CLI::App& app, Invocation& invocation) {
       "Instead of testing, measure the error of a correct low-precision kernel and store limits derived from it");
   command.add_flag("--record", request.record,
                    "Also record the pass in the templates folder, for all users of the templates");
-  add_database_option(command, request.database);
-  add_templates_option(command, request.templates);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,19 +8,11 @@
 #include "cli/report/run_report.h"
 #include "cli/sources/shadowing.h"
 #include "cli/sources/sources.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/best_rival.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/self_consistency.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
 #include "cli/text/spread.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/record_json.h"
 
@@ -296,8 +285,7 @@ void add_show(CLI::App& app, Invocation& invocation) {
   command.add_flag("--genome", request.genome, "Print only its genome, as JSON");
   command.add_flag("--exchange", request.exchange,
                    "Print only what the language model that proposed it was asked, and its answer");
-  add_database_option(command, request.database);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

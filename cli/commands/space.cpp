@@ -1,26 +1,15 @@
 #include "engine/space/space.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/recordings.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
 #include "cli/text/suggest.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "engine/short_form/t1.h"
 
 namespace evo::cli {
@@ -211,11 +200,10 @@ void add_space(CLI::App& app, Invocation& invocation) {
   auto [command, request] = add_command(
       app, invocation, "space", "Show the search space of a task: families, genes, number of legal genomes", space);
   add_option(command, "--task", "TASK", request.task, "The task (evo tasks lists them)");
-  add_option(command, "--device", "DEVICE", request.device, "The device whose limits apply")->capture_default_str();
+  add_option(command, "--device", "DEVICE", request.device, "The device whose limits apply");
   add_option(command, "--family", "NAME", request.family, "Show only this family");
-  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run")->allow_extra_args(false);
-  add_option(command, "--option", "NAME=VALUE", request.options, "An option of the task, such as out=bf16")
-      ->allow_extra_args(false);
+  add_option(command, "--shapes", "A,B", request.shapes, "Shapes, as for evo run");
+  add_option(command, "--option", "NAME=VALUE", request.options, "An option of the task, such as out=bf16");
   add_option(command, "--objective", "NAME", request.objective, "Objective of the task, as for evo run");
   add_templates_option(command, request.templates);
   add_option(command, "--t1", "FILE", request.t1, "Read a tuning problem in the T1 format instead of a task");

@@ -1,19 +1,11 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/json.h"
 #include "cli/subject/task_listing.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 
 namespace evo::cli {
 namespace {
@@ -153,8 +145,7 @@ int tasks(const TasksRequest& request) {
 void add_tasks(CLI::App& app, Invocation& invocation) {
   auto [command, request] = add_command(app, invocation, "tasks",
                                         "List the tasks with their families, options, objectives and shapes", tasks);
-  add_templates_option(command, request.templates);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

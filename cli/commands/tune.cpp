@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -11,12 +9,8 @@
 #include "cli/commands/run.h"
 #include "cli/run/run_options.h"
 #include "cli/sources/short_form_file.h"
-#include "cli/subject/arguments.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/files.h"
 #include "cli/text/shell_words.h"
-#include "cli/text/streams.h"
-#include "engine/base/error.h"
 
 namespace evo::cli {
 namespace {

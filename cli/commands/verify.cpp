@@ -1,16 +1,10 @@
 #include "cli/commands/verify.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <utility>
 
 #include "cli/check/elite_attack.h"
 #include "cli/check/further_trials.h"
@@ -21,21 +15,13 @@
 #include "cli/rivals/solution_text.h"
 #include "cli/sources/shadowing.h"
 #include "cli/sources/templates.h"
-#include "cli/subject/arguments.h"
 #include "cli/subject/contract.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
 #include "cli/subject/known_attacks.h"
-#include "cli/subject/lookup.h"
 #include "cli/subject/restore.h"
 #include "cli/subject/tried_shapes.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
-#include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
 #include "evaluator/base/random.h"
@@ -111,8 +97,7 @@ Evaluation evaluate(const Claim& claim, const DeviceInfo& device, std::vector<st
   options.dedup = false;
   const std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
   // The plans are the claim's: they were resolved with the facts of its device.
-  pipeline->submit(
-      0, with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
+  pipeline->submit(0, candidate_of(claim, target));
   return pipeline->wait().evaluation;
 }
 
@@ -165,8 +150,7 @@ double latency_on_own_inputs(const Claim& claim, const DeviceInfo& device) {
   options.dedup = false;
   const Target target = options.target;
   const std::unique_ptr<Evaluator> pipeline = make_pipeline(std::move(options));
-  pipeline->submit(
-      0, with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts));
+  pipeline->submit(0, candidate_of(claim, target));
   const Evaluation found = pipeline->wait().evaluation;
   return found.verdict == Verdict::valid ? found.latency_us : 0;
 }
@@ -478,17 +462,14 @@ void add_verify(CLI::App& app, Invocation& invocation) {
   add_option(
       command, "--task", "TASK", request.task,
       "The file is a solution of KernelBench, robust-kbench or flashinfer-bench: judge its answers to this task");
-  add_option(command, "--shapes", "SHAPES", request.shapes, "With --task: these shapes instead of the task's own");
-  add_option(command, "--option", "NAME=VALUE", request.options, "With --task: an option of the task; may be repeated")
-      ->allow_extra_args(false);
+  add_option(command, "--shapes", "SHAPES", request.shapes, "With --task: these shapes instead of the task's own")
+      ->allow_extra_args();
+  add_option(command, "--option", "NAME=VALUE", request.options, "With --task: an option of the task; may be repeated");
   add_option(command, "--launch", "LAUNCH", request.launches,
              "With --task: judge only the file's kernels, like candidates, with this launch in C++ syntax: "
-             "'rows<<<B, 256>>>(x, y, N)'; may be repeated (docs/import.md)")
-      ->allow_extra_args(false);
+             "'rows<<<B, 256>>>(x, y, N)'; may be repeated (docs/import.md)");
   command.add_flag("--kernels-only", request.kernels_only, "Do not build and run the C++ launcher of an exported file");
-  add_database_option(command, request.database);
-  add_templates_option(command, request.templates);
-  add_json_flag(command, request.json);
+  add_usual_options(command, request);
 }
 
 }  // namespace evo::cli

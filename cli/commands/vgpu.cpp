@@ -1,6 +1,4 @@
 #define XXH_INLINE_ALL
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <CLI/CLI.hpp>
@@ -8,19 +6,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/kernel/kernel_options.h"
 #include "cli/kernel/kernel_run.h"
 #include "cli/model/cost_report.h"
-#include "cli/subject/arguments.h"
-#include "cli/text/exit_code.h"
-#include "cli/text/format.h"
-#include "cli/text/json_text.h"
-#include "cli/text/streams.h"
-#include "cli/text/table.h"
 #include "evaluator/numbers/elements.h"
 
 namespace evo::cli {
@@ -214,10 +205,8 @@ void add_vgpu(CLI::App& app, Invocation& invocation) {
   add_option(*command, "FILE", "", request->file, "CUDA C++ that NVRTC compiles, or PTX (.ptx)")->required();
   add_kernel_options(*command, *request);
   add_option(*command, "--out", "NAME=FILE", request->outputs,
-             "After the last launch, write a buffer to a file: as .npy, or else its bytes")
-      ->allow_extra_args(false);
-  add_option(*command, "--print", "N", request->shown_values, "Print the first N values of each buffer")
-      ->capture_default_str();
+             "After the last launch, write a buffer to a file: as .npy, or else its bytes");
+  add_option(*command, "--print", "N", request->shown_values, "Print the first N values of each buffer");
   command->add_flag("--explain", request->explained, "Print where the modelled time goes");
   add_json_flag(*command, request->json);
   command->footer(kArgumentsHelp);

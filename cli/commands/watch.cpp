@@ -1,15 +1,9 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/commands/commands.h"
 #include "cli/report/run_choice.h"
-#include "cli/subject/arguments.h"
-#include "cli/subject/lookup.h"
-#include "cli/text/exit_code.h"
 #include "cli/text/signals.h"
-#include "cli/text/streams.h"
 #include "cli/watch/page_server.h"
 #include "cli/watch/run_follower.h"
 #include "cli/watch/watch_process.h"

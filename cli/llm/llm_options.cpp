@@ -81,19 +81,17 @@ void add_llm_options(CLI::App& command, LlmTexts& texts) {
              "A language model as a proposer: its name at a server with POST BASE/v1/chat/completions, such as "
              "vLLM, llama.cpp, Ollama or a hosted one. Its key, if any, is in the environment as EVO_LLM_KEY "
              "(docs/proposer.md)");
-  add_option(command, "--llm-url", "BASE", texts.url, "BASE of its server")->capture_default_str();
-  add_option(command, "--llm-requests", "N", texts.requests, "Ask it at most N times")->capture_default_str();
+  add_option(command, "--llm-url", "BASE", texts.url, "BASE of its server");
+  add_option(command, "--llm-requests", "N", texts.requests, "Ask it at most N times");
   add_option(command, "--llm-tokens", "N", texts.tokens, "Spend at most N tokens on it, prompts and answers together");
   add_option(command, "--llm-cost", "AMOUNT", texts.cost,
              "Spend at most this much money on it, in the currency of --llm-prices");
   add_option(command, "--llm-prices", "IN,OUT", texts.prices,
              "Prices of a million tokens of prompts and of answers: 0.15,0.6 (default: 0,0)");
   add_option(command, "--llm-deadline", "DURATION", texts.deadline,
-             "Time limit of an answer; the search goes on meanwhile")
-      ->capture_default_str();
-  add_option(command, "--llm-context", "N", texts.context, "Tokens that a prompt and its answer may have together")
-      ->capture_default_str();
-  add_option(command, "--llm-answer", "N", texts.answer, "Tokens that an answer may have")->capture_default_str();
+             "Time limit of an answer; the search goes on meanwhile");
+  add_option(command, "--llm-context", "N", texts.context, "Tokens that a prompt and its answer may have together");
+  add_option(command, "--llm-answer", "N", texts.answer, "Tokens that an answer may have");
 }
 
 std::vector<const char*> llm_option_names() {

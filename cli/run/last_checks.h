@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "cli/run/elite_checks.h"
 #include "cli/run/progress.h"

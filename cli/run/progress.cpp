@@ -7,7 +7,6 @@
 
 #include "cli/text/format.h"
 #include "cli/text/streams.h"
-#include "cli/text/terminal.h"
 
 namespace evo::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "cli/subject/arguments.h"
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/search/presearch.h"
 #include "engine/search/surrogate_screening.h"
@@ -41,10 +41,7 @@ struct RunOptions {
   template <typename Value>
   CLI::Option* add(const char* group, const char* name, Value& value, const std::string& type,
                    const std::string& help) {
-    CLI::Option* option = command.add_option(name, value, help)->type_name(type)->group(group);
-    // Each value has a name of its own before it.
-    if constexpr (std::is_same_v<Value, std::vector<std::string>>) option->allow_extra_args(false);
-    return option;
+    return add_option(command, name, type, value, help)->group(group);
   }
 
   /// A setting that a resumed run has from the run that it continues.
@@ -152,21 +149,15 @@ void add_proposers(RunOptions& options) {
   options.add("Search", "--proposer", request.proposer, "CMD",
               "A command that proposes genomes, alleles and kernels as JSON lines, in addition to the strategy "
               "(docs/proposer.md)");
-  options
-      .add("Search", "--proposer-share", request.proposer_share, "P",
-           "The proposer's largest share of the evaluations, in percent")
-      ->capture_default_str();
-  options
-      .add("Search", "--proposer-deadline", request.proposer_deadline, "DURATION",
-           "Time limit of the proposer's answer")
-      ->capture_default_str();
+  options.add("Search", "--proposer-share", request.proposer_share, "P",
+              "The proposer's largest share of the evaluations, in percent");
+  options.add("Search", "--proposer-deadline", request.proposer_deadline, "DURATION",
+              "Time limit of the proposer's answer");
   add_llm_options(options.command, request.llm);
   options.group("Language model", llm_option_names());
-  options
-      .add("Language model", "--llm-share", request.llm_share, "P",
-           "The language model's largest share of the evaluations, in percent. Its success decides between a "
-           "fifth of that and all of it")
-      ->capture_default_str();
+  options.add("Language model", "--llm-share", request.llm_share, "P",
+              "The language model's largest share of the evaluations, in percent. Its success decides between a "
+              "fifth of that and all of it");
 }
 
 void add_output(RunOptions& options) {

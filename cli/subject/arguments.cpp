@@ -32,12 +32,12 @@ bool all_digits(std::string_view text) {
 }
 
 void add_database_option(CLI::App& command, std::string& database) {
-  command.add_option("--db", database, "Database of runs and elites")->capture_default_str()->type_name("FILE");
+  add_option(command, "--db", "FILE", database, "Database of runs and elites");
 }
 
 void add_templates_option(CLI::App& command, std::string& templates) {
-  command.add_option("--templates", templates, "Folder of tasks (default: $EVO_TEMPLATES, else the installed one)")
-      ->type_name("DIR");
+  add_option(command, "--templates", "DIR", templates,
+             "Folder of tasks (default: $EVO_TEMPLATES, else the installed one)");
 }
 
 void add_filter_options(CLI::App& command, EliteFilter& filter) {

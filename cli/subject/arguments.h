@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "engine/task/task.h"
@@ -18,17 +19,29 @@ namespace evo::cli {
 /// Whether a text consists of digits. Such a text is the number of a candidate or a run, not the name of a file.
 bool all_digits(std::string_view text);
 
-/// Adds an option whose value `type` names in --help: "FILE"; "" for an argument without a name before it.
+/// Adds an option whose value `type` names in --help: "FILE"; "" for an argument without a name before it. A text that
+/// it has already is shown as its default. Each value of a list has the option's name before it.
 template <class App, class Value>
 auto* add_option(App& command, const std::string& name, const std::string& type, Value& value,
                  const std::string& help) {
-  return command.add_option(name, value, help)->type_name(type);
+  auto* const option = command.add_option(name, value, help)->type_name(type);
+  if constexpr (std::is_same_v<Value, std::string>) option->capture_default_str();
+  if constexpr (std::is_same_v<Value, std::vector<std::string>>)
+    if (name.starts_with('-')) option->allow_extra_args(false);
+  return option;
 }
 
 // Options that several commands have.
 void add_database_option(CLI::App& command, std::string& database);
 void add_templates_option(CLI::App& command, std::string& templates);
 void add_json_flag(CLI::App& command, bool& json);
+/// Those of them that the request has members for: `database`, `templates`, `json`.
+template <class Request>
+void add_usual_options(CLI::App& command, Request& request) {
+  if constexpr (requires { request.database; }) add_database_option(command, request.database);
+  if constexpr (requires { request.templates; }) add_templates_option(command, request.templates);
+  if constexpr (requires { request.json; }) add_json_flag(command, request.json);
+}
 /// --task, --device and --objective: which elites are meant.
 void add_filter_options(CLI::App& command, EliteFilter& filter);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/subject/arguments.h"
+#include "cli/subject/lookup.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
 #include "population/export/read_export.h"
@@ -83,6 +84,21 @@ std::vector<Claim> exported_claims(const std::string& path) {
         exported_claim(std::move(kernel), several ? fmt::format("{}, candidate {}", path, candidate) : path));
   }
   return claims;
+}
+
+Candidate candidate_of(const Claim& claim, const Target& target) {
+  return with_plans(claim.tree, claim.task, claim.family, claim.genome, claim.programs, target, claim.device.facts);
+}
+
+DeviceInfo device_for(const Claim& claim, const std::string& asked) {
+  if (!asked.empty()) return find_device(asked);
+  if (const auto found = find_again(claim.device)) return found->device;
+  return find_device("auto");
+}
+
+std::vector<Claim> claims_of(const std::string& subject, const std::string& database) {
+  if (!is_candidate_id(subject)) return exported_claims(subject);
+  return {claim_of(restore(Store::open(database, Store::Mode::read), parse_id("candidate", subject)))};
 }
 
 bool looks_exported(const std::string& path) {

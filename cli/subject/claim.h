@@ -43,6 +43,15 @@ bool is_candidate_id(const std::string& text);
 
 Claim claim_of(const Restored& restored);
 
+/// The claimed kernel, with plans for the target's shapes.
+Candidate candidate_of(const Claim& claim, const Target& target);
+
+/// The device that was asked for; the claim's own, or one of its model; or else "auto".
+DeviceInfo device_for(const Claim& claim, const std::string& asked);
+
+/// The claims of a stored candidate, by its number, or of an exported file.
+std::vector<Claim> claims_of(const std::string& subject, const std::string& database);
+
 /// The claims of an exported file, one for each of its kernels. Throws usage_error for any other file.
 std::vector<Claim> exported_claims(const std::string& path);
 

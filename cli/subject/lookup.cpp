@@ -51,6 +51,19 @@ std::vector<DeviceInfo> all_of_kind(const std::string& kind) {
 
 }  // namespace
 
+DeviceInfo find_device_or_auto(const std::string& asked) {
+  std::string notice;
+  DeviceInfo device = find_device(asked.empty() ? "auto" : asked, &notice);
+  if (!notice.empty()) write_to_stderr(notice + "\n");
+  return device;
+}
+
+DeviceInfo find_device_or_like(const std::string& asked, const DeviceRecord& record) {
+  if (!asked.empty()) return find_device(asked);
+  if (const std::optional<DeviceInfo> device = device_like(record)) return *device;
+  throw machine_error(fmt::format("{} is not in this machine: --device names another one", record.name));
+}
+
 std::vector<DeviceInfo> find_devices(const std::string& list) {
   constexpr std::string_view kAll = ":all";
   std::vector<DeviceInfo> devices;

@@ -27,6 +27,11 @@ Task find_task(const SourceTree& tree, const std::string& name);
 /// The device of that name. When "auto" finds no GPU and takes the virtual one, `notice` gets a line that says why.
 DeviceInfo find_device(const std::string& name, std::string* notice = nullptr);
 
+/// The same of the device that was asked for, or else of "auto"; the notice goes to standard error.
+DeviceInfo find_device_or_auto(const std::string& asked);
+/// The device that was asked for, or else that of a record or one of its model. Throws machine_error without any.
+DeviceInfo find_device_or_like(const std::string& asked, const DeviceRecord& record);
+
 /// The devices of a list: "cuda:0,cuda:1", "cuda:all" (all of the kind), "vgpu:h200,vgpu:h200". Throws usage_error for
 /// devices of different models, and for a GPU that is named twice: candidates are timed alone on it.
 std::vector<DeviceInfo> find_devices(const std::string& list);
