@@ -10,12 +10,10 @@
 
 #include "cli/sources/templates.h"
 #include "cli/subject/lookup.h"
-#include "engine/base/rng.h"
 #include "engine/short_form/t1.h"
 #include "engine/space/space.h"
 #include "engine/strategy/strategies.h"
 #include "evaluator/hosts/devices.h"
-#include "evaluator/pipeline/pipeline.h"
 
 // What the search itself costs: building spaces, and each ask and tell after many answers. Arguments
 // that are not google-benchmark's are T1 files, whose spaces are built too.

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <map>
 #include <numbers>
 #include <numeric>
 #include <optional>

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"

@@ -1,10 +1,5 @@
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "bench.h"
 
@@ -109,7 +104,6 @@ TEST_CASE("an elite goes through a short attack, and one that is found wrong is 
   for (const char* seed : {"1", "2", "3", "4", "5"}) {
     const std::string database = std::string(seed) + ".db";
     const Outcome outcome = bench.evo(tune(seed, database));
-    INFO(outcome.out << outcome.err);
     CHECK_THAT(outcome.out, ContainsSubstring("1 valid, 1 wrong_answer"));
     CHECK_THAT(outcome.err, ContainsSubstring("is no elite any more: wrong_answer: on inputs that an attack found, "
                                               "\"attack\": {\"distribution\":"));
@@ -136,7 +130,6 @@ TEST_CASE("what an attack has found rejects later candidates of the task, and fi
   with_normal_regime_alone(bench);
   bench.evo(tune("1", "runs/evo.db"));
   const Outcome again = bench.evo(tune("1", "runs/evo.db"));
-  INFO(again.out << again.err);
   CHECK_THAT(again.err, ContainsSubstring("1 regime that evo attack found is validated, too"));
   CHECK_THAT(again.out, ContainsSubstring("1 valid, 1 wrong_answer"));
   CHECK_THAT(again.err, !ContainsSubstring("no elite any more"));
@@ -149,7 +142,6 @@ TEST_CASE("what an attack has found rejects later candidates of the task, and fi
   REQUIRE(at != std::string::npos);
   bench.write("wrong.cu", file.replace(at, 24, "#define LOWEST -5e4f"));
   const Outcome wrong = bench.evo({"verify", "wrong.cu", "--kernels-only"});
-  INFO(wrong.out << wrong.err);
   CHECK(wrong.code == 1);
   CHECK_THAT(wrong.out, ContainsSubstring("regime attack_1"));
 }
@@ -164,7 +156,6 @@ TEST_CASE("a file is attacked when it is verified") {
   REQUIRE(at != std::string::npos);
   bench.write("wrong.cu", file.replace(at, 24, "#define LOWEST -5e4f"));
   const Outcome wrong = bench.evo({"verify", "wrong.cu", "--db", "other.db", "--kernels-only"});
-  INFO(wrong.out << wrong.err);
   CHECK(wrong.code == 1);
   CHECK_THAT(wrong.out, ContainsSubstring("on inputs that an attack found"));
 }
@@ -178,7 +169,6 @@ TEST_CASE("the regime that an attack prints can be pasted into a task") {
   bench.write("pasted.json", form);
   const Outcome outcome =
       bench.evo({"tune", "pasted.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet", "--db", "p.db"});
-  INFO(outcome.out << outcome.err);
   CHECK_THAT(outcome.out, ContainsSubstring("1 valid, 1 wrong_answer"));
 }
 

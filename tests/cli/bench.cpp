@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -51,6 +48,13 @@ std::vector<std::string> Bench::files() const {
   return names;
 }
 
+void Bench::change(const std::string& name, const std::string& from, const std::string& to) const {
+  std::string text = read(name);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  write(name, text.replace(at, from.size(), to));
+}
+
 Outcome Bench::evo(const std::vector<std::string>& arguments, ProcessOptions options) const {
   options.folder = folder_;
   return run_evo(arguments, options);
@@ -59,7 +63,6 @@ Outcome Bench::evo(const std::vector<std::string>& arguments, ProcessOptions opt
 nlohmann::json Bench::json(std::vector<std::string> arguments, int code) const {
   arguments.push_back("--json");
   const Outcome outcome = evo(arguments);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == code);
   return nlohmann::json::parse(outcome.out);
 }
@@ -81,9 +84,7 @@ void write_toy_task(const Bench& bench, bool with_wrong) {
   const auto options = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
   fs::copy(EVO_TEST_DATA "/tasks/toy", bench / "templates/toy", options);
   if (!with_wrong) return;
-  std::string family = bench.read("templates/toy/plain/family.json");
-  const std::string right = "[false]";
-  bench.write("templates/toy/plain/family.json", family.replace(family.find(right), right.size(), "[false, true]"));
+  bench.change("templates/toy/plain/family.json", "[false]", "[false, true]");
 }
 
 void write_toy_with_slot(const Bench& bench) {
@@ -111,7 +112,6 @@ std::string verify_spoiled(const Bench& bench, std::string exported, std::size_t
   exported.replace(plus, 6, "] - b[");
   bench.write("spoiled.cu", exported);
   const Outcome outcome = bench.evo({"verify", "spoiled.cu"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(outcome.out.find("not reproduced: wrong_answer") != std::string::npos);
   return outcome.out;

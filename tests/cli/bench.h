@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -25,6 +28,8 @@ class Bench {
 
   void write(const std::string& name, const std::string& text) const;
   std::string read(const std::string& name) const;
+  /// Replaces the first `from` in a file, which has one.
+  void change(const std::string& name, const std::string& from, const std::string& to) const;
   /// Every file below the folder, by relative path.
   std::vector<std::string> files() const;
 
@@ -48,6 +53,10 @@ nlohmann::json outcomes(const Bench& bench, const std::string& database);
 /// Writes templates/toy: c = a + b over N f32, with 26 legal genomes. `with_wrong` adds a gene: of
 /// 52 genomes half give wrong answers.
 void write_toy_task(const Bench& bench, bool with_wrong = false);
+/// A bench that has it.
+struct ToyBench : Bench {
+  ToyBench() { write_toy_task(*this); }
+};
 
 /// The same with a slot, `sum`: where sums are written. Its only allele is slow, so that there is something to win.
 void write_toy_with_slot(const Bench& bench);

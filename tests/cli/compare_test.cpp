@@ -1,6 +1,5 @@
 #include "cli/commands/compare.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <random>
 
@@ -24,8 +23,7 @@ std::vector<std::string> elites_of(const Bench& bench) {
 }  // namespace
 
 TEST_CASE("modelled candidates are compared exactly") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(kComparedRun).code == 0);
   const auto ids = elites_of(bench);
   REQUIRE(ids.size() == 3);
@@ -43,8 +41,7 @@ TEST_CASE("modelled candidates are compared exactly") {
 }
 
 TEST_CASE("only valid candidates that compete are compared") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(kComparedRun).code == 0);
   std::vector<std::string> other = kComparedRun;
   other.insert(other.end(), {"--shapes", "large"});
@@ -58,8 +55,7 @@ TEST_CASE("only valid candidates that compete are compared") {
 }
 
 TEST_CASE("the message for a candidate that does not compile names the architecture that it was made for") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("templates/toy/plain/kernel.cu", "#if __CUDA_ARCH__ < 900\n#error no such instruction\n#endif\n" +
                                                    bench.read("templates/toy/plain/kernel.cu"));
   REQUIRE(bench.evo(kComparedRun).code == 0);

@@ -1,7 +1,5 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <catch2/catch_test_macros.hpp>
-
 #include "bench.h"
 #include "population/store/store.h"
 
@@ -76,8 +74,7 @@ TEST_CASE("a database from a newer evo is refused and not changed") {
 }
 
 TEST_CASE("a run does not change a database from a newer evo") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   make_empty_database(bench, "newer.db");
   SQLite::Database(bench / "newer.db", SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 999");
   const std::string before = bench.read("newer.db");
@@ -87,8 +84,7 @@ TEST_CASE("a run does not change a database from a newer evo") {
 }
 
 TEST_CASE("a file that is no database is refused and not changed") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("letter.txt",
               "Dear reader, this is a letter and no database, however long you look at it. " + std::string(5000, '.'));
   const std::string before = bench.read("letter.txt");
@@ -100,8 +96,7 @@ TEST_CASE("a file that is no database is refused and not changed") {
 }
 
 TEST_CASE("a database name that SQLite treats as temporary is refused by every command") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   std::vector<std::vector<std::string>> commands = kReaders;
   commands.push_back({"run", "--task", "toy", "--device", "vgpu", "--quiet"});
   commands.push_back({"db", "check"});
@@ -116,16 +111,14 @@ TEST_CASE("a database name that SQLite treats as temporary is refused by every c
 }
 
 TEST_CASE("a folder is refused as a database, by a run and by readers") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "templates", "--quiet"}), 2,
                 {"templates is a folder"});
   check_refused(bench.evo({"elites", "--db", "templates"}), 2, {"templates is a folder"});
 }
 
 TEST_CASE("a place where no database can be made is refused before the search") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("file", "a file, not a folder");
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--db", "file/evo.db", "--quiet"}), 3,
                 {"file", "--db"});
@@ -137,8 +130,7 @@ TEST_CASE("a place where no database can be made is refused before the search") 
 }
 
 TEST_CASE("a device without runs is refused, and the message lists the devices with runs") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);
   check_refused(bench.evo({"elites", "--device", "nope"}), 2, {"unknown device 'nope'", "vgpu:h200"});
   for (const char* device : {"vgpu", "vgpu:h200", "h200"})
@@ -156,8 +148,7 @@ TEST_CASE("when the file to merge is no database, the message names it and not -
 }
 
 TEST_CASE("the commands that a run suggests at its end work as printed") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("my dir/keep", "");
   const Outcome outcome =
       bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet", "--db", "my dir/it's.db"});

@@ -1,8 +1,5 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-
 #include "bench.h"
 
 using namespace evo::testing;
@@ -12,7 +9,6 @@ namespace {
 void run_toy_into(const Bench& bench, const std::string& seed, const std::string& database) {
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "6", "--seed", seed,
                                      "--quiet", "--strategy", "random", "--db", database});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
 }
 
@@ -34,8 +30,7 @@ nlohmann::json essence(const Bench& bench, const std::string& database) {
 }  // namespace
 
 TEST_CASE("evo db check distinguishes a sound database from a damaged one") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_into(bench, "1", "a.db");
   const Outcome sound = bench.evo({"db", "check", "--db", "a.db"});
   CHECK(sound.code == 0);
@@ -86,7 +81,6 @@ TEST_CASE("a second merge adds the results that a run has found since the first"
   run_toy_into(bench, "2", "both.db");
   const auto resume = [&](const std::string& run, const std::string& evals, const std::string& database) {
     const Outcome outcome = bench.evo({"run", "--resume", run, "--evals", evals, "--quiet", "--db", database});
-    INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
   };
   const auto merge = [&] { return bench.json({"db", "merge", "b.db", "--db", "a.db"}); };
@@ -142,8 +136,7 @@ TEST_CASE("two copies of a run that continued with different results are reporte
 }
 
 TEST_CASE("a merge adds the files of a task that was imported before, also for runs that are here already") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_into(bench, "1", "b.db");
   REQUIRE(bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json", "--db", "b.db"}).code == 0);
   REQUIRE(bench.evo({"import", "sweep.json", "--db", "a.db"}).code == 0);
@@ -187,8 +180,7 @@ TEST_CASE("a merge into a database that is not there makes it") {
 }
 
 TEST_CASE("a compacted database is not larger and has the same content") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_into(bench, "1", "a.db");
   {
     SQLite::Database database((bench / "a.db").string(), SQLite::OPEN_READWRITE);

@@ -2,9 +2,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-
 #include "bench.h"
 #include "population/store/store.h"
 
@@ -41,8 +38,7 @@ class SmallDisk {
 }  // namespace
 
 TEST_CASE("a run on a full disk ends with a message of one line, keeps its results and can be resumed") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   {
     const SmallDisk disk(700'000);
     const Outcome outcome = bench.evo(run_with_seed("3"));
@@ -93,8 +89,7 @@ TEST_CASE("two searches that share a database give the same results as each alon
 }
 
 TEST_CASE("readers and a run refuse a truncated database, or report it as damaged, in one line") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(run_with_seed("1")).code == 0);
   fs::resize_file(bench / "runs/evo.db", fs::file_size(bench / "runs/evo.db") / 2);
   const Outcome check = bench.evo({"db", "check"});

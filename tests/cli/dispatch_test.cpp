@@ -1,5 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-
 #include "bench.h"
 
 using namespace evo::testing;
@@ -10,7 +8,6 @@ void run(const Bench& bench, std::vector<std::string> arguments) {
   const std::vector<std::string> head = {"run", "--device", "vgpu", "--quiet"};
   arguments.insert(arguments.begin(), head.begin(), head.end());
   const Outcome outcome = bench.evo(arguments);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
 }
 
@@ -37,7 +34,6 @@ TEST_CASE("the best of several objectives go into one file, which is verified ke
   // A cross-shape run of one genome is no faster at a shape than the best of that shape's own run may be.
   run_toy_at(bench, "tiny,large", "3");
   const Outcome exported = bench.evo({"export", "--dispatch", "-o", "best.cu"});
-  INFO(exported.out << exported.err);
   REQUIRE(exported.code == 0);
   CHECK(exported.err.empty());
   for (const char* part : {"of toy on", "tiny: candidate", "3000: candidate", "large: candidate", "nvcc "})
@@ -59,8 +55,7 @@ TEST_CASE("the best of several objectives go into one file, which is verified ke
 }
 
 TEST_CASE("in a file of several kernels each shape has the fastest rank 1 elite that was timed at it") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_at(bench, "tiny,large", "1");
   run_toy_at(bench, "large", "2", {"--family", "plain"});
   const nlohmann::json elites = bench.json({"elites"})["elites"];
@@ -80,27 +75,20 @@ TEST_CASE("in a file of several kernels each shape has the fastest rank 1 elite 
   }
   bench.write("best.cu", "");
   const Outcome outcome = bench.evo({"export", "--dispatch", "-o", "best.cu"});
-  INFO(outcome.out << outcome.err);
   CHECK(holds(outcome.out, "large: candidate " + id + ","));
 }
 
 TEST_CASE("a candidate of several specialisations counts as several kernels, as in the file") {
-  const Bench bench;
-  write_toy_task(bench);
-  std::string task = bench.read("templates/toy/task.json");
-  const std::string none = "\"specialised\": []";
-  REQUIRE(holds(task, none));
-  bench.write("templates/toy/task.json", task.replace(task.find(none), none.size(), "\"specialised\": [\"N\"]"));
+  const ToyBench bench;
+  bench.change("templates/toy/task.json", "\"specialised\": []", "\"specialised\": [\"N\"]");
   run_toy_at(bench, "tiny,large", "1");
   const Outcome exported = bench.evo({"export", "--dispatch", "-o", "best.cu"});
-  INFO(exported.out << exported.err);
   CHECK(exported.out.starts_with("best.cu: 2 kernels of toy on "));
   CHECK(count_of(bench.read("best.cu"), "// ==== evo kernel") == 2);
 }
 
 TEST_CASE("evo verify detects one spoiled kernel of several") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_at(bench, "tiny", "1");
   run_toy_at(bench, "large", "2");
   const std::string text = bench.evo({"export", "--dispatch"}).out;
@@ -108,8 +96,7 @@ TEST_CASE("evo verify detects one spoiled kernel of several") {
 }
 
 TEST_CASE("kernels of other options are left out of a file of several kernels, and are named") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_at(bench, "tiny", "1", {"--option", "mode=loose"});
   run_toy_at(bench, "large", "2");
   const Outcome newest = bench.evo({"export", "--dispatch"});
@@ -123,8 +110,7 @@ TEST_CASE("kernels of other options are left out of a file of several kernels, a
 }
 
 TEST_CASE("a file of several kernels without matching elites is refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_at(bench, "tiny", "1");
   check_refused(bench.evo({"export", "--dispatch", "--device", "cuda"}), 2, {"no elites to choose among on cuda"});
   check_refused(bench.evo({"export", "--dispatch", "--option", "mode=loose"}), 2,

@@ -1,6 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-
 #include "bench.h"
 
 using namespace evo::testing;
@@ -12,19 +9,16 @@ void run_exported_toy(const Bench& bench, std::vector<std::string> more = {}) {
                                         "--evals", "8",      "--seed", "1",        "--quiet"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Outcome outcome = bench.evo(arguments);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
 }
 
 }  // namespace
 
 TEST_CASE("the best elite is exported as one file, and an existing file is replaced as a whole") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   bench.write("best.cu", "what was here before");
   const Outcome outcome = bench.evo({"export", "-o", "best.cu"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.out, "candidate " + best_of(bench)));
   CHECK(holds(outcome.out, "nvcc "));
@@ -37,10 +31,8 @@ TEST_CASE("the best elite is exported as one file, and an existing file is repla
 }
 
 TEST_CASE("the compile command of an export has the file's register limit and its name quoted for a shell") {
-  const Bench bench;
-  write_toy_task(bench);
-  std::string family = bench.read("templates/toy/plain/family.json");
-  bench.write("templates/toy/plain/family.json", family.replace(family.find('{'), 1, "{\"max_registers\": \"64\","));
+  const ToyBench bench;
+  bench.change("templates/toy/plain/family.json", "{", "{\"max_registers\": \"64\",");
   run_exported_toy(bench);
   const Outcome one = bench.evo({"export", "-o", "it's best.cu"});
   CHECK(holds(one.out, " -maxrregcount=64 -DEVO_MAIN 'it'\\''s best.cu' -o best && ./best\n"));
@@ -54,8 +46,7 @@ TEST_CASE("the compile command of an export has the file's register limit and it
 }
 
 TEST_CASE("the exported launcher has the name that is asked for") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   REQUIRE(bench.evo({"export", "--name", "my_toy", "-o", "best.cu"}).code == 0);
   const std::string text = bench.read("best.cu");
@@ -75,8 +66,7 @@ TEST_CASE("the exported launcher has the name that is asked for") {
 }
 
 TEST_CASE("evo vgpu runs the kernels of an exported file") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   const auto genes = bench.json({"elites"})["elites"][0]["genome"]["genes"];
@@ -89,8 +79,7 @@ TEST_CASE("evo vgpu runs the kernels of an exported file") {
 }
 
 TEST_CASE("an export that cannot be written leaves no partial file") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   const std::vector<std::string> before = bench.files();
   check_refused(bench.evo({"export", "-o", "absent/best.cu"}), 3, {"absent/best.cu", "No such file"});
@@ -101,8 +90,7 @@ TEST_CASE("an export that cannot be written leaves no partial file") {
 }
 
 TEST_CASE("an export through a link replaces the link's target") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   bench.write("kernels/best.cu", "old");
   std::filesystem::create_symlink("kernels/best.cu", bench / "link.cu");
@@ -112,8 +100,7 @@ TEST_CASE("an export through a link replaces the link's target") {
 }
 
 TEST_CASE("the best of the newest run is exported, and the best of other objectives are named") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   run_exported_toy(bench, {"--shapes", "large"});
   const Outcome newest = bench.evo({"export"});
@@ -141,11 +128,9 @@ TEST_CASE("a candidate that is not valid is neither exported nor verified") {
 }
 
 TEST_CASE("a stored claim reproduces exactly on the virtual GPU") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   const Outcome outcome = bench.evo({"verify", best_of(bench)});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   for (const char* part : {"claimed", "found", "middle warm, us", "reproduced: correct, and its latency is the same"}) {
     CHECK(holds(outcome.out, part));
@@ -164,23 +149,20 @@ TEST_CASE("an exported file is verified without database and templates") {
   run_exported_toy(bench);
   other_folder.write("best.cu", bench.evo({"export"}).out);
   const Outcome outcome = other_folder.evo({"verify", "best.cu"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.out, "best.cu: toy on vgpu:h200 (modelled)"));
   CHECK(other_folder.files() == std::vector<std::string>{"best.cu"});
 }
 
 TEST_CASE("evo verify detects a kernel that was spoiled after its export") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   const std::string text = bench.evo({"export"}).out;
   CHECK(holds(verify_spoiled(bench, text, text.find("Host side")), "edited after the export"));
 }
 
 TEST_CASE("evo verify detects a claimed latency that was lowered after the export") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   std::string text = bench.evo({"export"}).out;
   const std::string key = "\"latency_us\":";
@@ -189,7 +171,6 @@ TEST_CASE("evo verify detects a claimed latency that was lowered after the expor
   text.insert(at + key.size() + (text[at + key.size()] == ' ' ? 1 : 0), "0.1e-3, \"was\": ");
   bench.write("embellished.cu", text);
   const Outcome outcome = bench.evo({"verify", "embellished.cu"});
-  INFO(outcome.out << outcome.err);
   CHECK((outcome.code == 1 || outcome.code == 2));
   CHECK_FALSE(holds(outcome.out, "reproduced: correct, and its latency is the same"));
 }
@@ -203,8 +184,7 @@ TEST_CASE("evo verify refuses a file that is neither a candidate nor exported") 
 }
 
 TEST_CASE("kernels are exported as a folder that pip installs") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_exported_toy(bench);
   const std::string id = best_of(bench);
   const Outcome done = bench.evo({"export", id, "--format", "torch", "-o", "package"});

@@ -2,10 +2,7 @@
 // package, a checkout and nvcc say what they are asked for.
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "bench.h"
 

@@ -1,5 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
 #include <iterator>
 
 #include "bench.h"

@@ -1,8 +1,6 @@
 // evo import of problems of other judges, and evo verify of somebody else's solution. Needs a python with torch: the
 // system's, where Debian's python3-torch is installed.
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
 
 #include "bench.h"
 
@@ -120,7 +118,6 @@ TEST_CASE("a Definition of flashinfer-bench becomes a task without torch") {
   const Bench bench;
   bench.write("sum.json", kDefinition);
   const Outcome outcome = bench.evo({"import", "sum.json"}, without_torch(bench));
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(holds(outcome.out, "templates/scaled_sum_n64: the task scaled_sum_n64, a Definition of flashinfer-bench"));
   const auto task = nlohmann::json::parse(bench.read("templates/scaled_sum_n64/task.json"));
@@ -182,7 +179,6 @@ TEST_CASE("a Definition's reference judges a solution, and a machine without tor
   const std::vector<std::string> verify = {"verify", "right.py", "--task", "sums", "--device", "vgpu"};
   bench.write("right.py", "class ModelNew:\n    def __call__(self, a, m, factor):\n        return a + factor * m\n");
   const Outcome right = bench.evo(verify, with_torch());
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
   CHECK(holds(right.out, "right, worst relative error "));
   check_refused(bench.evo(verify, without_torch(bench)), 3, {"right.py cannot be run", "no torch here"});
@@ -193,7 +189,6 @@ TEST_CASE("a problem of KernelBench becomes a task, and its solutions are judged
   const Bench bench;
   bench.write("23_Softmax.py", kSoftmax);
   const Outcome imported = bench.evo({"import", "23_Softmax.py", "--name", "kb_softmax"}, with_torch());
-  INFO(imported.out << imported.err);
   REQUIRE(imported.code == 0);
   const auto task = nlohmann::json::parse(bench.read("templates/kb_softmax/task.json"));
   CHECK(task["shapes"]["theirs"] == nlohmann::json{{"A", 4096}, {"B", 393216}});
@@ -243,7 +238,6 @@ TEST_CASE("parameters of a Model are inputs of the task, and a solution's Model 
                     layers + "    def forward(self, x):\n        return " + forward + "\n");
     const Outcome outcome =
         bench.evo({"verify", "solution.py", "--task", "linear", "--device", "vgpu", "--json"}, with_torch());
-    INFO(outcome.out << outcome.err);
     CHECK(outcome.code == code);
     return nlohmann::json::parse(outcome.out);
   };
@@ -273,7 +267,6 @@ TEST_CASE("a problem of robust-kbench becomes a task, and its forward() is calle
               R"({"single_input_configs": [{"rows": 100}], "single_init_configs": [{"eps": 0.5}],
                   "single_shared_configs": [{"features": 64}]})");
   const Outcome imported = bench.evo({"import", "rmsnorm/func_forward.py"}, with_torch());
-  INFO(imported.out << imported.err);
   REQUIRE(imported.code == 0);
   CHECK(holds(imported.out, "templates/rmsnorm: the task rmsnorm, a problem of robust-kbench"));
   const auto task = nlohmann::json::parse(bench.read("templates/rmsnorm/task.json"));
@@ -300,7 +293,6 @@ TEST_CASE("no solution is held to less error than the problem's own code makes, 
       bench.write("solution.py", solution("torch.stack([" + scale + " * x, " + second + "])"));
       const Outcome outcome =
           bench.evo({"verify", "solution.py", "--task", "rounds", "--device", "vgpu", "--json"}, with_torch());
-      INFO(outcome.out << outcome.err);
       REQUIRE(outcome.code <= 1);
       const auto judged = nlohmann::json::parse(outcome.out);
       set_aside = judged["set_aside"];
@@ -336,7 +328,6 @@ TEST_CASE("a kernel is held to no less error than the problem's own code makes, 
   };
   const Outcome right = verified("(x[i] + 3e4f) - 3e4f");
   if (holds(right.err, "NVRTC")) SKIP(right.err);
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
   CHECK(verified("x[i]").code == 0);
   const Outcome wrong = verified("(x[i] + 1e6f) - 1e6f");
@@ -357,7 +348,6 @@ TEST_CASE("where a problem's own code fails in the types of its tensors, its sol
     return bench.evo({"verify", "solution.py", "--task", "fails", "--device", "vgpu"}, with_torch());
   };
   const Outcome right = verified("x");
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
   const Outcome wrong = verified("(x + 3e4) - 3e4");
   CHECK(wrong.code == 1);
@@ -366,8 +356,7 @@ TEST_CASE("where a problem's own code fails in the types of its tensors, its sol
 
 TEST_CASE("a solution is judged by a task of evo's own, too") {
   if (!has_torch()) SKIP("no torch for " << kPython);
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("sum.py", "class ModelNew:\n    def __call__(self, a, b):\n        return a + b\n");
   CHECK(bench.evo({"verify", "sum.py", "--task", "toy", "--device", "vgpu"}, with_torch()).code == 0);
   bench.write("sum.py", "class ModelNew:\n    def __call__(self, a, b):\n        return a - b\n");
@@ -380,15 +369,13 @@ TEST_CASE("a solution is judged by a task of evo's own, too") {
 
 TEST_CASE("kernels of a task whose reference is torch are searched, stored and verified, and not exported", "[long]") {
   if (!has_torch()) SKIP("no torch for " << kPython);
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   auto task = nlohmann::json::parse(bench.read("templates/toy/task.json"));
   task["reference"] = {{"torch", true}};
   bench.write("templates/toy/task.json", task.dump());
   bench.write("templates/toy/reference.py", "def reference(a, b, *, mode, **_):\n    return a.double() + b.double()\n");
   const std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1"};
   const Outcome found = bench.evo(run, with_torch());
-  INFO(found.out << found.err);
   REQUIRE(found.code == 0);
   CHECK(bench.evo({"verify", "1"}, with_torch()).code == 0);
   check_refused(bench.evo({"export", "1"}, with_torch()), 2, {"the reference of task toy is a program of torch"});
@@ -435,7 +422,6 @@ TEST_CASE("what get_inputs() promises of inputs and evo's draws do not keep is s
   const Bench bench;
   bench.write("p.py", "class Model: pass\n");
   const Outcome outcome = bench.evo({"import", "p.py", "--name", "promised"}, that_answers(bench, recorded_answer()));
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(holds(outcome.out,
               "input A_: get_inputs() makes it upper triangular, of numbers from 0 to 1; evo's draws do not"));
@@ -475,7 +461,6 @@ TEST_CASE("a Definition whose reference names what it does not have is refused w
       "def run(A, M, factor):\n    f = lambda a: helper(a) + sum(b for b in range(3))\n"
       "    try:\n        return f(A)\n    except ValueError as error:\n        raise RuntimeError(error, __name__)\n"
       "def helper(a):\n    return math.sqrt(Helper().of(a))\n");
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
 }
 
@@ -505,7 +490,6 @@ def get_inputs():
             torch.randint(0, 2, (4096,)).float() * 2 - 1, torch.log(torch.rand(4096)), torch.randn(4096)]
 )python");
   const Outcome outcome = bench.evo({"import", "p.py"}, with_torch());
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   for (const char* said :
        {"input low: get_inputs() makes it lower triangular;", "input both: get_inputs() makes it symmetric, of numbers",

@@ -1,12 +1,8 @@
 // evo --log
 #include <signal.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
 #include <regex>
-#include <string>
-#include <vector>
 
 #include "bench.h"
 
@@ -27,8 +23,7 @@ bool matches(const std::string& text, const std::string& pattern) {
 }  // namespace
 
 TEST_CASE("a log holds the lives of workers, verdicts and the end, and the terminal shows nothing of it") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo(run_of_three({"--log", "evo.log"}));
   REQUIRE(outcome.code == 0);
   for (const char* words : {"worker", "begins", "info"}) CHECK_FALSE(holds(outcome.out + outcome.err, words));
@@ -46,8 +41,7 @@ TEST_CASE("a log holds the lives of workers, verdicts and the end, and the termi
 }
 
 TEST_CASE("a log's level says how much it holds, and $EVO_LOG names one where --log does not") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   ProcessOptions options;
   options.environment = {{"EVO_LOG", "named.log"}};
   REQUIRE(bench.evo(run_of_three({"--log-level", "debug"}), options).code == 0);
@@ -62,8 +56,7 @@ TEST_CASE("a log's level says how much it holds, and $EVO_LOG names one where --
 }
 
 TEST_CASE("workers of workers log into the same file") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const std::string there = "sh -c 'exec \"$0\" \"$@\"'";
   REQUIRE(bench
               .evo({"run", "--task", "toy", "--devices", "vgpu:h200", "--evals", "4", "--seed", "3", "--screen", "4",
@@ -139,8 +132,7 @@ TEST_CASE("a log that cannot be written, or of no level, is refused in one line"
 }
 
 TEST_CASE("a log that cannot grow is named once, and the program goes on") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   // The shell's unit is 512 bytes, and so many are there.
   bench.write("evo.log", "2026-01-01 " + std::string(500, '-') + "\n");
   const std::string command = "cd '" + bench.folder().string() +

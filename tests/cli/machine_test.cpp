@@ -1,5 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-
 #include "bench.h"
 
 using namespace evo::testing;
@@ -9,8 +7,7 @@ const ProcessOptions kWithoutNvrtc{.environment = {{"EVO_NVRTC", "/nonexistent"}
 }
 
 TEST_CASE("a GPU that this machine does not have is refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const std::vector<std::string> before = bench.files();
   check_refused(bench.evo({"run", "--task", "toy", "--device", "cuda:0"}), 3, {"cuda:0", "--device vgpu"});
   check_refused(bench.evo({"space", "--task", "toy", "--device", "cuda:0"}), 3, {"cuda:0"});
@@ -18,23 +15,20 @@ TEST_CASE("a GPU that this machine does not have is refused") {
 }
 
 TEST_CASE("without NVRTC a run is refused, and the message says how to install it") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const std::vector<std::string> before = bench.files();
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu"}, kWithoutNvrtc), 3, {"NVRTC", "/nonexistent"});
   CHECK(bench.files() == before);
 }
 
 TEST_CASE("commands that compile nothing work without NVRTC") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   CHECK(bench.evo({"tasks"}, kWithoutNvrtc).code == 0);
   CHECK(bench.evo({"space", "--task", "toy", "--device", "vgpu"}, kWithoutNvrtc).code == 0);
 }
 
 TEST_CASE("evo doctor says what works and what this machine lacks") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const nlohmann::json json = bench.json({"doctor"});
   CHECK(json["can_run"] == true);
   CHECK(json["can_measure"] == false);
@@ -58,8 +52,7 @@ TEST_CASE("evo doctor says what works and what this machine lacks") {
 }
 
 TEST_CASE("evo doctor exits with 3 when nothing can run") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome without_nvrtc = bench.evo({"doctor"}, kWithoutNvrtc);
   CHECK(without_nvrtc.code == 3);
   CHECK(without_nvrtc.out.find("/nonexistent") != std::string::npos);
@@ -70,12 +63,10 @@ TEST_CASE("evo doctor exits with 3 when nothing can run") {
 }
 
 TEST_CASE("evo doctor reports a malformed task and a file that is no database") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("templates/broken/task.json", "[]");
   bench.write("runs/evo.db", "no database");
   const Outcome outcome = bench.evo({"doctor"});
-  INFO(outcome.out);
   CHECK(outcome.code == 0);
   CHECK(outcome.out.find("task broken") != std::string::npos);
   CHECK(outcome.out.find("choose another place with --db") != std::string::npos);
@@ -83,7 +74,6 @@ TEST_CASE("evo doctor reports a malformed task and a file that is no database") 
 
 TEST_CASE("output that cannot be written is an error") {
   // A full device refuses everything.
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   check_refused(bench.evo({"tasks", "--json"}, {.output = "/dev/full"}), 3, {"standard output", "No space left"});
 }

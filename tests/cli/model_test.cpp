@@ -1,8 +1,4 @@
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "bench.h"
 #include "process.h"
@@ -137,8 +133,7 @@ TEST_CASE("evo model refuses a file that is no sweep of a known task in one line
 }
 
 TEST_CASE("evo model refuses options that do not apply to its input") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);
   using Arguments = std::vector<std::string>;
   const auto with = [&](const Arguments& subject, const Arguments& options) {

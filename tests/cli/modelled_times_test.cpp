@@ -1,9 +1,5 @@
 // Modelled times in searches and in `evo verify`: they depend on the inputs and on all blocks, and on nothing else.
 #include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <string>
 
 #include "bench.h"
 

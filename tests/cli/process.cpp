@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <catch2/catch_message.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
 #include <csignal>
@@ -195,7 +196,10 @@ Outcome EvoProcess::finish() {
   pid_ = -1;
   if (WIFEXITED(status)) outcome_.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome_.signal = WTERMSIG(status);
-  return outcome_;
+  Outcome outcome = outcome_;
+  outcome.shown = std::make_shared<Catch::ScopedMessage>(
+      Catch::MessageBuilder("INFO", CATCH_INTERNAL_LINEINFO, Catch::ResultWas::Info) << outcome.out << outcome.err);
+  return outcome;
 }
 
 Outcome run_evo(const std::vector<std::string>& arguments, const ProcessOptions& options) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,11 @@ namespace evo::testing {
 
 /// How a process ended, and its output.
 struct Outcome {
-  int code = -1;    ///< Exit code; -1 when a signal ended it.
-  int signal = 0;   ///< The signal that ended it, or 0.
-  std::string out;  ///< Standard output.
-  std::string err;  ///< Standard error.
+  int code = -1;                     ///< Exit code; -1 when a signal ended it.
+  int signal = 0;                    ///< The signal that ended it, or 0.
+  std::string out;                   ///< Standard output.
+  std::string err;                   ///< Standard error.
+  std::shared_ptr<void> shown = {};  ///< As long as this lives, checks that fail show both.
 };
 
 struct ProcessOptions {

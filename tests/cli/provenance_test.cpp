@@ -1,12 +1,9 @@
-#include <catch2/catch_test_macros.hpp>
-
 #include "bench.h"
 
 using namespace evo::testing;
 
 TEST_CASE("evo show, its JSON and the exported file give the versions, flags and seeds of a result") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "77", "--quiet"}).code == 0);
   const nlohmann::json json = bench.json({"show", "1"});
   const nlohmann::json& run = json["run"];

@@ -1,9 +1,5 @@
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 #include "bench.h"
 

@@ -1,9 +1,7 @@
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -107,8 +105,7 @@ TEST_CASE("values are completed where the type of an option or the name of an ar
 }
 
 TEST_CASE("tasks of a folder of templates that the line names are completed") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   CHECK(offered({"run", "--templates", (bench / "templates").string(), "--task", "to"}) == Lines{"words", "toy"});
   CHECK(offered({"run", "--templates", (bench / "nowhere").string(), "--task", ""}) == Lines{"words"});
 }

@@ -1,6 +1,4 @@
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <fstream>
 
 #include "bench.h"
 
@@ -14,7 +12,6 @@ TEST_CASE("a search of fp8_qkt ends with elites that can be shown, exported and 
   // score a head, where a score may cancel to nearly nothing: `verify` would refuse one on some draws.
   const Outcome run = bench.evo({"run", "--task", "fp8_qkt", "--device", "vgpu:l4", "--evals", "5", "--seed", "3",
                                  "--templates", kTemplates, "--quiet"});
-  INFO(run.out << run.err);
   REQUIRE(run.code == 0);
   const nlohmann::json elites = bench.json({"elites"})["elites"];
   REQUIRE_FALSE(elites.empty());
@@ -25,7 +22,6 @@ TEST_CASE("a search of fp8_qkt ends with elites that can be shown, exported and 
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   CHECK(bench.read("best.cu").find("evo_fp8_qkt(") != std::string::npos);
   const Outcome verified = bench.evo({"verify", "best.cu"});
-  INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
 }
 

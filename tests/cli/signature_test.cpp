@@ -1,9 +1,5 @@
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
-#include <string>
-
 #include "bench.h"
 
 using namespace evo::testing;
@@ -33,7 +29,6 @@ TEST_CASE("evo bench prints the signature of tests/data/signature.txt, and names
   std::string other = expected.substr(0, expected.find(' '));
   other.back() = other.back() == '0' ? '1' : '0';
   const Outcome outcome = run_evo({"bench", "--expect", other});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.out, fmt::format("changed: {} expected\n", other.substr(other.size() - 4))));
   const std::string now = last_line(outcome.out);

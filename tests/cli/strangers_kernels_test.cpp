@@ -1,9 +1,5 @@
 // Kernels as people have them: with names that CUDA's headers use, host code, <cuda.h>, templates alone, several
 // launches.
-#include <catch2/catch_test_macros.hpp>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "bench.h"
 
@@ -15,7 +11,6 @@ const char* const kSums = R"cuda(#define WARP 32
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda.h>
-#include <vector>
 namespace cg = cooperative_groups;
 
 __global__ void partial(float* sums, const float* in, int n) {
@@ -67,17 +62,14 @@ TEST_CASE("genes called threads and blocks, two launches, scratch, options and h
   const Bench bench;
   write_sums(bench);
   const Outcome tuned = bench.evo({"tune", "sums.json", "--device", "vgpu", "--evals", "8", "--seed", "1"});
-  INFO(tuned.out << tuned.err);
   REQUIRE(tuned.code == 0);
   CHECK(holds(tuned.err, "4 of 4 legal genomes"));
   CHECK(holds(tuned.out, "4 evaluated: 4 valid"));
   const Outcome exported = bench.evo({"export", "1", "-o", "best.cu"});
-  INFO(exported.out << exported.err);
   REQUIRE(exported.code == 0);
   CHECK(holds(bench.read("best.cu"), "nvcc -std=c++20 -gencode=arch=compute_90a,code=sm_90a"));
   CHECK(holds(bench.read("best.cu"), " -maxrregcount=64"));
   const Outcome verified = bench.evo({"verify", "best.cu", "--kernels-only"});
-  INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
 }
 

@@ -1,5 +1,4 @@
 // Standard streams that are full or closed.
-#include <catch2/catch_test_macros.hpp>
 
 #include "bench.h"
 
@@ -22,8 +21,7 @@ nlohmann::json findings(const Bench& bench, const std::string& database) {
 }  // namespace
 
 TEST_CASE("a search whose standard error is full or closed ends normally") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(search("open.db")).code == 0);
   const nlohmann::json wanted = findings(bench, "open.db");
   CHECK(wanted[0] == "finished");
@@ -34,16 +32,14 @@ TEST_CASE("a search whose standard error is full or closed ends normally") {
 }
 
 TEST_CASE("a search without standard streams gives the same verdicts, and fails only when it prints its result") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(search("open.db")).code == 0);
   CHECK(bench.evo(search("closed.db"), {.closed = {0, 1, 2}}).code == 3);
   CHECK(findings(bench, "closed.db") == findings(bench, "open.db"));
 }
 
 TEST_CASE("exit codes do not depend on whether standard error can be written") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   for (const ProcessOptions& options : {ProcessOptions{.errors = "/dev/full"}, ProcessOptions{.closed = {2}}}) {
     CHECK(bench.evo({"frobnicate"}, options).code == 2);
     CHECK(bench.evo({"elites"}, options).code == 2);
@@ -52,8 +48,7 @@ TEST_CASE("exit codes do not depend on whether standard error can be written") {
 }
 
 TEST_CASE("output that cannot be written is reported in one line, whatever its length") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(search("evo.db")).code == 0);
   const std::vector<std::vector<std::string>> commands = {
       {"tasks"}, {"export", "--db", "evo.db"}, {"show", "1", "--db", "evo.db", "--json"}, {"--help"}};

@@ -1,8 +1,6 @@
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
 
 #include "bench.h"
 

@@ -1,17 +1,12 @@
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-
 #include "bench.h"
 
 using namespace evo::testing;
 
 TEST_CASE("evo tasks lists families, options and shapes") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo({"tasks"});
   CHECK(outcome.code == 0);
   for (const char* part : {"toy  c = a + b", "plain", "mode=exact|loose", "middle (700)"}) {
-    INFO(outcome.out);
     CHECK(outcome.out.find(part) != std::string::npos);
   }
   const nlohmann::json json = bench.json({"tasks"});
@@ -24,10 +19,8 @@ TEST_CASE("evo tasks lists families, options and shapes") {
 }
 
 TEST_CASE("evo space counts the legal genomes and shows every gene") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo({"space", "--task", "toy", "--device", "vgpu"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   for (const char* part : {"26 legal genomes", "threads", "32 64 128 256", "items > 1"}) {
     INFO(part);
@@ -40,13 +33,11 @@ TEST_CASE("evo space counts the legal genomes and shows every gene") {
 }
 
 TEST_CASE("evo space has the constraints of the objective and the shapes") {
-  const Bench bench;
-  write_toy_task(bench);
-  std::string family = bench.read("templates/toy/plain/family.json");
+  const ToyBench bench;
   const std::string constraints = R"("constraints": [)";
-  family.insert(family.find(constraints) + constraints.size(),
-                R"({"that": "items == 1", "objectives": ["accurate"], "shapes": "N > 600", "why": "sums err"},)");
-  bench.write("templates/toy/plain/family.json", family);
+  bench.change("templates/toy/plain/family.json", constraints,
+               constraints + R"({"that": "items == 1", "objectives": ["accurate"], )" +
+                   R"("shapes": "N > 600", "why": "sums err"},)");
   const auto space = [&](const std::string& objective, const std::string& shape) {
     return bench.json({"space", "--task", "toy", "--device", "vgpu", "--objective", objective, "--shapes", shape});
   };
@@ -57,27 +48,23 @@ TEST_CASE("evo space has the constraints of the objective and the shapes") {
 
   const Outcome outcome =
       bench.evo({"space", "--task", "toy", "--device", "vgpu", "--objective", "accurate", "--shapes", "N=700"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.out.find("objective accurate") != std::string::npos);
   CHECK(outcome.out.find("sums err") != std::string::npos);
 }
 
 TEST_CASE("evo space says why a family is left out") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   std::string family = bench.read("templates/toy/plain/family.json");
   family.replace(family.find("sm >= 80"), 8, "sm >= 99");
   bench.write("templates/toy/future/family.json", family);
   bench.write("templates/toy/future/kernel.cu", bench.read("templates/toy/plain/kernel.cu"));
   const Outcome outcome = bench.evo({"space", "--task", "toy", "--device", "vgpu"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.out.find("future  left out: needs sm >= 99") != std::string::npos);
   CHECK(outcome.out.find("26 legal genomes") != std::string::npos);
 }
 
 TEST_CASE("a malformed task is listed with its problem, and the others as usual") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("templates/broken/task.json", "{ \"summary\": ");
   const Outcome outcome = bench.evo({"tasks"});
   CHECK(outcome.code == 2);
@@ -87,26 +74,19 @@ TEST_CASE("a malformed task is listed with its problem, and the others as usual"
 }
 
 TEST_CASE("an unknown key of a task is refused with file and key") {
-  const Bench bench;
-  write_toy_task(bench);
-  std::string task = bench.read("templates/toy/task.json");
-  task.replace(task.find("\"seeds\""), 7, "\"sedes\"");
-  bench.write("templates/toy/task.json", task);
+  const ToyBench bench;
+  bench.change("templates/toy/task.json", "\"seeds\"", "\"sedes\"");
   check_refused(bench.evo({"run", "--task", "toy"}), 2, {"toy/task.json", "sedes"});
 }
 
 TEST_CASE("a malformed family is refused with file and reason") {
-  const Bench bench;
-  write_toy_task(bench);
-  std::string family = bench.read("templates/toy/plain/family.json");
-  family.replace(family.find("tile <= 512"), 11, "tyle <= 512");
-  bench.write("templates/toy/plain/family.json", family);
+  const ToyBench bench;
+  bench.change("templates/toy/plain/family.json", "tile <= 512", "tyle <= 512");
   check_refused(bench.evo({"space", "--task", "toy", "--device", "vgpu"}), 2, {"toy/plain/family.json", "tyle"});
 }
 
 TEST_CASE("a malformed kernel template is refused with file and line before anything is written") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("templates/toy/plain/kernel.cu", "// one\n//% iff items\n");
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--quiet"}), 2,
                 {"toy/plain/kernel.cu:2", "iff"});
@@ -122,8 +102,7 @@ TEST_CASE("a folder without templates is refused, and the message says what was 
 }
 
 TEST_CASE("templates are found by option, environment and place, in this order") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   for (const char* name : {"by_option", "by_environment"}) {
     std::filesystem::create_directories(bench / name / name);
     bench.write(std::string(name) + "/" + name + "/task.json", bench.read("templates/toy/task.json"));
@@ -136,23 +115,20 @@ TEST_CASE("templates are found by option, environment and place, in this order")
 }
 
 TEST_CASE("a link that leaves the templates folder is refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("secret.cu", "private");
   std::filesystem::create_symlink(bench / "secret.cu", bench / "templates" / "toy" / "plain" / "stolen.cu");
   check_refused(bench.evo({"tasks"}), 2, {"stolen.cu", "leaves the templates folder"});
 }
 
 TEST_CASE("a template above the size limit is refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("templates/toy/plain/huge.cu", std::string((1 << 20) + 1, ' '));
   check_refused(bench.evo({"tasks"}), 2, {"huge.cu", "1048577 bytes"});
 }
 
 TEST_CASE("hidden files and files of other kinds are not read as templates") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const std::string hash = bench.json({"tasks"})["tasks"][0]["hash"];
   bench.write("templates/toy/.notes/old.cu", "//% nonsense");
   bench.write("templates/toy/plain/.#kernel.cu", "//% nonsense");

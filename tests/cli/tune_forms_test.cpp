@@ -1,10 +1,5 @@
 // What ten lines can say beside the plain case: ties, strides, included files, Kernel Tuner's T1 file.
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
-#include <fstream>
-#include <string>
 
 #include "bench.h"
 
@@ -88,12 +83,10 @@ void write_t1(const Bench& bench) {
 /// The folder that the file stands for gives the same task and the same elites.
 void check_expanded(const Bench& bench, const std::string& file, const std::string& task) {
   const Outcome tuned = tune(bench, file);
-  INFO(tuned.out << tuned.err);
   REQUIRE(tuned.code == 0);
   REQUIRE(bench.evo({"tune", file, "--expand", "full"}).code == 0);
   const Outcome ran = bench.evo(
       {"run", "--task", task, "--templates", "full", "--device", "vgpu", "--evals", "4", "--seed", "1", "--quiet"});
-  INFO(ran.out << ran.err);
   REQUIRE(ran.code == 0);
   const auto runs = bench.json({"runs"})["runs"];
   CHECK(runs.at(0)["task_hash"] == runs.at(1)["task_hash"]);
@@ -119,7 +112,6 @@ TEST_CASE("an index of an element that is equal is right where the ten lines say
   const Bench bench;
   take(bench, "argmax");
   const Outcome ties = tune(bench, "argmax.json");
-  INFO(ties.out << ties.err);
   CHECK_THAT(ties.out, ContainsSubstring("4 evaluated: 4 valid"));
   change(bench, "argmax.json", " any_of_equal(x)", "");
   CHECK_THAT(tune(bench, "argmax.json").out, ContainsSubstring("4 wrong_answer"));
@@ -131,7 +123,6 @@ TEST_CASE("padded rows stay untouched where the ten lines give strides") {
   check_expanded(bench, "batched_gemm.json", "batched_gemm");
   change(bench, "batched_gemm.cu", "left + x < n) c", "left + x < n + 2) c");
   const Outcome padded = tune(bench, "batched_gemm.json");
-  INFO(padded.out << padded.err);
   CHECK_THAT(padded.out, ContainsSubstring("4 crashed"));
 }
 
@@ -142,7 +133,6 @@ TEST_CASE("included files are part of the task: in its folder, its hash, its exp
   CHECK(bench.read("full/scale/source/parts/product.inl") == bench.read("parts/product.inl"));
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
-  INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
   change(bench, "parts/product.inl", "a * b", "b * a");
   REQUIRE(tune(bench, "scale.json").code == 0);
@@ -179,7 +169,6 @@ TEST_CASE("a T1 file's symbol fills a __constant__ variable") {
   change(bench, "T1.json", R"("filter", "Type": "float", "MemoryType": "Vector")",
          R"("filter", "Type": "float", "MemoryType": "Symbol")");
   const Outcome tuned = tune(bench, "T1.json");
-  INFO(tuned.out << tuned.err);
   CHECK_THAT(tuned.out, ContainsSubstring("4 evaluated: 4 valid"));
 }
 

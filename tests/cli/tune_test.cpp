@@ -1,7 +1,5 @@
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
-#include <filesystem>
 
 #include "ten_lines.h"
 
@@ -15,7 +13,6 @@ const std::vector<std::string> kTuneConv = {"tune", "conv.json", "--device", "vg
 
 Outcome tune(const Bench& bench) {
   Outcome outcome = bench.evo(kTuneConv);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
 }
@@ -35,8 +32,7 @@ void check_nvcc_compiles(const Bench& bench, const std::string& file) {
 }  // namespace
 
 TEST_CASE("tune finds the fastest of a kernel's genomes, every one against the reference") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   const Outcome outcome = tune(bench);
   CHECK_THAT(outcome.out, ContainsSubstring("conv on vgpu:h200"));
   CHECK_THAT(outcome.out, ContainsSubstring("6 evaluated: 6 valid"));
@@ -48,8 +44,7 @@ TEST_CASE("tune finds the fastest of a kernel's genomes, every one against the r
 }
 
 TEST_CASE("tune rejects a genome that is wrong on one of the shapes") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   bench.write("conv.cu", changed_convolution("x >= (int)width || y", "(tile == 1 && x >= (int)width) || y"));
   const Outcome outcome = bench.evo(kTuneConv);
   CHECK(outcome.code == 0);
@@ -57,17 +52,14 @@ TEST_CASE("tune rejects a genome that is wrong on one of the shapes") {
 }
 
 TEST_CASE("tune --expand writes a folder that runs with the same elites and the same hash") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   const Outcome expanded = bench.evo({"tune", "conv.json", "--expand", "full"});
-  INFO(expanded.out << expanded.err);
   REQUIRE(expanded.code == 0);
   CHECK_THAT(expanded.out, ContainsSubstring("evo run --task conv --templates full"));
   CHECK(bench.read("full/conv/source/conv.cu") == bench.read("conv.cu"));
   tune(bench);
   const Outcome ran = bench.evo(
       {"run", "--task", "conv", "--templates", "full", "--device", "vgpu", "--evals", "20", "--seed", "1", "--quiet"});
-  INFO(ran.out << ran.err);
   CHECK(ran.code == 0);
   const auto runs = bench.json({"runs"})["runs"];
   CHECK(runs.at(0)["task_hash"] == runs.at(1)["task_hash"]);
@@ -75,18 +67,15 @@ TEST_CASE("tune --expand writes a folder that runs with the same elites and the 
 }
 
 TEST_CASE("what tune found is verified from the exported file alone") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   tune(bench);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
-  INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
 }
 
 TEST_CASE("tune --expand overwrites nothing") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   REQUIRE(bench.evo({"tune", "conv.json", "--expand", "full"}).code == 0);
   check_refused(bench.evo({"tune", "conv.json", "--expand", "full"}), 2, {"full/conv exists"});
 }
@@ -104,8 +93,7 @@ TEST_CASE("without a reference every result says that it is self-consistent only
 }
 
 TEST_CASE("a tuned run is resumed from the database") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   REQUIRE(bench.evo({"tune", "conv.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code == 0);
   const Outcome resumed = bench.evo({"run", "--resume", "1", "--evals", "4", "--quiet"});
   CHECK(resumed.code == 0);
@@ -124,8 +112,7 @@ TEST_CASE("tune says in one line what is wrong, where, and what there is") {
 }
 
 TEST_CASE("a file of another folder is found from there") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   bench.write("sub/conv.cu", bench.read("conv.cu"));
   bench.write("sub/conv.json", bench.read("conv.json"));
   CHECK(bench.evo({"tune", "sub/conv.json", "--device", "vgpu", "--evals", "1", "--quiet"}).code == 0);
@@ -154,11 +141,9 @@ extern "C" __global__ void square_plain(unsigned short* y, const float* x, int n
     "grid": ["ceil_div(N, threads)"], "block": ["threads"], "reference": "square_plain" })json");
   const std::vector<std::string> command = {"tune", "square.json", "--device", "vgpu", "--evals", "9", "--quiet"};
   const Outcome right = bench.evo(command);
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
   CHECK_THAT(right.out, ContainsSubstring("2 evaluated: 2 valid"));
-  std::string wrong = source;
-  bench.write("square.cu", wrong.replace(wrong.find("x[i] * x[i]"), 11, "x[i] * 1.1f * x[i]"));
+  bench.change("square.cu", "x[i] * x[i]", "x[i] * 1.1f * x[i]");
   CHECK(bench.evo(command).code == 1);
 }
 
@@ -180,7 +165,6 @@ TEST_CASE("a convolution whose filter stands in __constant__ memory is tuned, ex
   CHECK_THAT(tune(bench).out, ContainsSubstring("6 evaluated: 6 valid"));
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
-  INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
   check_nvcc_compiles(bench, "best.cu");
 }
@@ -188,10 +172,8 @@ TEST_CASE("a convolution whose filter stands in __constant__ memory is tuned, ex
 TEST_CASE("a kernel that reads its __constant__ filter wrongly is rejected") {
   const Bench bench;
   write_constant_convolution(bench);
-  std::string kernel = bench.read("conv.cu");
-  const std::string right = "d_filter[j * (2 * radius + 1) + i]";
-  bench.write("conv.cu", kernel.replace(kernel.find(right), right.size(),
-                                        "d_filter[tile == 1 ? i * (2 * radius + 1) + j : j * (2 * radius + 1) + i]"));
+  bench.change("conv.cu", "d_filter[j * (2 * radius + 1) + i]",
+               "d_filter[tile == 1 ? i * (2 * radius + 1) + j : j * (2 * radius + 1) + i]");
   const Outcome outcome = bench.evo(kTuneConv);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("4 wrong_answer, 2 valid"));
@@ -217,14 +199,12 @@ __global__ void plain(float* y, const float* x, int n) {
   tune(bench);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   const Outcome verified = bench.evo({"verify", "best.cu", "--device", "vgpu"});
-  INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
   check_nvcc_compiles(bench, "best.cu");
 }
 
 TEST_CASE("the export of a kernel whose file has the reference too, both extern \"C\", compiles") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   tune(bench);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
   check_nvcc_compiles(bench, "best.cu");

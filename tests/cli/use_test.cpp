@@ -2,9 +2,7 @@
 // the task's reference in the kernel's place. tests/gpu/use runs all of it on a GPU.
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
 
 #include "bench.h"
 

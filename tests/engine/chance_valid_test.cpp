@@ -1,12 +1,7 @@
 #include "engine/search/chance_valid.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "engine/base/rng.h"
 #include "engine/space/space.h"
 #include "tests/engine/support.h"
 

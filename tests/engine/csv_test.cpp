@@ -1,8 +1,5 @@
 #include "engine/base/csv.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "tests/engine/support.h"
 
 using namespace evo;

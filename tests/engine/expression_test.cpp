@@ -1,8 +1,5 @@
 #include "engine/expression/expression.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "engine/expression/expression_cpp.h"
 #include "engine/expression/expression_python.h"
 #include "tests/engine/support.h"

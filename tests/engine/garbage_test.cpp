@@ -1,6 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "engine/expression/expression_cpp.h"
 #include "engine/source/template.h"
 #include "engine/space/space.h"

@@ -1,8 +1,6 @@
 #include "engine/strategy/gene_worth.h"
 
-#include <algorithm>
 #include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
 
 #include "tests/engine/support.h"
 

@@ -1,6 +1,5 @@
 #include "engine/search/latency_predictor.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <memory>
 
 #include "tests/engine/support.h"

@@ -1,15 +1,11 @@
 #include "engine/search/presearch.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
-#include <string>
 #include <variant>
-#include <vector>
 
-#include "engine/base/rng.h"
 #include "engine/search/prediction_error.h"
 #include "engine/space/space.h"
 #include "tests/engine/support.h"

@@ -4,7 +4,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
-#include "engine/base/error.h"
 #include "engine/source/template.h"
 
 using namespace evo;

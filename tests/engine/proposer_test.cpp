@@ -1,7 +1,5 @@
 #include "engine/search/proposer.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <deque>
 
 #include "engine/strategy/strategies.h"

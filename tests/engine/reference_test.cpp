@@ -1,8 +1,6 @@
 // docs/templates.md is checked against the engine, so that its examples stay true.
 
-#include <catch2/catch_test_macros.hpp>
 #include <fstream>
-#include <sstream>
 
 #include "engine/space/space.h"
 #include "engine/task/candidate.h"

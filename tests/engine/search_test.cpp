@@ -1,8 +1,5 @@
 #include "engine/search/search.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <deque>
 #include <map>
 
 #include "engine/search/surrogate_screening.h"

@@ -1,7 +1,5 @@
 #include "engine/search/share_bandit.h"
 
-#include <catch2/catch_test_macros.hpp>
-
 #include "engine/search/proposer.h"
 #include "engine/strategy/strategies.h"
 #include "tests/engine/support.h"

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 #include <string_view>
 #include <vector>

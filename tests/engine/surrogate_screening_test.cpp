@@ -1,7 +1,5 @@
 #include "engine/search/surrogate_screening.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <deque>
 #include <limits>
 #include <map>

@@ -1,7 +1,5 @@
 #include "engine/space/variation.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <set>
 
 #include "tests/engine/support.h"

@@ -11,7 +11,6 @@
 #include "evaluator/compile/cubin.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/compile/ptx_text.h"
-#include "evaluator/compile/ptxas_log.h"
 #include "evaluator/compile/toolkit_headers.h"
 
 using namespace evo;
@@ -265,8 +264,6 @@ TEST_CASE("toolkit headers, CUB and the names of the C++ library are there for s
 #include <cuda_fp16.h>
 #include <mma.h>
 #include <cub/block/block_reduce.cuh>
-#include <cstdint>
-#include <cassert>
 template <int kThreads>
 __global__ void reduce(const __nv_bfloat16* x, float* y, int n) {
   using Reduce = cub::BlockReduce<float, kThreads>;

@@ -7,7 +7,6 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <string>

@@ -4,12 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "evaluator/cuda/device_query.h"
-#include "evaluator/device/digest.h"
 #include "evaluator/device/guards.h"
 #include "memory_only_device.h"
 

@@ -5,21 +5,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
-#include <string>
-#include <vector>
 
 #include "engine/search/search.h"
 #include "engine/space/space.h"
 #include "engine/strategy/strategies.h"
-#include "engine/task/candidate.h"
 #include "engine/task/target.h"
 #include "evaluator/hosts/devices.h"
-#include "evaluator/pipeline/pipeline.h"
 #include "tests/evaluator/worker/recorded_device.h"
 #include "toy_task.h"
 

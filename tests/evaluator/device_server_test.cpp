@@ -2,7 +2,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
-#include <cstring>
 #include <variant>
 
 #include "engine/base/error.h"

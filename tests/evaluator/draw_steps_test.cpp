@@ -1,10 +1,7 @@
 #include "evaluator/device/draw_steps.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "engine/record/enumerators.h"
 #include "evaluator/device/inputs.h"

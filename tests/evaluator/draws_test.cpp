@@ -8,7 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "engine/base/error.h"
 #include "evaluator/numbers/elements.h"
 
 using namespace evo;

@@ -1,6 +1,5 @@
 #include "tests/evaluator/fake_driver.h"
 
-#include <array>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>

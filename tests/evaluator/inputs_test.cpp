@@ -1,14 +1,11 @@
 #include "evaluator/device/inputs.h"
 
-#include <algorithm>
 #include <array>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <cstring>
 #include <set>
 #include <span>
-#include <vector>
 
 #include "engine/base/hash.h"
 #include "engine/record/enumerators.h"

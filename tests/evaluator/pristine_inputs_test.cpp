@@ -2,10 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <cstring>
-#include <vector>
 
-#include "evaluator/device/digest.h"
 #include "evaluator/device/guards.h"
 #include "memory_only_device.h"
 

@@ -1,21 +1,15 @@
 // Workers behind a command: what passes bytes on, and what breaks.
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <string>
 #include <utility>
 #include <variant>
 
-#include "engine/base/error.h"
 #include "evaluator/worker/device_facts.h"
 #include "evaluator/worker/prefix_command.h"
 #include "evaluator/worker/remote_link.h"
-#include "evaluator/worker/worker_client.h"
 #include "tests/evaluator/toy_task.h"
 
 using namespace evo;

@@ -6,7 +6,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <numeric>
 #include <variant>
 

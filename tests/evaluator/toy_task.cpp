@@ -4,10 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cerrno>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 
 #include "engine/base/hash.h"

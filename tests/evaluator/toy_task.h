@@ -1,12 +1,16 @@
 #pragma once
 
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <condition_variable>
+#include <filesystem>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/task/candidate.h"
 #include "engine/task/task.h"
 #include "evaluator/pipeline/pipeline.h"

@@ -1,18 +1,9 @@
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cerrno>
-#include <filesystem>
 #include <iterator>
-#include <string>
 #include <thread>
 #include <utility>
 #include <variant>
-#include <vector>
 
-#include "engine/base/error.h"
 #include "evaluator/worker/process.h"
-#include "evaluator/worker/worker_client.h"
 #include "toy_task.h"
 
 using namespace evo;

@@ -19,18 +19,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tests/vgpu/conformance/instruction_forms.h"
 #include "tests/vgpu/conformance/listed_forms.h"

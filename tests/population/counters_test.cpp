@@ -1,8 +1,5 @@
 // Counters of candidates in the database.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "engine/base/error.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

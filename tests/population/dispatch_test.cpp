@@ -1,15 +1,10 @@
 // Files of several kernels: which one a call takes, and what can be read back.
-#include <fmt/format.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
 #include "engine/task/plan_resolution.h"
 #include "population/code/kernel_source.h"
 #include "population/export/choice.h"
-#include "population/export/export.h"
 #include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"

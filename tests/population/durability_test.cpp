@@ -2,12 +2,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <memory>
 #include <set>
 #include <vector>
 
-#include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "tests/population/fixture.h"
 

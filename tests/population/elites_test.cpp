@@ -2,8 +2,6 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 #include <chrono>
 #include <deque>
@@ -14,7 +12,6 @@
 #include <set>
 #include <tuple>
 
-#include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "tests/population/fixture.h"
 

@@ -1,10 +1,7 @@
 #include "tests/population/export_program.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <regex>
 
 #include "engine/base/text.h"

@@ -1,13 +1,6 @@
-#include "population/export/export.h"
-
-#include <fmt/format.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <regex>
 
-#include "engine/base/error.h"
 #include "engine/base/rng.h"
 #include "engine/task/plan_resolution.h"
 #include "population/code/kernel_source.h"

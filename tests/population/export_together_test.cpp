@@ -1,13 +1,9 @@
 // Two exported files of one task live together: in one program, and as two libraries in one process.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <sstream>
 
 #include "engine/base/text.h"
-#include "population/export/export.h"
 #include "tests/population/export_program.h"
 #include "tests/population/fixture.h"
 
@@ -26,10 +22,6 @@ std::string exported_toy(std::int64_t threads, const std::string& launcher) {
 /// Calls launchers that have the toy's arguments, each again after a reset, and compares what they compute.
 constexpr std::string_view kCalls = R"cuda(
 #include <cuda_runtime.h>
-#include <cstdio>
-#include <cstring>
-#include <thread>
-#include <vector>
 using Launcher = cudaError_t(const void*, const float*, float*, int, int, void*, cudaStream_t);
 
 static bool right(Launcher* launcher) {

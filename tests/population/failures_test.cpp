@@ -1,10 +1,5 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <fstream>
-
-#include "engine/base/error.h"
 #include "population/store/schema.h"
 #include "tests/population/fixture.h"
 

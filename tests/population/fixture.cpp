@@ -4,14 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
-#include "engine/base/error.h"
-#include "engine/base/source_hash.h"
+#include "engine/base/hash.h"
 
 namespace evo::test {
 

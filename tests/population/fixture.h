@@ -1,9 +1,15 @@
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <functional>
 #include <string>
 
+#include "engine/base/error.h"
 #include "engine/search/search.h"
 #include "population/store/store.h"
 

@@ -1,11 +1,6 @@
 // The program with which evo verify calls the launcher of an exported file, on the CPU and, where there is one, by
 // nvcc.
-#include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
-#include "population/export/export.h"
 #include "tests/population/export_program.h"
 #include "tests/population/fixture.h"
 

@@ -1,11 +1,8 @@
 // A database that an older evo left (tests/data/schema_N.sql) under this one.
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 
-#include "engine/base/error.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

@@ -2,15 +2,9 @@
 // tests/gpu/torch_export builds and runs packages for torch, tests/gpu/judges asks the judges.
 #include "population/package/package.h"
 
-#include <fmt/format.h>
-
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
 
-#include "engine/base/error.h"
 #include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"

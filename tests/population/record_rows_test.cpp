@@ -1,12 +1,9 @@
 // Records as rows: a record that the store has never heard of, in a table with its columns alone.
 #include "population/store/record_rows.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <vector>
 

@@ -1,9 +1,5 @@
 // Results as files of other tools.
-#include <fmt/format.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>

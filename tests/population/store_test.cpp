@@ -1,13 +1,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <limits>
 #include <set>
 
-#include "engine/base/error.h"
-#include "engine/base/source_hash.h"
+#include "engine/base/hash.h"
 #include "tests/population/fixture.h"
 
 using namespace evo;

@@ -1,8 +1,6 @@
 // What people see who open the database with sqlite3.
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <catch2/catch_test_macros.hpp>
-
 #include "tests/population/fixture.h"
 
 using namespace evo;

@@ -1,11 +1,9 @@
 // Kernels of the shipped families take tensors at any multiple of 16 bytes, as exported launchers promise.
 #include "population/code/alignment.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <memory>
 #include <optional>
-#include <variant>
 
 #include "evaluator/device/device_memory.h"
 #include "evaluator/device/pristine_inputs.h"

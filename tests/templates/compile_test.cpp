@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <set>
-#include <variant>
 
 #include "tests/templates/shipped.h"
 

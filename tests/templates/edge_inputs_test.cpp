@@ -1,6 +1,5 @@
 // Inputs at the limits of fp8_sdpa: tiny and zero scales, tiles that are masked for a row, arbitrary padding, heads of
 // more than 2^31 codes.
-#include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <functional>
 #include <tuple>

@@ -1,12 +1,8 @@
 // What ptxas makes of operands in registers: no emulation of PTX shows it.
-#include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <set>
 #include <span>
-#include <string_view>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "evaluator/compile/cubin.h"
 #include "tests/templates/shipped.h"

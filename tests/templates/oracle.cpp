@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
-#include <variant>
 
 #include "evaluator/device/inputs.h"
 #include "evaluator/vgpu/virtual_device.h"

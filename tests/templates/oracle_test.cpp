@@ -1,10 +1,8 @@
 #include "tests/templates/oracle.h"
 
 #include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "tests/templates/shipped.h"
 

@@ -1,4 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <set>
 #include <tuple>

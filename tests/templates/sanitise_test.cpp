@@ -1,8 +1,6 @@
 // Kernels of the shipped families under the sanitiser.
-#include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <optional>
-#include <variant>
 
 #include "evaluator/judge/cases.h"
 #include "evaluator/vgpu/virtual_device.h"

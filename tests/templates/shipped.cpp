@@ -1,6 +1,5 @@
 #include "tests/templates/shipped.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
 #include <memory>

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <catch2/catch_test_macros.hpp>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "engine/base/source_tree.h"

@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstddef>
 #include <regex>
-#include <string>
 
 #include "engine/base/text.h"
 #include "tests/templates/shipped.h"

@@ -1,6 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <variant>
-
 #include "tests/templates/shipped.h"
 
 using namespace evo;

@@ -1,12 +1,10 @@
 #include "evaluator/vgpu/numbers/approximate.h"
 
-#include <algorithm>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <string>
 
 #include "tests/vgpu/conformance/recorded_numerics.h"
 

@@ -1,10 +1,7 @@
 // Outside kernels that use the compiler's library: tests/vgpu/kernels/arithmetic.cu.
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <random>
-#include <vector>
 
 #include "tests/vgpu/outside_kernels.h"
 

@@ -1,12 +1,5 @@
 // Which blocks a modelled time stands on: whatever few blocks do, all blocks count.
-#include <algorithm>
 #include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cstring>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "evaluator/vgpu/virtual_device.h"
 #include "tests/vgpu/gpu_for_tests.h"

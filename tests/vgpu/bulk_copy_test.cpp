@@ -1,9 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "evaluator/vgpu/numbers/tensor_map.h"
 #include "tests/vgpu/gpu_for_tests.h"
 

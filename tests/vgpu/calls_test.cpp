@@ -1,12 +1,6 @@
 // Calls that are not inlined, and malloc in kernels.
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
 #include <random>
-#include <string>
-#include <vector>
 
-#include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/outside_kernels.h"
 
 using namespace evo::vgpu;

@@ -1,12 +1,7 @@
 #include "evaluator/vgpu/ptx/control_flow.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <cstdint>
-#include <string>
-#include <vector>
 
-#include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo::vgpu;

@@ -1,11 +1,7 @@
 // Groups larger than a warp, the grid's barrier, 128-bit and vector atomics, sparse products:
 // tests/vgpu/kernels/cooperation.cu.
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
 #include <numeric>
 #include <random>
-#include <vector>
 
 #include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/outside_kernels.h"

@@ -5,7 +5,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdint>
 #include <deque>
-#include <string>
 #include <vector>
 
 #include "evaluator/vgpu/cost/trace_recorder.h"

@@ -1,11 +1,8 @@
 // The kernel that computes digests on a GPU, run on the virtual one.
 #include "evaluator/cuda/digest_kernel.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <numeric>
 #include <span>
-#include <vector>
 
 #include "evaluator/device/digest.h"
 #include "tests/vgpu/gpu_for_tests.h"

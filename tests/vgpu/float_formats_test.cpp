@@ -1,15 +1,7 @@
-#include "evaluator/numbers/float_formats.h"
-
-#include <array>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <functional>
-#include <limits>
 #include <random>
-#include <vector>
 
 #include "directed_rounding.h"
 #include "evaluator/vgpu/numbers/float_bits.h"

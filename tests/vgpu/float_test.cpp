@@ -1,16 +1,9 @@
 #include <bit>
-#include <catch2/catch_test_macros.hpp>
 #include <cfenv>
-#include <cmath>
-#include <cstdint>
 #include <functional>
-#include <limits>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "directed_rounding.h"
-#include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo;

@@ -1,7 +1,6 @@
 #include "evaluator/vgpu/decode/folding.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <string>
 #include <vector>
 
 #include "evaluator/vgpu/cost/instruction_schedule.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <variant>
 
 #include "engine/base/error.h"

@@ -1,10 +1,6 @@
 #include <bit>
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
 #include <functional>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/gpu_for_tests.h"

@@ -1,13 +1,9 @@
-#include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <iterator>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "evaluator/vgpu/isa/instruction_set.h"
 #include "evaluator/vgpu/ptx/load_error.h"
-#include "evaluator/vgpu/ptx/parser.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo::vgpu;

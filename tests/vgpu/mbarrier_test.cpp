@@ -1,8 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "tests/vgpu/gpu_for_tests.h"
 
 // mbarrier objects (PTX ISA 9.0, 9.7.13.15).

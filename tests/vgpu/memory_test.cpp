@@ -1,9 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
-
 #include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/gpu_for_tests.h"
 

@@ -1,22 +1,12 @@
 // A modelled time stands on few traces. It must be what a simulation of all blocks says: for kernels that try to look
 // cheap, and for honest ones whose blocks have unequal work.
-#include <algorithm>
 #include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <cstring>
-#include <memory>
 #include <numeric>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "evaluator/base/random.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/trace_recorder.h"
-#include "evaluator/vgpu/loaded_module.h"
-#include "evaluator/vgpu/machine/block_scheduler.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "tests/vgpu/gpu_for_tests.h"
 

@@ -1,17 +1,11 @@
 // Ordinary CUDA kernels that do not belong to this project's tasks: tests/vgpu/kernels/*.cu.
 #include "tests/vgpu/outside_kernels.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "evaluator/numbers/float_formats.h"
 

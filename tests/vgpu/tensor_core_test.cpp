@@ -1,15 +1,10 @@
 #include "evaluator/vgpu/numbers/tensor_core.h"
 
-#include <algorithm>
 #include <bit>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
-#include <cstring>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "tests/vgpu/conformance/recorded_numerics.h"
 

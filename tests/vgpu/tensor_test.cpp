@@ -1,9 +1,5 @@
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <cstdint>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/gpu_for_tests.h"

@@ -1,8 +1,4 @@
 // Blocks on several threads of the CPU.
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "evaluator/vgpu/virtual_device.h"
 #include "tests/vgpu/gpu_for_tests.h"

@@ -1,10 +1,3 @@
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo::vgpu;

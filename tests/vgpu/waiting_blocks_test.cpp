@@ -1,12 +1,6 @@
 // Blocks that wait for what other blocks write: a wait costs until that is written, and spinning costs nothing.
 #include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cstring>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "evaluator/vgpu/virtual_device.h"
 #include "tests/vgpu/gpu_for_tests.h"

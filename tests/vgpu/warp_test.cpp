@@ -1,9 +1,3 @@
-#include <bit>
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo::vgpu;

@@ -1,9 +1,4 @@
-#include <fmt/core.h>
-
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-#include <vector>
 
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/conformance/conformance_check.h"

@@ -1,12 +1,6 @@
 // Blocks that take their work from a counter in global memory: each gets its share, also where one runs alone.
 #include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cstring>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "evaluator/vgpu/virtual_device.h"
 #include "tests/vgpu/gpu_for_tests.h"

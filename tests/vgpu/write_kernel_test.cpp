@@ -1,10 +1,7 @@
 // The kernel that writes memory on a GPU, run on the virtual one.
 #include "evaluator/cuda/write_kernel.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <numeric>
-#include <vector>
 
 #include "tests/vgpu/gpu_for_tests.h"
 

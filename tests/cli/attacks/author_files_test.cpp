@@ -1,7 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-#include <string>
-
 #include "tests/cli/ten_lines.h"
 
 using namespace evo::testing;

@@ -1,10 +1,5 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -14,7 +9,6 @@ namespace {
 void run_toy_in(const Bench& bench, const std::string& seed, const std::string& database) {
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "6", "--seed", seed,
                                      "--quiet", "--strategy", "random", "--db", database});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
 }
 
@@ -43,7 +37,6 @@ class Databases {
   std::string repaired() const {
     CHECK(bench_.evo({"db", "check", "--db", "b.db"}).code == 1);
     const Outcome outcome = bench_.evo({"db", "check", "--repair", "--db", "b.db"});
-    INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 0);
     CHECK(holds(outcome.out, "b.db is sound now; the former is b.db.before-repair\n"));
     CHECK(std::filesystem::exists(bench_ / "b.db.before-repair"));

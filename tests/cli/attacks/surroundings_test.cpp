@@ -2,13 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <string>
-#include <vector>
 
 #include "tests/cli/bench.h"
 #include "tests/cli/ten_lines.h"
@@ -82,7 +77,6 @@ TEST_CASE("a task with the name of a shipped one is said to be another in the fi
   std::vector<std::string> search = toy_search("softmax", "3");
   search.insert(search.end(), {"--templates", "other"});
   const Outcome ran = bench.evo(search);
-  INFO(ran.out << ran.err);
   REQUIRE(ran.code == 0);
   CHECK(holds(ran.err.substr(0, ran.err.find('\n')), remark));
   CHECK(holds(ran.out.substr(0, ran.out.find('\n')), remark));
@@ -94,8 +88,7 @@ TEST_CASE("a task with the name of a shipped one is said to be another in the fi
 }
 
 TEST_CASE("a task of one's own is no shadow of a shipped one") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome ran = bench.evo(toy_search("toy", "2"));
   CHECK_FALSE(holds(ran.out + ran.err, "shipped with this evo"));
 }
@@ -127,8 +120,7 @@ TEST_CASE("a constraint that ties all genes together is refused before it takes 
 }
 
 TEST_CASE("text of others does not drive the terminal") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(toy_search("toy", "4")).code == 0);
   SQLite::Database((bench / "runs/evo.db").string(), SQLite::OPEN_READWRITE)
       .exec(
@@ -155,8 +147,7 @@ TEST_CASE("text of others does not drive the terminal") {
 }
 
 TEST_CASE("an architecture of a foreign database is a word where a command is printed") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(toy_search("toy", "2")).code == 0);
   SQLite::Database((bench / "runs/evo.db").string(), SQLite::OPEN_READWRITE)
       .exec("UPDATE device SET arch = 'sm_90a; rm -rf ~ #'");
@@ -165,8 +156,7 @@ TEST_CASE("an architecture of a foreign database is a word where a command is pr
 }
 
 TEST_CASE("the model's key is in the environment of no process that has begun") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   EvoProcess search({"run", "--task", "toy", "--device", "vgpu", "--time", "1h"},
                     {.folder = bench.folder(), .environment = {{"EVO_LLM_KEY", "sk-very-secret"}}});
   std::vector<std::string> environments;
@@ -177,8 +167,7 @@ TEST_CASE("the model's key is in the environment of no process that has begun") 
 }
 
 TEST_CASE("a limit of the size of files ends no process by a signal") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const std::string line = "cd '" + bench.folder().string() +
                            "' && ulimit -f 60 && EVO_TEMPLATES=templates exec '" EVO_BINARY
                            "' run --task toy --device vgpu --evals 26 --seed 1 --quiet > log 2>&1";
@@ -202,10 +191,8 @@ TEST_CASE("a quote in the path of the working folder changes nothing") {
   write_convolution(bench);
   for (const char* file : {"conv.cu", "conv.json"}) fs::copy(bench / file, bench / "a\"b 'c" / file);
   const Outcome outcome = bench.evo({"tune", "a\"b 'c/conv.json", "--device", "vgpu", "--evals", "2", "--quiet"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   const Outcome inside =
       run_evo({"tune", "conv.json", "--device", "vgpu", "--evals", "2", "--quiet"}, {.folder = bench / "a\"b 'c"});
-  INFO(inside.out << inside.err);
   CHECK(inside.code == 0);
 }

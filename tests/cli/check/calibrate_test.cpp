@@ -1,7 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-#include <string>
-
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -11,9 +7,8 @@ namespace {
 /// The toy task with a generous limit, and an emulation that drops all but seven bits behind the leading one.
 void write_calibrated_toy(const Bench& bench) {
   write_toy_task(bench);
-  std::string task = bench.read("templates/toy/task.json");
-  task.replace(task.find("\"relative_l2\": 0.0001, \"cosine\": 0.9999"), 39, "\"relative_l2\": 0.1, \"cosine\": 0.99");
-  bench.write("templates/toy/task.json", task);
+  bench.change("templates/toy/task.json", "\"relative_l2\": 0.0001, \"cosine\": 0.9999",
+               "\"relative_l2\": 0.1, \"cosine\": 0.99");
   bench.write("templates/toy/limits.json", R"json({
     "emulation": {"about": "the sum is cut", "edits": [
       {"find": "c[i] = a[i] + b[i]", "replace": "c[i] = __int_as_float(__float_as_int(a[i] + b[i]) & 0xffff0000)"}]},
@@ -41,7 +36,6 @@ TEST_CASE("limits come from the measured floor of an honest emulation, with thei
   const Bench bench;
   write_calibrated_toy(bench);
   const Outcome outcome = bench.evo(kCalibrate);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(holds(outcome.out, "peaked"));
   const auto json = nlohmann::json::parse(bench.read("templates/toy/limits.json"));
@@ -85,7 +79,6 @@ TEST_CASE("an exported file contains the limits that it was checked with") {
   REQUIRE(bench.evo({"export", "-o", file}).code == 0);
   CHECK(holds(bench.read("best.cu"), "toy/limits.json"));
   const Outcome verified = bench.evo({"verify", file, "--device", "vgpu"});
-  INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
 }
 
@@ -101,14 +94,12 @@ TEST_CASE("limits that were measured with another reference are refused") {
 }
 
 TEST_CASE("a task without an emulation cannot be calibrated") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   check_refused(bench.evo(kCalibrate), 2, {"task toy has no toy/limits.json"});
 }
 
 TEST_CASE("options of the self-test are refused when limits are measured") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   for (const std::vector<std::string>& more : {std::vector<std::string>{"--json"}, {"--record"}, {"--only", "plain"}}) {
     std::vector<std::string> arguments = kCalibrate;
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -1,6 +1,4 @@
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
 
 #include "tests/cli/ten_lines.h"
 
@@ -21,10 +19,8 @@ nlohmann::json first_shape(const nlohmann::json& check) {
 }  // namespace
 
 TEST_CASE("check prints one screen for a task that is fine") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   const Outcome outcome = bench.evo({"check", "conv.json"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("conv on vgpu:h200"));
   CHECK_THAT(outcome.out, ContainsSubstring("family tuned, first genome"));
@@ -36,8 +32,7 @@ TEST_CASE("check prints one screen for a task that is fine") {
 }
 
 TEST_CASE("check of a shipped folder's task looks at each family") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto check = checked(bench, 0, "toy");
   CHECK(check["fine"] == true);
   CHECK(!check["families"][0]["shapes"].empty());
@@ -69,8 +64,7 @@ TEST_CASE("check names an argument that the kernel takes as another type") {
 }
 
 TEST_CASE("check names the compiler's complaint") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   bench.write("conv.cu", changed_convolution("float sum = 0;", "float sum = O;"));
   const auto shape = first_shape(checked(bench, 1));
   CHECK(shape["rendered"] == true);
@@ -80,8 +74,7 @@ TEST_CASE("check names the compiler's complaint") {
 }
 
 TEST_CASE("check says how wrong an answer is") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   bench.write("conv.cu", changed_convolution("float sum = 0;", "float sum = 0.1f;"));
   const auto shape = first_shape(checked(bench, 1));
   CHECK(shape["ran"] == true);
@@ -91,8 +84,7 @@ TEST_CASE("check says how wrong an answer is") {
 }
 
 TEST_CASE("check shows what the sanitiser finds") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   bench.write("conv.cu",
               changed_convolution("if (x >= (int)width || y >= height) continue;", "if (y >= height) continue;"));
   const auto check = checked(bench, 1);
@@ -109,15 +101,13 @@ TEST_CASE("check says which shapes it left out, and why") {
 }
 
 TEST_CASE("check runs on a virtual GPU and says so") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   check_refused(bench.evo({"check", "conv.json", "--device", "cuda:0"}), 3, {"cuda:0"});
   check_refused(bench.evo({"check", "cnv"}), 2, {"unknown task"});
 }
 
 TEST_CASE("check names a reference that is at fault") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   bench.write("conv.cu", changed_convolution("double sum = 0;", "double sum = width / 0.0;"));
   const auto check = checked(bench, 1);
   CHECK_THAT(check["reference"][0].get<std::string>(),
@@ -126,12 +116,10 @@ TEST_CASE("check names a reference that is at fault") {
 }
 
 TEST_CASE("check shows what a kernel prints") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   bench.write("conv.cu", changed_convolution("float sum = 0;",
                                              "float sum = 0; if (x == 3 && y == 2) printf(\"at %d, %d\\n\", x, y);"));
   const Outcome outcome = bench.evo({"check", "conv.json"});
-  INFO(outcome.out);
   CHECK_THAT(outcome.out, ContainsSubstring("the kernel printed\n    at 3, 2\n"));
 }
 
@@ -141,7 +129,6 @@ TEST_CASE("ten kernels of other kinds are fine as they are") {
   for (const auto& file : std::filesystem::directory_iterator(EVO_TEST_DATA "/tune")) {
     if (file.path().extension() != ".json") continue;
     const Outcome outcome = bench.evo({"check", file.path().string()});
-    INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 0);
     ++checked;
   }
@@ -149,11 +136,9 @@ TEST_CASE("ten kernels of other kinds are fine as they are") {
 }
 
 TEST_CASE("check names the lines of the author's file in what the sanitiser finds") {
-  const Bench bench;
-  write_convolution(bench);
+  const ConvolutionBench bench;
   bench.write("conv.cu", changed_convolution("x >= (int)width || y >= height", "y >= height"));
   const Outcome outcome = bench.evo({"check", "conv.json"});
-  INFO(outcome.out);
   CHECK_THAT(outcome.out, ContainsSubstring("conv.cu:"));
 }
 

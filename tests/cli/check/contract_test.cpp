@@ -1,6 +1,4 @@
 // Which task the claim of an exported file is checked against.
-#include <catch2/catch_test_macros.hpp>
-#include <string>
 
 #include "tests/cli/bench.h"
 
@@ -39,7 +37,6 @@ TEST_CASE("a file whose task allows more than the installed one is checked again
   CHECK(there.code == 0);
   CHECK_FALSE(holds(there.out, "checked against"));
   const Outcome checked = here.evo({"verify", "best.cu"});
-  INFO(checked.out << checked.err);
   CHECK(checked.code == 1);
   CHECK(holds(checked.out, "checked against the task toy of this machine's templates: the one in the file differs"));
   CHECK(holds(checked.out, "not reproduced: wrong_answer"));
@@ -56,22 +53,19 @@ TEST_CASE("a file whose task allows more than the installed one is checked again
 }
 
 TEST_CASE("a file is validated on the shapes of the installed task, whichever shapes it names") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   edit(bench, "templates/toy/plain/kernel.cu", "if (i${item} < N)", "if (i${item} < N && N != 5)");
   edit(bench, "templates/toy/task.json", R"("timed": ["middle"], "validated": ["tiny", "middle"])",
        R"("timed": ["middle"], "validated": ["middle"])");
   export_best(bench);
   write_toy_task(bench);
   const Outcome outcome = bench.evo({"verify", "best.cu"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.out, "wrong_answer: shape tiny"));
 }
 
 TEST_CASE("a shape or a kernel that does not fit the installed task is refused in one line") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   edit(bench, "templates/toy/task.json", R"("middle": { "N": 700 })", R"("middle": { "N": 70 })");
   export_best(bench);
   write_toy_task(bench);
@@ -87,8 +81,7 @@ TEST_CASE("a shape or a kernel that does not fit the installed task is refused i
 }
 
 TEST_CASE("a file that agrees with the installed templates is verified without a notice, and so is a candidate") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   export_best(bench);
   for (const char* subject : {"best.cu", "1"}) {
     const nlohmann::json verified = bench.json({"verify", subject});

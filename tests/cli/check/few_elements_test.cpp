@@ -1,5 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -11,8 +9,7 @@ const std::string kHonest = "1.00005f";
 /// The verdicts of a kernel that computes a + b times a factor, one element at a time and on so many draws that some
 /// sums nearly cancel. The limit of the relative error is 1e-4.
 nlohmann::json few_elements_verdicts(const std::string& factor) {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   std::string kernel = bench.read("templates/toy/plain/kernel.cu");
   const std::string sign = "${wrong ? '-' : '+'} b[i${item}]";
   REQUIRE(holds(kernel, sign));

@@ -1,8 +1,5 @@
 #include "cli/check/further_trials.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-
 #include "cli/subject/restore.h"
 #include "population/store/store.h"
 #include "tests/cli/bench.h"
@@ -54,7 +51,6 @@ constexpr const char* kNarrow = "c + j < W && W < 32768";
 TEST_CASE("a race at a shape that is neither the cheapest nor timed is found in a search") {
   const Bench bench;
   const Outcome outcome = tuned(bench, kTailRace);
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.err, "candidate 1 is no elite any more: crashed: shape 7x61"));
   CHECK(holds(outcome.err, "race"));
@@ -64,7 +60,6 @@ TEST_CASE("a race at a shape that is neither the cheapest nor timed is found in 
 TEST_CASE("a kernel that is right up to a size is found in a search, with the `requires` that would exclude it") {
   const Bench bench;
   const Outcome outcome = tuned(bench, kNarrow);
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.err, "\"requires\": \"W <= 64\""));
   const Bench limited;
@@ -74,7 +69,6 @@ TEST_CASE("a kernel that is right up to a size is found in a search, with the `r
 TEST_CASE("a right kernel is an elite without reservations, and what it could not be launched at is said") {
   const Bench bench;
   const Outcome outcome = tuned(bench, kRight);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   const nlohmann::json elite = bench.json({"elites", "--db", "evo.db"})["elites"][0];
   CHECK_FALSE(elite["provisional"].get<bool>());
@@ -87,7 +81,6 @@ TEST_CASE("a kernel that errs too much on average at sizes that nobody listed is
   // Less than the limit of one draw, 2e-5, and more than honest arithmetic.
   const Bench bench;
   const Outcome outcome = tuned(bench, kRight, "", "(W == 64 || W == 61 || W == 31 ? 1.0f : 1.00001f)");
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.err, "is no elite any more: wrong_answer: at a size that it was not validated at"));
 }

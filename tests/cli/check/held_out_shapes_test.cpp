@@ -1,9 +1,6 @@
 #include "cli/subject/held_out_shapes.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <set>
-#include <string>
 
 #include "cli/sources/templates.h"
 #include "engine/device/device_kind.h"
@@ -38,15 +35,12 @@ TEST_CASE("held-out shapes are new, bounded, and of the existing specialisations
 }
 
 TEST_CASE("a kernel that is right for the validated shapes alone is no elite") {
-  const Bench bench;
-  write_toy_task(bench);
-  std::string kernel = bench.read("templates/toy/plain/kernel.cu");
+  const ToyBench bench;
   // A kernel that is right for the sizes of the task's shapes alone.
-  kernel.replace(kernel.find("if (i${item} < N)"), 17, "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
-  bench.write("templates/toy/plain/kernel.cu", kernel);
+  bench.change("templates/toy/plain/kernel.cu", "if (i${item} < N)",
+               "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
   const Outcome outcome =
       bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.err, "is no elite any more: wrong_answer"));
   CHECK(
@@ -55,8 +49,7 @@ TEST_CASE("a kernel that is right for the validated shapes alone is no elite") {
 }
 
 TEST_CASE("an elite of a finished run is checked, and verify prints the sizes that it tried") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
   const nlohmann::json elite = bench.json({"elites"})["elites"][0];
   CHECK_FALSE(elite["provisional"].get<bool>());
@@ -64,7 +57,6 @@ TEST_CASE("an elite of a finished run is checked, and verify prints the sizes th
   CHECK(elite["checks"][0]["outcome"] == "passed");
   CHECK(holds(elite["checks"][2]["note"].get<std::string>(), "N=65537"));
   const Outcome outcome = bench.evo({"verify", std::to_string(elite["candidate"].get<int>())});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.out, "  held out: N="));
   CHECK(holds(outcome.out, "  sizes: "));

@@ -1,6 +1,4 @@
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
 
 #include "tests/cli/bench.h"
 
@@ -16,7 +14,6 @@ void check_ways(const std::string& kernel, const std::string& form, int honest, 
   bench.write("k.cu", kernel);
   bench.write("k.json", form);
   const Outcome outcome = bench.evo({"tune", "k.json", "--device", "vgpu", "--evals", "10", "--seed", "1", "--quiet"});
-  INFO(outcome.out << outcome.err);
   CHECK_THAT(outcome.err, ContainsSubstring("times what single precision errs by"));
   CHECK_THAT(outcome.out, ContainsSubstring(std::to_string(honest) + " valid"));
   CHECK_THAT(outcome.out, ContainsSubstring(std::to_string(wrong) + " wrong_answer"));
@@ -151,7 +148,6 @@ extern "C" __global__ void twice_plain(float* y, int* n, const float* x, int m) 
   };
   bench.write("k.json", form(0));
   const Outcome right = bench.evo({"check", "k.json"});
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
   CHECK_THAT(right.out, ContainsSubstring("limits: y: relative_l2 2e-05, usual for f32; over all draws"));
   CHECK_THAT(right.out, ContainsSubstring("limits: n: exact"));
@@ -159,7 +155,6 @@ extern "C" __global__ void twice_plain(float* y, int* n, const float* x, int m) 
 
   bench.write("k.json", form(1));
   const Outcome wrong = bench.evo({"check", "k.json"});
-  INFO(wrong.out);
   CHECK(wrong.code != 0);
   CHECK_THAT(wrong.out, ContainsSubstring("regime far_rows"));
 }

@@ -1,10 +1,6 @@
 // Mistakes that authors of tasks make, planted one at a time in a task that is right (tests/data/mistakes). Each is
 // answered with one line that names the file and the cause.
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "tests/cli/bench.h"
 
@@ -67,7 +63,6 @@ void check_mistakes(const std::vector<Mistake>& mistakes) {
     const Bench bench;
     plant(bench, mistake);
     const Outcome outcome = bench.evo(mistake.command);
-    INFO(outcome.out << outcome.err);
     CHECK(outcome.code == mistake.code);
     CHECK(line_says(outcome.out + outcome.err, mistake.says));
     // What ends a command is one line, and nothing else is printed.

@@ -1,9 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
-
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -29,7 +23,6 @@ std::string with_fault(const std::string& text, std::size_t fault) {
 }
 
 void check_search(const Bench& bench, const Outcome& outcome, bool honest) {
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == (honest ? 0 : 1));
   CHECK(bench.json({"elites", "--db", "evo.db"})["elites"].empty() != honest);
 }

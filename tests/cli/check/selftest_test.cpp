@@ -1,5 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -40,7 +38,6 @@ TEST_CASE("the self-test of fp8_sdpa rejects every planted fault for the right r
 TEST_CASE("the self-test of fp8_qkt passes too", "[long]") {
   const Bench bench;
   const Outcome outcome = bench.evo({"selftest", "--task", "fp8_qkt", "--device", "vgpu", "--templates", kTemplates});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(outcome.out.find("passed: ") != std::string::npos);
 }
@@ -69,10 +66,8 @@ TEST_CASE("a mutant with an unexpected verdict fails the self-test") {
 TEST_CASE("an honest kernel that is rejected fails the self-test") {
   const Bench bench;
   write_toy_mutants(bench, "wrong_answer");
-  std::string task = bench.read("templates/toy/task.json");
-  task.replace(task.find("\"relative_l2\": 0.0001"), 21, "\"relative_l2\": 1e-300");
-  task.replace(task.find("\"relative_l2\": 0.000001"), 23, "\"relative_l2\": 1e-301");
-  bench.write("templates/toy/task.json", task);
+  bench.change("templates/toy/task.json", "\"relative_l2\": 0.0001", "\"relative_l2\": 1e-300");
+  bench.change("templates/toy/task.json", "\"relative_l2\": 0.000001", "\"relative_l2\": 1e-301");
   bench.write("templates/toy/reference.cu",
               R"cuda(extern "C" __global__ void toy_reference(const float* a, const float* b, float* c, int N) {
   const int i = blockIdx.x * 128 + threadIdx.x;
@@ -143,16 +138,14 @@ TEST_CASE("a pass that is recorded next to the mutants is copied with the templa
 }
 
 TEST_CASE("a task without mutants is run with a warning") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"});
   CHECK(outcome.code == 0);
   CHECK(outcome.err == "warning: no self-test; run evo selftest --task toy --generate 40\n");
 }
 
 TEST_CASE("a task without mutants is tested with mutants that are made of its kernels") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome =
       bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--generate", "20", "--seed", "1"});
   CHECK(outcome.code == 0);
@@ -164,8 +157,7 @@ TEST_CASE("a task without mutants is tested with mutants that are made of its ke
 }
 
 TEST_CASE("a generated mutant that rounds otherwise and errs no more than its original is no wrong kernel") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const std::string path = "templates/toy/plain/kernel.cu";
   std::string kernel = bench.read(path);
   const std::string sum = "a[i${item}] ${wrong ? '-' : '+'} b[i${item}]";
@@ -322,7 +314,6 @@ extern "C" __global__ void squares_plain(float* y, const float* x, int rows, int
   // Right to 1e-3 with 32 terms; a sum of tens of thousands stands still.
   const Outcome outcome =
       bench.evo({"selftest", "squares.json", "--device", "vgpu", "--generate", "100", "--seed", "1", "--json"});
-  INFO(outcome.out << outcome.err);
   const nlohmann::json mutant =
       mutant_at(nlohmann::json::parse(outcome.out)["mutants"], "the sum has 11 bits of precision", "squares.cu:5");
   CHECK(mutant["kind"] == "killed");
@@ -333,7 +324,6 @@ TEST_CASE("the self-test of ten lines takes no task and names the author's files
   const Bench bench;
   loop_mutants(bench, {20});
   check_refused(bench.evo({"selftest", "scale.json", "--task", "toy"}), 2, {"--task", "FILE.json"});
-  std::string form = bench.read("scale.json");
-  bench.write("scale.json", form.replace(form.find("scale_plain"), 11, "scale_plan"));
+  bench.change("scale.json", "scale_plain", "scale_plan");
   check_refused(bench.evo({"selftest", "scale.json", "--device", "vgpu"}), 2, {"scale.json", "scale_plan"});
 }

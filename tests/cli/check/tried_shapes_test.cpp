@@ -1,9 +1,6 @@
 #include "cli/subject/tried_shapes.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <set>
-#include <string>
 
 #include "cli/sources/templates.h"
 #include "engine/device/device_kind.h"

@@ -1,4 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/cli/bench.h"
@@ -50,7 +49,6 @@ TEST_CASE("the kernel of a wrong answer is diagnosed by its number, and show has
   REQUIRE_FALSE(right.empty());
   CHECK_THAT(bench.evo({"show", wrong}).out, ContainsSubstring("looks like"));
   const Outcome diagnosed = bench.evo({"diagnose", wrong, "--device", "vgpu"});
-  INFO(diagnosed.out << diagnosed.err);
   CHECK(diagnosed.code == 1);
   CHECK_THAT(diagnosed.out,
              ContainsSubstring("first wrong stage") && ContainsSubstring("got") && ContainsSubstring("reference"));

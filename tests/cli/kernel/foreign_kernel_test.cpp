@@ -2,9 +2,6 @@
 // launcher in C, on the virtual GPU.
 #include "cli/rivals/foreign_kernel.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-
 #include "engine/source/host_code.h"
 #include "tests/cli/bench.h"
 
@@ -14,7 +11,6 @@ namespace {
 
 const char* const kSoftmaxExtension = R"cuda(#include <torch/extension.h>
 #include <cuda_runtime.h>
-#include <vector>
 
 namespace {
 constexpr int kThreads = 256;
@@ -75,7 +71,6 @@ Outcome verified(const Bench& bench, const std::string& text, const std::string&
 
 void check_wrong(const Bench& bench, const std::string& text, const std::string& why) {
   const Outcome outcome = verified(bench, text);
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.out, why));
 }
@@ -85,7 +80,6 @@ void check_wrong(const Bench& bench, const std::string& text, const std::string&
 TEST_CASE("a file with a binding for torch is judged by its kernels, and planted faults are rejected with the reason") {
   const Bench bench;
   const Outcome right = verified(bench, kSoftmaxExtension);
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
   CHECK(holds(right.out, "right, worst relative error "));
   // The maximum is not subtracted: only a regime with large values shows it.
@@ -103,8 +97,7 @@ TEST_CASE("a file with a binding for torch is judged by its kernels, and planted
 }
 
 TEST_CASE("a file with a launcher in C is judged, too, and its answers as JSON") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("sum.cu",
               "#include <cuda_runtime.h>\n__global__ void sum(const float* a, const float* b, float* c, int n) {\n"
               "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) c[i] = a[i] + b[i];\n}\n"

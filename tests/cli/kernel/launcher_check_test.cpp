@@ -2,9 +2,7 @@
 // itself is checked in tests/population/launcher_check_test.cpp.
 #include "cli/check/launcher_check.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
 
 #include "tests/cli/bench.h"
 

@@ -1,7 +1,5 @@
 // What a kernel takes is its own: a kernel beside it in the file that is not launched changes nothing.
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
 
 #include "tests/cli/bench.h"
 
@@ -15,7 +13,6 @@ Outcome tune(const Bench& bench, const std::string& file) {
   std::filesystem::copy(std::filesystem::path(EVO_TEST_DATA) / "per_kernel", bench.folder(),
                         std::filesystem::copy_options::recursive);
   Outcome outcome = bench.evo({"tune", file, "--device", "vgpu", "--evals", "4", "--quiet"});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
 }
@@ -56,9 +53,7 @@ TEST_CASE("a kernel that spills is refused by its name") {
   const Bench bench;
   std::filesystem::copy(std::filesystem::path(EVO_TEST_DATA) / "per_kernel", bench.folder(),
                         std::filesystem::copy_options::recursive);
-  std::string json = bench.read("spills_of_another_k.json");
-  json.replace(json.find("another_k.cu:k\""), 15, "another_k.cu:k_plain\"");
-  bench.write("spills_of_another_k.json", json);
+  bench.change("spills_of_another_k.json", "another_k.cu:k\"", "another_k.cu:k_plain\"");
   const Outcome outcome =
       bench.evo({"tune", "spills_of_another_k.json", "--device", "vgpu", "--evals", "2", "--quiet"});
   CHECK_THAT(outcome.out + outcome.err,

@@ -1,4 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/cli/bench.h"
@@ -32,7 +31,6 @@ TEST_CASE("a profile on the virtual GPU is modelled, says so, and is kept with t
   const std::string id = best(bench);
   CHECK(bench.json({"show", id})["profiles"].empty());
   const Outcome outcome = bench.evo({"profile", id});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   for (const char* part : {"on vgpu:h200", "modelled", "device memory", "warps: ", "sm__inst_executed.sum", "bound by"})
     CHECK_THAT(outcome.out, ContainsSubstring(part));

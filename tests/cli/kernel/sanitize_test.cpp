@@ -1,14 +1,8 @@
 // Kernels in tests/vgpu/sanitiser: those in planted/ say in their first lines what must be found, those in
 // clean/ are right.
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tests/cli/bench.h"
 
@@ -76,9 +70,7 @@ bool matches(const nlohmann::json& finding, const Expected& expected) {
 /// The toy task, whose kernels are now compiled for one N each, and a database with a candidate for N=5 alone.
 void run_specialised_toy(const Bench& bench) {
   write_toy_task(bench);
-  std::string task = bench.read("templates/toy/task.json");
-  const std::string general = R"("specialised": [])";
-  bench.write("templates/toy/task.json", task.replace(task.find(general), general.size(), R"("specialised": ["N"])"));
+  bench.change("templates/toy/task.json", R"("specialised": [])", R"("specialised": ["N"])");
   const Outcome outcome = bench.evo(
       {"run", "--task", "toy", "--device", "vgpu", "--shapes", "tiny", "--evals", "2", "--seed", "1", "--quiet"});
   INFO(outcome.err);

@@ -7,7 +7,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <set>
 
@@ -15,8 +14,8 @@
 #include "cli/report/best_so_far.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/lookup.h"
+#include "engine/base/hash.h"
 #include "engine/base/rng.h"
-#include "engine/base/source_hash.h"
 #include "evaluator/hosts/devices.h"
 #include "population/store/store.h"
 #include "tests/cli/bench.h"
@@ -35,7 +34,6 @@ const std::string kHostile = "</script></title><!--<script><img src=x onerror=al
 void record_toy_run(const Bench& bench, const std::string& seed) {
   const Outcome outcome =
       bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "26", "--seed", seed, "--quiet"});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
 }
 
@@ -57,7 +55,6 @@ Json page_document(const Bench& bench, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "report");
   arguments.insert(arguments.end(), {"-o", "data.json"});
   const Outcome outcome = bench.evo(arguments);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return Json::parse(bench.read("data.json"));
 }
@@ -232,8 +229,7 @@ TEST_CASE("the page's lineage has the changed genes, the changed lines and the s
 }
 
 TEST_CASE("of measured runs a page predicts the latencies, and has intervals and counted shares") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   record_toy_run(bench, "1");
   pretend_measured(bench);
   const Json document = page_document(bench, {"--predict", "5"});
@@ -304,8 +300,7 @@ TEST_CASE("no text of the data can leave its place in the page, and the page ask
 }
 
 TEST_CASE("runs of different boards, names without a kind and missing pages are refused in one line") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   record_toy_run(bench, "1");
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--objective", "accurate", "--quiet"})
               .code == 0);
@@ -326,8 +321,7 @@ namespace {
 /// page.html of a run whose every candidate is wrong.
 void write_page_without_valid_candidate(const Bench& bench) {
   write_toy_task(bench);
-  std::string family = bench.read("templates/toy/plain/family.json");
-  bench.write("templates/toy/plain/family.json", family.replace(family.find("[false]"), 7, "[true]"));
+  bench.change("templates/toy/plain/family.json", "[false]", "[true]");
   bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--quiet"});
   REQUIRE(bench.evo({"report", "-o", "page.html"}).code == 0);
 }
@@ -433,7 +427,6 @@ TEST_CASE("a page of ten thousand candidates is smaller than 5 MB and works in a
   const Bench bench;
   make_many(bench);
   const Outcome outcome = bench.evo({"report", "-o", "page.html", "--db", "many.db"});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("10,000 candidates"));
   CHECK(std::filesystem::file_size(bench / "page.html") < 5'000'000);

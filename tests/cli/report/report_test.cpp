@@ -11,7 +11,6 @@ TEST_CASE("a report tells what a run found, what its genes were worth, what fail
   write_toy_task(bench, true);
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "30", "--seed", "1", "--quiet"}).code == 0);
   const Outcome outcome = bench.evo({"report"});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   for (const char* part : {"run 1: toy on vgpu:h200", "best so far", "what the genes of plain were worth",
                            "what failed and why", "wrong_answer", "where the time went", "open questions"})
@@ -42,8 +41,7 @@ TEST_CASE("a report tells what a run found, what its genes were worth, what fail
 }
 
 TEST_CASE("a run that --until ends says so, and its limit is a latency with a unit") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto run = bench.json(
       {"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--until", "1s", "--quiet"});
   CHECK(run["reached"] == true);
@@ -58,8 +56,7 @@ TEST_CASE("a run that --until ends says so, and its limit is a latency with a un
 }
 
 TEST_CASE("notes of a proposer are kept, shown and reported; one that is too long is refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("propose.py", R"py(import json, sys
 for line in sys.stdin:
     message = json.loads(line)
@@ -77,7 +74,6 @@ for line in sys.stdin:
 )py");
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1",
                                      "--proposer", "python3 propose.py", "--proposer-share", "100", "--quiet"});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   const auto report = bench.json({"report"});
   REQUIRE(!report["notes"].empty());
@@ -94,8 +90,7 @@ for line in sys.stdin:
 }
 
 TEST_CASE("a report of a run that is not there is refused in one line") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--quiet"}).code == 0);
   check_refused(bench.evo({"report", "7"}), 2, {"7"});
   check_refused(bench.evo({"report", "x"}), 2, {"x"});

@@ -51,8 +51,7 @@ bool has_long_line(const std::string& page) {
 }  // namespace
 
 TEST_CASE("a results page has the best kernel of each objective and shape, its search, its genome and its rivals") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   search_toy(bench, {"--seed", "3"});
   search_toy(bench, {"--seed", "4", "--shapes", "large"});
   search_toy(bench, {"--seed", "5", "--objective", "accurate"});
@@ -135,8 +134,7 @@ TEST_CASE("a results page shows latency over error where kernels leave a choice"
 
 TEST_CASE(
     "a page for each task and model of device; a page that was written by hand stays, and nothing else is written") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   CHECK(bench.evo({"results", "-o", "pages"}).code == 2);  // No database yet.
   search_toy(bench, {"--seed", "1"});
   search_toy(bench, {"--seed", "1", "--device", "vgpu:l4"});
@@ -154,8 +152,7 @@ TEST_CASE(
 }
 
 TEST_CASE("kernels of an older version of a task are shown on demand, and marked") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   search_toy(bench, {"--seed", "1"});
   bench.write("templates/toy/more.cuh", "// changed\n");
   search_toy(bench, {"--seed", "1"});

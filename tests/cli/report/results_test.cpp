@@ -18,7 +18,6 @@ std::vector<std::string> toy_run(std::vector<std::string> more) {
 
 void run_toy_quietly(const Bench& bench, const std::vector<std::string>& more) {
   const Outcome outcome = bench.evo(toy_run(more));
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
 }
 
@@ -63,7 +62,6 @@ TEST_CASE("an exported sweep is imported into another database, where it makes n
   REQUIRE(bench.evo({"export", "--format", "kerneltuner", "-o", "sweep.json.gz"}).code == 0);
   other_folder.write("sweep.json.gz", bench.read("sweep.json.gz"));
   const Outcome imported = other_folder.evo({"import", "sweep.json.gz", "--db", "other.db"});
-  INFO(imported.out << imported.err);
   REQUIRE(imported.code == 0);
   CHECK(holds(imported.out, "12 candidates of toy"));
   const nlohmann::json run = other_folder.json({"runs", "--db", "other.db"})["runs"][0];
@@ -80,8 +78,7 @@ TEST_CASE("an exported sweep is imported into another database, where it makes n
 }
 
 TEST_CASE("an export of results without a matching run, or with an unsuitable option, is refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_quietly(bench, {"--evals", "2", "--seed", "1"});
   check_refused(bench.evo({"export", "--format", "csw"}), 2, {"unknown format 'csw'", "csv"});
   check_refused(bench.evo({"export", "--format", "csv", "--run", "7"}), 2, {"no run 7"});
@@ -92,8 +89,7 @@ TEST_CASE("an export of results without a matching run, or with an unsuitable op
 }
 
 TEST_CASE("a run over several shapes ranks by their geometric mean, and each shape's latency is shown") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_quietly(bench, {"--shapes", "tiny,900,N=3000", "--evals", "4", "--seed", "1"});
   const nlohmann::json best = bench.json({"elites"})["elites"][0];
   CHECK(best["objective"] == "latency tiny N=900 N=3000 mode=exact");
@@ -122,15 +118,13 @@ TEST_CASE("shapes may be given one option each, and sizes all in one") {
 }
 
 TEST_CASE("simultaneous runs on one new database keep their results apart") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   ProcessOptions options;
   options.folder = bench.folder();
   EvoProcess first(toy_run({"--evals", "10", "--seed", "1"}), options);
   EvoProcess second(toy_run({"--evals", "10", "--seed", "2", "--shapes", "tiny"}), options);
   for (EvoProcess* process : {&first, &second}) {
     const Outcome outcome = process->finish();
-    INFO(outcome.out << outcome.err);
     CHECK(outcome.code == 0);
   }
   const nlohmann::json runs = bench.json({"runs"})["runs"];
@@ -153,8 +147,7 @@ TEST_CASE("simultaneous runs on one new database keep their results apart") {
 }
 
 TEST_CASE("commands that would run a candidate of an imported run report that it has no sources") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
   REQUIRE(bench.evo({"export", "--format", "t4", "-o", "sweep.json"}).code == 0);
   REQUIRE(bench.evo({"import", "sweep.json", "--db", "other.db"}).code == 0);

@@ -245,7 +245,6 @@ TEST_CASE("viewers that hang, and a server that hangs, cost the search nothing",
   ::kill(watching_child(run.pid()), SIGSTOP);
   ::kill(run.pid(), SIGCONT);
   const Outcome outcome = run.finish();
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(bench.json({"runs"})["runs"][0]["evaluated"] == 52);
   CHECK(bench.json({"runs"})["runs"][0]["status"] == "finished");

@@ -1,4 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
 #include <csignal>
 
 #include "tests/cli/bench.h"
@@ -24,7 +23,6 @@ TEST_CASE("Ctrl-C ends a run cleanly, and a message says how to resume it") {
   process.wait_for_error_text("(new best)");
   process.send(SIGINT);
   const Outcome outcome = process.finish();
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 130);
   CHECK(outcome.err.find("finishing what is in flight") != std::string::npos);
   CHECK(outcome.out.find("evo run --resume 1") != std::string::npos);
@@ -46,7 +44,6 @@ TEST_CASE("an interrupted run that is resumed gives the results of an uninterrup
     REQUIRE(process.finish().code == 130);
   }
   const Outcome outcome = interrupted.evo({"run", "--resume", "1"});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   const auto essence = [](const Bench& bench) {
     nlohmann::json rows = nlohmann::json::array();
@@ -86,7 +83,6 @@ TEST_CASE("a killed run can be resumed") {
   }
   CHECK(bench.json({"runs"})["runs"][0]["status"] == "running");
   const Outcome outcome = bench.evo({"run", "--resume", "1", "--quiet"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(bench.json({"runs"})["runs"][0]["evaluated"] == 52);
 }

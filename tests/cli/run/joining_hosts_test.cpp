@@ -1,8 +1,6 @@
 #include "cli/run/joining_hosts.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <condition_variable>
-#include <fstream>
 #include <future>
 #include <mutex>
 

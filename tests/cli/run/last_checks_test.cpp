@@ -1,7 +1,4 @@
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-#include <vector>
 
 #include "tests/cli/bench.h"
 
@@ -23,8 +20,7 @@ bool is_provisional(const Bench& bench) {
 }  // namespace
 
 TEST_CASE("the end of a search says what it waits for, how long at most, and that it may be interrupted") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo(short_run());
   INFO(outcome.err);
   CHECK(outcome.code == 0);
@@ -34,8 +30,7 @@ TEST_CASE("the end of a search says what it waits for, how long at most, and tha
 }
 
 TEST_CASE("without time for checks elites stay provisional, the search says so, and verify makes the checks") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo(short_run({"--check-time", "0"}));
   INFO(outcome.err);
   CHECK(outcome.code == 0);
@@ -47,8 +42,7 @@ TEST_CASE("without time for checks elites stay provisional, the search says so, 
 }
 
 TEST_CASE("checks whose time is over are named, and how far they are") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo(short_run({"--check-time", "1ms"}));
   INFO(outcome.err);
   CHECK(outcome.code == 0);
@@ -58,8 +52,7 @@ TEST_CASE("checks whose time is over are named, and how far they are") {
 }
 
 TEST_CASE("a resumed run makes the checks for which there was no time") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo(short_run({"--check-time", "0"})).code == 0);
   REQUIRE(is_provisional(bench));
   CHECK(bench.evo({"run", "--resume", "1"}).code == 0);

@@ -1,6 +1,4 @@
 // What runs have taught: notes of people and proposers, gene effects, failures; and what a warm start brought.
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
 
 #include "tests/cli/bench.h"
 
@@ -14,7 +12,6 @@ Outcome run_toy_with(const Bench& bench, std::vector<std::string> more) {
   std::vector<std::string> arguments = {"run", "--task", "toy", "--device", "vgpu"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   Outcome outcome = bench.evo(arguments);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
 }
@@ -33,7 +30,6 @@ TEST_CASE("a person's note of a candidate is kept, and show, report and a later 
   run_toy_with(bench, {"--evals", "20", "--seed", "1"});
   const std::string best = best_of(bench);
   const Outcome noted = bench.evo({"note", best, "  small blocks win:\x1b[31m\nthe launch is all  "});
-  INFO(noted.out << noted.err);
   REQUIRE(noted.code == 0);
   CHECK(holds(noted.out, "evo show " + best));
   REQUIRE(bench.evo({"note", best, "and again"}).code == 0);
@@ -58,8 +54,7 @@ TEST_CASE("a person's note of a candidate is kept, and show, report and a later 
 }
 
 TEST_CASE("a note that is empty or too long, or of no candidate, is refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   check_refused(bench.evo({"note", "1", "text"}), 2, {"there is no database"});
   run_toy_with(bench, {"--evals", "20", "--seed", "1"});
   check_refused(bench.evo({"note", "1", " \n "}), 2, {"the note is empty"});
@@ -105,8 +100,7 @@ for line in sys.stdin:
 }
 
 TEST_CASE("lessons are of the same model of device and the same objective only") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_with(bench, {"--evals", "20", "--seed", "1"});
   run_toy_with(bench, {"--evals", "20", "--seed", "2", "--shapes", "tiny"});
   CHECK(bench.json({"report"})["lessons"]["runs"].empty());
@@ -114,11 +108,9 @@ TEST_CASE("lessons are of the same model of device and the same objective only")
 }
 
 TEST_CASE("a warm start says what it took over and what that brought") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy_with(bench, {"--evals", "20", "--seed", "1"});
   const Outcome warm = run_toy_with(bench, {"--evals", "12", "--seed", "2", "--seed-from", "1"});
-  INFO(warm.out << warm.err);
   CHECK(holds(warm.err, "seeded with 3 of run 1"));
   CHECK(holds(warm.out, "--seed-from: 3 genomes from run 1; 3 evaluated, 3 valid, the best candidate 21"));
   const Json told = bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "6", "--seed", "3",

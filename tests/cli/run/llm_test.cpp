@@ -5,10 +5,6 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -88,7 +84,6 @@ Outcome run_with(const Bench& bench, const LlmServer& server, std::vector<std::s
   ProcessOptions options;
   options.environment = {{"EVO_LLM_KEY", kKey}, {"no_proxy", "127.0.0.1"}};
   Outcome outcome = bench.evo(arguments, options);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
 }
@@ -158,7 +153,6 @@ TEST_CASE("what a language model proposes passes the gates, and is kept with pro
   const LlmServer server(bench, "well",
                          {{sum_allele("quick", kDirectSum)}, {patched_kernel()}, {whole_kernel()}, Json::array({{}})});
   const Outcome outcome = run_with(bench, server, {"--llm-prices", "1,10", "--llm-share", "50"});
-  INFO(outcome.err << outcome.out);
   const std::vector<Json> shown = proposed(bench);
   REQUIRE(shown.size() == 3);
   for (const Json& one : shown) {
@@ -213,7 +207,6 @@ TEST_CASE("a language model's candidates are resumed, merged and compacted with 
   const std::size_t asked = server.requests().size();
   CHECK(asked == 4);
   const Outcome resumed = bench.evo({"run", "--resume", "1", "--evals", "22", "--db", "run.db"});
-  INFO(resumed.out << resumed.err);
   CHECK(resumed.code == 0);
   CHECK(server.requests().size() == asked);
   ProcessOptions options;
@@ -273,8 +266,7 @@ TEST_CASE("a server that enforces no schema is asked without one") {
 }
 
 TEST_CASE("a search never waits for a language model: a late, dead or endless server changes nothing of it", "[long]") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db", "alone.db"})
               .code == 0);
   const auto check = [&](const std::string& mode, const std::string& deadline) {
@@ -296,8 +288,7 @@ TEST_CASE("a search never waits for a language model: a late, dead or endless se
 
 TEST_CASE("a server that stops, floods, trickles or refuses is left alone after some tries, with the reason",
           "[long]") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto complaint = [&](const std::string& mode, const std::string& deadline) {
     const LlmServer server(bench, mode, {{}});
     // The proposer by itself, as a search would ask it.
@@ -333,8 +324,7 @@ print(json.dumps(exchanges))
 }
 
 TEST_CASE("a server that is not there costs the search nothing") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   ProcessOptions options;
   options.environment = {{"no_proxy", "127.0.0.1"}};
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1",
@@ -365,8 +355,7 @@ TEST_CASE("answers of no use are told to the model, and so is what was refused o
 }
 
 TEST_CASE("a redirect is not followed: the key goes to the named server only") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const LlmServer other(bench, "well", {{}});
   const LlmServer server(bench, "redirect");
   bench.write(server.folder() + "/location", other.url() + "/v1/chat/completions");
@@ -383,7 +372,6 @@ TEST_CASE(
   const std::string family = bench.read("templates/toy/plain/family.json");
   const LlmServer server(bench, "malicious", {{sum_allele("quick", kDirectSum)}});
   const Outcome outcome = run_with(bench, server, {"--llm-requests", "3"}, "24");
-  INFO(outcome.err << outcome.out);
   CHECK(outcomes(bench, "run.db").size() == 24);
   CHECK(bench.read("templates/toy/plain/family.json") == family);
   check_no_controls(outcome.out + outcome.err);
@@ -441,8 +429,7 @@ TEST_CASE("requests, tokens and money of a language model are limited") {
 }
 
 TEST_CASE("a run stops asking when its budget is spent, and goes on") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const LlmServer server(bench, "well", {{{{"genome", {{"like", 0}}}}}});
   // A prompt counts 1000 tokens and an answer 100, as the server says.
   const Outcome outcome = run_with(bench, server, {"--llm-tokens", "5000"}, "24");
@@ -491,10 +478,8 @@ TEST_CASE("a prompt fits its room, and no text in it can end its frame") {
 }
 
 TEST_CASE("evo llm --dry-run prints the prompt of a new run, and of the newest as it would go on") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome fresh = bench.evo({"llm", "--dry-run", "--task", "toy", "--device", "vgpu"});
-  INFO(fresh.out << fresh.err);
   CHECK(fresh.code == 0);
   CHECK(holds(fresh.out, "# Task toy"));
   CHECK(holds(fresh.out, "0 candidates were evaluated so far."));
@@ -508,8 +493,7 @@ TEST_CASE("evo llm --dry-run prints the prompt of a new run, and of the newest a
 }
 
 TEST_CASE("options of a language model that cannot be meant are refused before the run begins") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto refuse = [&](std::vector<std::string> options, const std::vector<std::string>& parts,
                           const std::string& key = "") {
     std::vector<std::string> arguments = {"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--llm", "m"};

@@ -1,5 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -67,8 +65,7 @@ TEST_CASE("an objective has its own limits and elites, and export and verify use
 }
 
 TEST_CASE("elites of different options never compete") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_imprecise(bench, {});
   run_imprecise(bench, {"--option", "mode=loose"});
   const nlohmann::json exact = bench.json({"elites", "--objective", "latency middle mode=exact"})["elites"];
@@ -79,8 +76,7 @@ TEST_CASE("elites of different options never compete") {
 }
 
 TEST_CASE("an unknown objective is refused, and evo tasks lists the objectives of each task") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--objective", "acurate"}), 2,
                 {"unknown objective 'acurate' of task toy", "did you mean 'accurate'?"});
   const nlohmann::json objectives = bench.json({"tasks"})["tasks"][0]["objectives"];

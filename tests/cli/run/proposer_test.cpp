@@ -1,6 +1,3 @@
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "tests/cli/bench.h"
@@ -23,7 +20,6 @@ Outcome run(const Bench& bench, const std::string& command, const std::string& d
             const std::string& evaluations) {
   Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "1",
                                "--db", database, "--proposer", command, "--proposer-deadline", "20s"});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
 }
@@ -37,8 +33,7 @@ int occurrences(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("the example proposer makes its share of a run's proposals, and their lineage is stored") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("propose.py", example_proposer());
   const Outcome outcome = run(bench, "python3 propose.py", "run.db", "24");
   INFO(outcome.err);
@@ -55,8 +50,7 @@ TEST_CASE("the example proposer makes its share of a run's proposals, and their 
 }
 
 TEST_CASE("with --profile a proposer is told what bounds the elites") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("listen.sh", "while read -r line; do echo \"$line\" >> heard; echo '{\"proposals\": []}'; done\n");
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "12", "--seed", "1",
                                      "--profile", "1", "--proposer", "sh listen.sh", "--quiet"});
@@ -67,8 +61,7 @@ TEST_CASE("with --profile a proposer is told what bounds the elites") {
 
 TEST_CASE("a proposer that ends, stalls or answers malformed text is reported, and the run continues without it",
           "[long]") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db", "alone.db"})
               .code == 0);
   const auto alone = outcomes(bench, "alone.db");
@@ -101,14 +94,12 @@ for line in sys.stdin:
 }
 
 TEST_CASE("a run with a proposer resumes with the stored proposals, without asking again") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   bench.write("propose.py", example_proposer());
   run(bench, "python3 propose.py", "run.db", "20");
   const auto before = outcomes(bench, "run.db");
   REQUIRE(before.dump().find("\"proposer\"") != std::string::npos);
   const Outcome outcome = bench.evo({"run", "--resume", "1", "--evals", "24", "--db", "run.db"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   const auto after = outcomes(bench, "run.db");
   REQUIRE(after.size() == 24);
@@ -175,7 +166,6 @@ void check_exported(const Bench& bench, const std::string& file, const std::stri
   CHECK(bench.evo({"verify", best, "--db", "run.db"}).code == 0);
   REQUIRE(bench.evo({"export", best, "-o", "best.cu", "--db", "run.db"}).code == 0);
   const Outcome verified = bench.evo({"verify", "best.cu"});
-  INFO(verified.out << verified.err);
   CHECK(verified.code == 0);
   CHECK(bench.evo({"export", "--format", "kerneltuner", "-o", "all.json", "--db", "run.db"}).code == 0);
   CHECK(bench.read("all.json").find("quick") == std::string::npos);
@@ -247,7 +237,6 @@ TEST_CASE("a run with alleles and sources of a proposer is resumed, merged and c
   run(bench, "python3 propose.py", "run.db", "10");
   const auto before = outcomes(bench, "run.db");
   const Outcome outcome = bench.evo({"run", "--resume", "1", "--evals", "12", "--db", "run.db"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   const auto after = outcomes(bench, "run.db");
   REQUIRE(after.size() == 12);

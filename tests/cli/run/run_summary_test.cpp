@@ -5,7 +5,7 @@
 #include <future>
 #include <utility>
 
-#include "engine/base/source_hash.h"
+#include "engine/base/hash.h"
 #include "population/store/archive.h"
 
 using namespace evo;

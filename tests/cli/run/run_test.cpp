@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <set>
-
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -14,7 +10,6 @@ Outcome run_toy(const Bench& bench, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = kToyRun;
   arguments.insert(arguments.end(), more.begin(), more.end());
   Outcome outcome = bench.evo(arguments);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   return outcome;
 }
@@ -32,10 +27,8 @@ nlohmann::json essence(const nlohmann::json& elites) {
 }  // namespace
 
 TEST_CASE("a run ends with three elites, the improvement, the verdicts and the commands that follow") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = run_toy(bench);
-  INFO(outcome.out << outcome.err);
   CHECK(holds(outcome.out, "toy on vgpu:h200"));
   CHECK(holds(outcome.out, "modelled us"));
   CHECK(holds(outcome.out, "faster than the first valid one"));
@@ -49,8 +42,7 @@ TEST_CASE("a run ends with three elites, the improvement, the verdicts and the c
 }
 
 TEST_CASE("without a GPU a run says that it uses the virtual one") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--evals", "2", "--quiet"});
   CHECK(outcome.code == 0);
   CHECK(outcome.err.starts_with("no CUDA GPU ("));
@@ -86,8 +78,7 @@ TEST_CASE("the same seed gives the same elites") {
 }
 
 TEST_CASE("a run without a seed prints one that repeats it") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3"});
   REQUIRE(outcome.code == 0);
   const auto seed = bench.json({"runs"})["runs"][0]["seed"].get<std::uint64_t>();
@@ -95,8 +86,7 @@ TEST_CASE("a run without a seed prints one that repeats it") {
 }
 
 TEST_CASE("evo run --json prints the result of the run") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   std::vector<std::string> arguments = kToyRun;
   const nlohmann::json json = bench.json(arguments);
   CHECK(json["command"] == "run");
@@ -110,14 +100,10 @@ TEST_CASE("evo run --json prints the result of the run") {
 }
 
 TEST_CASE("a run with nothing valid exits with 1 and says where to look") {
-  const Bench bench;
-  write_toy_task(bench);
-  std::string kernel = bench.read("templates/toy/plain/kernel.cu");
-  kernel.replace(kernel.find("'-' : '+'"), 9, "'-' : '*'");
-  bench.write("templates/toy/plain/kernel.cu", kernel);
+  const ToyBench bench;
+  bench.change("templates/toy/plain/kernel.cu", "'-' : '+'", "'-' : '*'");
   const Outcome outcome =
       bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.out, "no candidate was valid"));
   CHECK(holds(outcome.out, "3 wrong_answer"));
@@ -138,8 +124,7 @@ TEST_CASE("wrong candidates are counted and none becomes an elite") {
 }
 
 TEST_CASE("a space that is smaller than the limit is searched completely") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome =
       bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1000", "--strategy", "random", "--quiet"});
   CHECK(outcome.code == 0);
@@ -159,8 +144,7 @@ TEST_CASE("a run stops when its time is over") {
 }
 
 TEST_CASE("a terminal shows a live line and colour") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = bench.evo(kToyRun, {.terminal = true});
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.err, "\r\x1b[J12/12 evaluated"));
@@ -192,8 +176,7 @@ TEST_CASE("a terminal shows rate, best, time left and the last reasons of reject
 }
 
 TEST_CASE("what is no terminal gets no progress, unless it is asked for") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome silent = bench.evo(kToyRun);
   CHECK(silent.code == 0);
   CHECK_FALSE(holds(silent.err, "evaluated"));
@@ -215,7 +198,6 @@ TEST_CASE("a finished run that is resumed with a higher limit gives the results 
   run_toy(whole);
   REQUIRE(resumed.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "5", "--seed", "1"}).code == 0);
   const Outcome outcome = resumed.evo({"run", "--resume", "1", "--evals", "12"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(essence(resumed.json({"elites"})) == essence(whole.json({"elites"})));
   CHECK(resumed.json({"runs"})["runs"].size() == 1);
@@ -223,15 +205,13 @@ TEST_CASE("a finished run that is resumed with a higher limit gives the results 
 }
 
 TEST_CASE("a run begins with the elites of another run, of other shapes and of a changed task") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy(bench, {"--shapes", "N=64"});
   const nlohmann::json first = bench.json({"elites"})["elites"];
   bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
   const auto genomes_of_seeds = [&](const std::string& from, const std::string& database) {
     const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed", "7",
                                        "--shapes", "N=128", "--seed-from", from, "--db", database});
-    INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
     CHECK(holds(outcome.err, "seeded with 3 of "));
     const nlohmann::json newest = bench.json({"runs", "--db", database})["runs"][0];
@@ -256,8 +236,7 @@ TEST_CASE("a run begins with the elites of another run, of other shapes and of a
 }
 
 TEST_CASE("a seeded run resumes with its seeds, also when their source is gone") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy(bench, {"--db", "source.db"});
   const auto run = [&](const std::string& evaluations, const std::string& database) {
     return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "5", "--seed-from",
@@ -272,8 +251,7 @@ TEST_CASE("a seeded run resumes with its seeds, also when their source is gone")
 }
 
 TEST_CASE("a missing source of seeds, or one without results, is refused in one line") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto run = [&](const std::string& from) {
     return bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed-from", from});
   };
@@ -283,20 +261,17 @@ TEST_CASE("a missing source of seeds, or one without results, is refused in one 
 }
 
 TEST_CASE("a resumed run uses its stored files when the templates have changed") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "4", "--seed", "1"}).code == 0);
   bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
   const Outcome outcome = bench.evo({"run", "--resume", "1", "--evals", "6"});
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.err, "the templates of toy have changed since"));
   CHECK_FALSE(holds(bench.evo({"show", best_of(bench), "--source"}).out, "a later thought"));
 }
 
 TEST_CASE("elites of a task that has changed are listed only on request") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy(bench);
   bench.write("templates/toy/plain/kernel.cu", bench.read("templates/toy/plain/kernel.cu") + "// a later thought\n");
   run_toy(bench);
@@ -306,8 +281,7 @@ TEST_CASE("elites of a task that has changed are listed only on request") {
 }
 
 TEST_CASE("a run of one family is resumed with that family alone") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   for (const char* file : {"family.json", "kernel.cu"}) {
     bench.write(std::string("templates/toy/other/") + file, bench.read(std::string("templates/toy/plain/") + file));
   }
@@ -321,8 +295,7 @@ TEST_CASE("a run of one family is resumed with that family alone") {
 }
 
 TEST_CASE("elites, show, lineage and diff agree about an elite") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_toy(bench);
   const auto elites = bench.json({"elites", "--task", "toy", "--device", "vgpu"})["elites"];
   REQUIRE(elites.size() == 3);
@@ -368,8 +341,7 @@ TEST_CASE("elites, show, lineage and diff agree about an elite") {
 }
 
 TEST_CASE("a resumed run keeps its time limit unless it is given another limit") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   // Over before the first evaluation.
   bench.evo({"run", "--task", "toy", "--device", "vgpu", "--seed", "1", "--evals", "20", "--time", "1ms"});
   const auto evaluated = [&] { return bench.json({"runs"})["runs"][0]["evaluated"].get<int>(); };

@@ -1,7 +1,6 @@
 #include "cli/run/run_times.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <nlohmann/json.hpp>
 
 using namespace evo;
 using namespace evo::cli;

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
 #include <sstream>
 
 #include "tests/cli/bench.h"
@@ -47,10 +44,8 @@ Outcome screened_run(const Bench& bench, const std::string& evaluations, const s
 }  // namespace
 
 TEST_CASE("a screened run evaluates the proposals that are modelled fastest, and resumes identically") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const Outcome outcome = screened_run(bench, "5", "whole.db");
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(outcome.err.find("evolve, the best modelled of 4") != std::string::npos);
   CHECK(bench.json({"runs", "1", "--db", "whole.db"})["runs"][0]["screen"] == 4);
@@ -72,12 +67,10 @@ TEST_CASE("a screened run evaluates the proposals that are modelled fastest, and
 }
 
 TEST_CASE("a run with a pre-search begins with the genomes modelled fastest, and resumes identically") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto presearched_run = [&](const std::string& evaluations, const std::string& database) {
     const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed",
                                        "5", "--presearch", "20", "--db", database});
-    INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
     return outcome.err;
   };
@@ -100,8 +93,7 @@ TEST_CASE("a run with a pre-search begins with the genomes modelled fastest, and
 }
 
 TEST_CASE("a run with a pre-search and surrogate screening resumes identically") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto run = [&](const std::string& evaluations, const std::string& database) {
     REQUIRE(bench
                 .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed", "3", "--screen",
@@ -130,8 +122,7 @@ TEST_CASE("an option's former name works, and a message gives the new name") {
 }
 
 TEST_CASE("evo run --screen takes a number of proposals, and a resumed run keeps its number") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--screen", "0"}), 2, {"--screen"});
   REQUIRE(screened_run(bench, "1", "run.db").code == 0);
   check_refused(bench.evo({"run", "--resume", "1", "--screen", "2", "--db", "run.db"}), 2,
@@ -139,13 +130,11 @@ TEST_CASE("evo run --screen takes a number of proposals, and a resumed run keeps
 }
 
 TEST_CASE("a run with surrogate screening is seeded with the genomes that the model ranks first for the run's shape") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto run = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = {"run", "--task", "toy", "--device", "vgpu", "--seed", "1"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Outcome outcome = bench.evo(arguments);
-    INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
   };
   run({"--evals", "12", "--shapes", "N=64", "--db", "there.db"});
@@ -202,8 +191,7 @@ TEST_CASE("replay refuses --screen without modelled latencies, and files that ho
 }
 
 TEST_CASE("more proposals than can be screened or pre-searched are refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const std::vector<std::string> before = bench.files();
   for (const char* screen : {"1025", "99999999999999999"})
     check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--screen", screen}), 2,

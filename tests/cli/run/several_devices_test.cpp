@@ -1,10 +1,7 @@
 // evo run --devices
 #include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <regex>
 #include <set>
@@ -70,8 +67,7 @@ TEST_CASE("a seed gives the same modelled search on one virtual GPU and on eight
 }
 
 TEST_CASE("a run whose results come as they finish can be resumed") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const nlohmann::json first = run_on(bench, 3, {"--answers", "finished"});
   CHECK(first["run"]["answers"] == "finished");
   const nlohmann::json second = bench.json({"run", "--resume", "1", "--evals", "22", "--quiet"});
@@ -84,8 +80,7 @@ TEST_CASE("a run whose results come as they finish can be resumed") {
 }
 
 TEST_CASE("a run says what each device evaluated, and a candidate where it ran") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const nlohmann::json run = run_on(bench, 2);
   int evaluated = 0;
   for (const auto& device : run["devices"]) {
@@ -252,8 +247,7 @@ TEST_CASE("a host that loses its link in the middle costs nothing") {
 }
 
 TEST_CASE("a host that does not answer is named, and the run goes on without it") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const std::vector<std::string> search = {"run",    "--task", "toy",     "--evals",   "2",
                                            "--seed", "3",      "--quiet", "--devices", "vgpu:h200"};
   const std::string dead = "sh -c 'echo no route to host >&2; exit 255'";
@@ -261,7 +255,6 @@ TEST_CASE("a host that does not answer is named, and the run goes on without it"
   both.insert(both.end(), {"--workers", dead, "--workers", ""});
   only.insert(only.end(), {"--workers", dead});
   const Outcome outcome = bench.evo(both);
-  INFO(outcome.out << outcome.err);
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.err, "the run goes on without " + dead));
   CHECK(holds(outcome.err, "no route to host"));
@@ -270,8 +263,7 @@ TEST_CASE("a host that does not answer is named, and the run goes on without it"
 }
 
 TEST_CASE("a run can go on on other devices of its model") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   run_on(bench, 1);
   const nlohmann::json run = bench.json(
       {"run", "--resume", "1", "--evals", "20", "--quiet", "--workers", kHostWithEvo, "--devices", "vgpu:h200"});
@@ -281,8 +273,7 @@ TEST_CASE("a run can go on on other devices of its model") {
 }
 
 TEST_CASE("lists of devices that make no sense are refused") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   const auto refused = [&](std::vector<std::string> arguments, int code, const std::vector<std::string>& parts) {
     arguments.insert(arguments.begin(), {"run", "--task", "toy"});
     check_refused(bench.evo(arguments), code, parts);

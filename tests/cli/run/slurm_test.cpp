@@ -1,9 +1,7 @@
 // `evo run --slurm` and `--workers slurm`, with stand-ins for Slurm's commands. tests/cluster/run uses Slurm itself.
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
 
 #include "tests/cli/bench.h"
 
@@ -37,8 +35,7 @@ constexpr const char* kStandIns = "$PWD/slurm:$PATH";
 }  // namespace
 
 TEST_CASE("a run with --slurm searches on the nodes of an allocation, which ends with it") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   write_slurm(bench);
   const int code = evo_with_path(
       bench, kStandIns,
@@ -52,8 +49,7 @@ TEST_CASE("a run with --slurm searches on the nodes of an allocation, which ends
 }
 
 TEST_CASE("where there is no Slurm, or no allocation, evo says so") {
-  const Bench bench;
-  write_toy_task(bench);
+  const ToyBench bench;
   CHECK(evo_with_path(bench, "/nowhere", "run --task toy --slurm -N2") == 3);
   CHECK(holds(bench.read("err"), "evo: --slurm: there is no salloc in PATH"));
   CHECK(evo_with_path(bench, kStandIns, "run --task toy --workers slurm") == 2);

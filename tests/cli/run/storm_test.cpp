@@ -2,14 +2,8 @@
 
 #include <signal.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <set>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "engine/base/rng.h"
 #include "population/store/store.h"
@@ -100,7 +94,6 @@ int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
     reported = store.runs().front().evaluated;
   }
   const Outcome outcome = killed.evo(has_run(killed) ? go_on : start);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(evaluated(killed) == 40);
   CHECK(essence(killed) == essence(whole));
@@ -117,7 +110,6 @@ TEST_CASE("a search in which a third of the candidates misbehave gives the elite
   add_storm(storm);
   REQUIRE(calm.evo(kWholeSpace).code == 0);
   const Outcome outcome = storm.evo(kWholeSpace);
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(essence(storm) == essence(calm));
   const nlohmann::json run = storm.json({"runs", "1"})["runs"][0];
@@ -146,7 +138,6 @@ TEST_CASE("each killed worker costs a retry and changes no elite") {
       for (const int worker : device_workers(fire)) kills += ::kill(worker, SIGKILL) == 0 ? 1 : 0;
     }
     const Outcome outcome = process.finish();
-    INFO(outcome.out << outcome.err);
     REQUIRE(outcome.code == 0);
     CHECK(essence(fire) == essence(calm));
   }
@@ -191,7 +182,6 @@ TEST_CASE("a search that is killed repeatedly gives the elites of an undisturbed
     reported = store.runs().front().evaluated;
   }
   const Outcome outcome = killed.evo({"run", "--resume", "1", "--quiet"});
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(essence(killed) == essence(whole));
   CHECK(evaluated(killed) == 40);

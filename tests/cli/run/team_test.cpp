@@ -1,10 +1,7 @@
 // The scripts of docs/team.md: hosts publish their databases, one host collects them.
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "tests/cli/bench.h"
 

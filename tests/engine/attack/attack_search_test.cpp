@@ -1,7 +1,5 @@
 #include "engine/attack/attack_search.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
 #include "engine/expression/json_place.h"

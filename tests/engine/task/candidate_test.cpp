@@ -1,8 +1,5 @@
 #include "engine/task/candidate.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "engine/task/floor.h"
 #include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"

@@ -2,8 +2,6 @@
 
 #include "engine/task/draw.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
 #include "tests/engine/support.h"

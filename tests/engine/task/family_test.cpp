@@ -1,8 +1,3 @@
-#include "engine/task/family.h"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "engine/task/target.h"
 #include "tests/engine/support.h"
 

@@ -1,7 +1,5 @@
 #include "engine/task/gene.h"
 
-#include <catch2/catch_test_macros.hpp>
-
 #include "tests/engine/support.h"
 
 using namespace evo;

@@ -1,8 +1,3 @@
-#include "engine/task/genome.h"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "tests/engine/support.h"
 
 using namespace evo;

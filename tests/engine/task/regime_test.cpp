@@ -1,8 +1,5 @@
 #include "engine/task/regime.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "engine/expression/json_place.h"
 #include "engine/task/task.h"
 #include "tests/engine/support.h"

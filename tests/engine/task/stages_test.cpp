@@ -6,7 +6,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
-#include "engine/base/error.h"
 #include "engine/task/task.h"
 
 using namespace evo;

@@ -1,7 +1,5 @@
 #include "engine/task/task.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 #include <sstream>
 

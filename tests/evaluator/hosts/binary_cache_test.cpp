@@ -1,9 +1,7 @@
 #include "evaluator/hosts/binary_cache.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "evaluator/hosts/compile_pool.h"
 #include "evaluator/hosts/model_pool.h"

@@ -2,16 +2,10 @@
 #include "evaluator/hosts/helping_host.h"
 
 #include <signal.h>
-#include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
-#include <filesystem>
 #include <future>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "evaluator/base/cores.h"
 #include "evaluator/hosts/binary_cache.h"

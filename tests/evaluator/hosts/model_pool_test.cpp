@@ -1,12 +1,7 @@
 #include "evaluator/hosts/model_pool.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <future>
-#include <string>
-#include <vector>
 
-#include "engine/base/error.h"
 #include "evaluator/judge/cases.h"
 #include "tests/announcement.h"
 #include "tests/evaluator/toy_task.h"

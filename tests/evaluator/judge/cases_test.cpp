@@ -1,10 +1,7 @@
 #include "evaluator/judge/cases.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <set>
-#include <string>
 
 #include "tests/evaluator/toy_task.h"
 

@@ -3,7 +3,6 @@
 #include "evaluator/judge/isolated_case.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <cstring>
 #include <vector>
 
 #include "evaluator/numbers/elements.h"

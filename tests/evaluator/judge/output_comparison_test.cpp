@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <span>
 #include <vector>
 
 #include "engine/task/calibration.h"

@@ -4,10 +4,7 @@
 
 #include <stdlib.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
 #include <fstream>
-#include <string>
 
 #include "evaluator/judge/cases.h"
 #include "tests/evaluator/toy_task.h"

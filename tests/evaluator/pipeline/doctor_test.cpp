@@ -4,7 +4,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <optional>
-#include <string>
 
 #include "engine/base/error.h"
 #include "evaluator/cuda/driver_device.h"

@@ -1,11 +1,7 @@
 #include "evaluator/pipeline/gates.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <functional>
 #include <set>
-#include <string>
 
 #include "evaluator/compile/ptx_text.h"
 #include "evaluator/compile/ptxas_log.h"

@@ -1,14 +1,5 @@
-#include "evaluator/pipeline/pipeline.h"
-
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
-#include <string>
-#include <vector>
 
-#include "engine/base/error.h"
 #include "evaluator/base/statistics.h"
 #include "tests/evaluator/toy_task.h"
 

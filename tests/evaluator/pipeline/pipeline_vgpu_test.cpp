@@ -1,16 +1,8 @@
 // The pipeline with nothing faked: NVRTC compiles, the virtual GPU runs.
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-#include <vector>
-
-#include "engine/base/error.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/hosts/devices.h"
-#include "evaluator/pipeline/pipeline.h"
 #include "tests/evaluator/toy_task.h"
 
 using namespace evo;

@@ -2,7 +2,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <future>
-#include <string>
 #include <utility>
 
 using namespace evo;

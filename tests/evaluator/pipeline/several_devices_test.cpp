@@ -1,13 +1,9 @@
 // A pipeline with several devices.
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
-#include <filesystem>
 #include <future>
 #include <map>
 #include <memory>
@@ -15,7 +11,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "engine/base/error.h"
 #include "evaluator/judge/oracle.h"
 #include "tests/evaluator/toy_task.h"
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <limits>
 #include <map>

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,6 @@
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/process.h"
 #include "evaluator/worker/protocol.h"
-#include "evaluator/worker/worker.h"
 #include "fake_tools.h"
 
 namespace {

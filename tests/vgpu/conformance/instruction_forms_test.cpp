@@ -1,8 +1,5 @@
 #include "tests/vgpu/conformance/instruction_forms.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-
 #include "tests/vgpu/conformance/conformance_check.h"
 #include "tests/vgpu/conformance/listed_forms.h"
 

@@ -4,7 +4,6 @@
 #include <regex>
 #include <set>
 #include <sstream>
-#include <string>
 
 #include "tests/vgpu/conformance/ptx_forms.h"
 

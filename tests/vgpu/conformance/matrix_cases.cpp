@@ -1,11 +1,7 @@
 #include "tests/vgpu/conformance/matrix_cases.h"
 
-#include <algorithm>
 #include <array>
-#include <optional>
 #include <regex>
-#include <set>
-#include <string>
 
 #include "tests/vgpu/conformance/matrix_probe.h"
 #include "tests/vgpu/conformance/ptx_forms.h"

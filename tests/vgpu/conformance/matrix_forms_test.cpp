@@ -1,13 +1,7 @@
 // Matrix products of single bits, of quad pairs and in directed rounding, and movmatrix. Expected elements and
 // their lanes follow the PTX ISA 9.0, 9.7.14.
-#include <array>
 #include <bit>
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <cstring>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/conformance/warp_snippet.h"

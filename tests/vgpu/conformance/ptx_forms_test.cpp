@@ -1,12 +1,9 @@
 #include "tests/vgpu/conformance/ptx_forms.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <string>
 
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/gpu_for_tests.h"

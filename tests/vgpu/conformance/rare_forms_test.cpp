@@ -1,8 +1,4 @@
 // Forms that compilers rarely emit. Expectations follow the text of the PTX ISA 9.0.
-#include <catch2/catch_test_macros.hpp>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "tests/vgpu/conformance/warp_snippet.h"
 

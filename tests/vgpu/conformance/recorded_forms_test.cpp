@@ -1,10 +1,6 @@
 // Coverage of the comparison with an H200, and the forms that several threads execute together.
-#include <catch2/catch_test_macros.hpp>
 #include <cctype>
-#include <map>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "tests/vgpu/conformance/conformance_check.h"
 #include "tests/vgpu/conformance/listed_forms.h"

@@ -1,7 +1,6 @@
 #include "tests/vgpu/conformance/tensor_cases.h"
 
 #include <algorithm>
-#include <array>
 
 #include "tests/vgpu/conformance/operand_values.h"
 

@@ -1,7 +1,6 @@
 #include "tests/vgpu/conformance/warp_cases.h"
 
 #include <functional>
-#include <string>
 
 #include "tests/vgpu/conformance/operand_values.h"
 #include "tests/vgpu/conformance/warp_kernel.h"

@@ -1,7 +1,5 @@
 #include "tests/vgpu/conformance/wgmma_cases.h"
 
-#include <algorithm>
-
 #include "tests/vgpu/conformance/matrix_probe.h"
 #include "tests/vgpu/element_format.h"
 

@@ -2,10 +2,7 @@
 
 // A torch of declarations alone, in the place of its headers: what the binding uses, and no more.
 #include <cstdint>
-#include <initializer_list>
 #include <stdexcept>
-#include <tuple>
-#include <utility>
 #include <vector>
 namespace fake {
 enum class ScalarType { Byte, Char, Short, Int, Long, Half, Float, Double, Bool, BFloat16, Float8_e5m2, Float8_e4m3fn };
