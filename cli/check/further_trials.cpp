@@ -7,7 +7,6 @@
 #include <deque>
 #include <iterator>
 #include <limits>
-#include <optional>
 #include <ranges>
 #include <set>
 #include <utility>

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/llm/answer.h"
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/terminal.h"

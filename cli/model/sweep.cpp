@@ -9,9 +9,9 @@
 #include "cli/subject/recordings.h"
 #include "cli/text/json_text.h"
 #include "engine/base/error.h"
-#include "engine/base/joined.h"
 #include "engine/base/json_depth.h"
 #include "engine/base/rng.h"
+#include "engine/base/text.h"
 #include "engine/replay/recording_read.h"
 
 namespace evo::cli {

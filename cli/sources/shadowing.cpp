@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <optional>
 #include <system_error>
 
 #include "cli/sources/shipped_places.h"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/text/format.h"
-
 namespace evo::cli {
 
 std::string all_sources(const CandidateRow& row) {

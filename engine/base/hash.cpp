@@ -38,4 +38,8 @@ std::string hash_hex(std::string_view text) {
   return hex_of(XXH3_128bits(text.data(), text.size()));
 }
 
+std::string hash_of_source(const std::string& source, int max_registers) {
+  return Hasher().add(source).add(std::to_string(max_registers)).hex();
+}
+
 }  // namespace evo

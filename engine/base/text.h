@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,18 @@ std::vector<std::string> split(std::string_view text, char separator);
 
 /// The trimmed parts between separators that stand in no bracket and no string.
 std::vector<std::string_view> split_outside_brackets(std::string_view text, std::string_view separator);
+
+/// What `text` makes of each item, with the separator between them.
+template <class Items, class Text = std::identity>
+std::string joined(const Items& items, std::string_view separator, const Text& text = {}) {
+  std::string all, between;
+  for (const auto& item : items) {
+    all += between;
+    all += std::invoke(text, item);
+    between = separator;
+  }
+  return all;
+}
 
 /// "a, b, c"; "none" for an empty list.
 std::string list_of(const std::vector<std::string>& names);

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "engine/replay/methodology.h"

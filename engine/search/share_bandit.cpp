@@ -1,7 +1,6 @@
 #include "engine/search/share_bandit.h"
 
 #include <cmath>
-#include <initializer_list>
 
 namespace evo {
 namespace {

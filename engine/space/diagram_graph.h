@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/sequence_hash.h"
+#include "engine/base/hash.h"
 
 namespace evo {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/base/sequence_hash.h"
+#include "engine/base/hash.h"
 #include "engine/expression/expression_node.h"
 #include "engine/expression/interval.h"
 #include "engine/task/family.h"

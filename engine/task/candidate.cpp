@@ -8,7 +8,6 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
-#include "engine/base/source_hash.h"
 #include "engine/task/error_context.h"
 #include "engine/task/plan_resolution.h"
 #include "engine/task/scope.h"

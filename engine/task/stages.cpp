@@ -7,7 +7,6 @@
 #include <sstream>
 #include <utility>
 
-#include "engine/base/error.h"
 #include "engine/expression/json_place.h"
 #include "engine/source/template.h"
 #include "engine/task/argument.h"

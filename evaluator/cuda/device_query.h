@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "evaluator/cuda/driver.h"
 #include "evaluator/device/device.h"

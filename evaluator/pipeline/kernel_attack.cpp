@@ -1,7 +1,5 @@
 #include "evaluator/pipeline/kernel_attack.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>

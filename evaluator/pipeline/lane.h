@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "engine/base/error.h"
@@ -7,7 +5,6 @@
 #include "evaluator/base/log.h"
 #include "evaluator/device/constants.h"
 #include "evaluator/device/digest.h"
-#include "evaluator/device/skip_probe.h"
 #include "evaluator/worker/device_server.h"
 
 // How a device's worker looks for skipped work.

@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <initializer_list>
 #include <system_error>
-#include <vector>
 
 #include "evaluator/worker/process.h"
 

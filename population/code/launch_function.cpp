@@ -10,7 +10,7 @@
 
 #include "engine/base/demangled.h"
 #include "engine/base/error.h"
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "engine/device/launch_rules.h"
 #include "engine/device/tensor_element.h"
 #include "engine/expression/expression_cpp.h"

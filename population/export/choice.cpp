@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/base/error.h"
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "population/code/text.h"
 
 namespace evo::embedded {

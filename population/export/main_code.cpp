@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/expression_cpp.h"
 #include "engine/task/limits.h"

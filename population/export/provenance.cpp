@@ -9,7 +9,7 @@
 #include <set>
 
 #include "engine/base/hash.h"
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/expression/json_value.h"
 #include "engine/record/record_json.h"

@@ -1,5 +1,3 @@
-#include "population/package/flashinfer_bench_package.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 #include "population/export/export.h"
 #include "population/export/provenance.h"
 #include "population/package/filled.h"
+#include "population/package/package.h"
 #include "population/package/torch_binding.h"
 
 // flashinfer_bench_run.py, flashinfer_bench_read_me.md.in

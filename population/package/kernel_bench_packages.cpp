@@ -1,15 +1,13 @@
-#include "population/package/kernel_bench_packages.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/base/error.h"
-#include "engine/base/joined.h"
 #include "engine/base/text.h"
 #include "population/code/text.h"
 #include "population/export/export.h"
 #include "population/export/provenance.h"
 #include "population/package/filled.h"
+#include "population/package/package.h"
 #include "population/package/torch_binding.h"
 
 // kernel_bench_model.py, ...

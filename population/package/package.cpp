@@ -2,10 +2,6 @@
 
 #include <array>
 
-#include "population/package/flashinfer_bench_package.h"
-#include "population/package/kernel_bench_packages.h"
-#include "population/package/torch_package.h"
-
 namespace evo {
 namespace {
 

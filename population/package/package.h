@@ -22,4 +22,15 @@ struct PackageFormat {
 /// By name.
 std::span<const PackageFormat> package_formats();
 
+// What writes them; docs/export.md has what the judges of other projects require.
+
+/// For flashinfer-bench: a Definition, a Solution with torch's binding, and workloads with the timed shapes.
+SourceTree flashinfer_bench_package(const PackageRequest& request);
+/// For KernelBench: model.py and model_new.py, with a reference in torch, inputs, and the kernel as a solution.
+SourceTree kernelbench_package(const PackageRequest& request);
+/// For robust-kbench: a folder of its tasks with forward.cu.
+SourceTree robust_kbench_package(const PackageRequest& request);
+/// A folder that pip installs and Hugging Face's kernel-builder builds: the exported files, a binding, Python, tests.
+SourceTree torch_package(const PackageRequest& request);
+
 }  // namespace evo

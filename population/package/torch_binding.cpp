@@ -5,12 +5,11 @@
 
 #include <set>
 
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "engine/expression/expression_cpp.h"
 #include "population/code/alignment.h"
 #include "population/code/text.h"
 #include "population/export/export.h"
-#include "population/export/host_code.h"
 #include "population/package/filled.h"
 
 // torch_binding.cpp.in, ...

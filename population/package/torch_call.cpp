@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/base/joined.h"
+#include "engine/base/text.h"
 #include "engine/expression/expression_python.h"
 #include "population/code/text.h"
 

@@ -1,5 +1,3 @@
-#include "population/package/torch_package.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,16 +6,15 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/base/joined.h"
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
-#include "engine/expression/expression_python.h"
 #include "engine/task/limits.h"
 #include "population/code/alignment.h"
 #include "population/code/text.h"
 #include "population/export/export.h"
 #include "population/export/provenance.h"
 #include "population/package/filled.h"
+#include "population/package/package.h"
 #include "population/package/torch_binding.h"
 
 // torch_project.toml, torch_fallback.py, ...

@@ -9,7 +9,6 @@
 #include <future>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "engine/base/error.h"

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/base/error.h"
-
 namespace evo {
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "population/store/board.h"
 #include "population/store/elites.h"

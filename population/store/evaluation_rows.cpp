@@ -1,7 +1,6 @@
 #include "population/store/evaluation_rows.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "population/store/record_rows.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/base/source_hash.h"
+#include "engine/base/hash.h"
 #include "engine/base/text.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"

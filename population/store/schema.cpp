@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "engine/base/error.h"

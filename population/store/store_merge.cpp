@@ -2,11 +2,7 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "engine/base/error.h"
 #include "population/store/board.h"

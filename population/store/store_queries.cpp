@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/base/source_hash.h"
+#include "engine/base/hash.h"
 #include "population/store/archive.h"
 #include "population/store/database.h"
 #include "population/store/elite_checks.h"

@@ -4,9 +4,7 @@
 
 #include <map>
 #include <set>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "engine/base/error.h"
 #include "population/store/record_rows.h"

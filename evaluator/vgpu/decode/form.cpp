@@ -1,7 +1,6 @@
 #include "evaluator/vgpu/decode/form.h"
 
 #include <bit>
-#include <string_view>
 #include <utility>
 
 #include "evaluator/vgpu/machine/lanes.h"

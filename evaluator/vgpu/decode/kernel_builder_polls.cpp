@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <map>
-#include <set>
 
 #include "evaluator/vgpu/decode/kernel_builder.h"
 #include "evaluator/vgpu/machine/control_transfer.h"

@@ -4,7 +4,6 @@
 #include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
-#include "evaluator/vgpu/parts/choose.h"
 #include "evaluator/vgpu/parts/pending_copies.h"
 
 // PTX ISA 9.0, 9.7.9.25 "Data Movement and Conversion Instructions: Asynchronous copy" (non-bulk). A copy

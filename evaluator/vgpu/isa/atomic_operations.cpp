@@ -10,7 +10,6 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/numbers/combining.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is
 // atomic, the lanes' in ascending order.

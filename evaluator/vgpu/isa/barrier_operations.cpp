@@ -5,7 +5,6 @@
 #include "evaluator/vgpu/isa/warp_operations.h"
 #include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/machine/observer.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.13.1 "bar, barrier" and 9.7.13.2 "bar.warp.sync".
 namespace evo::vgpu {

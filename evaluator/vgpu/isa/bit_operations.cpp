@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.8 "Logic and Shift Instructions" and the bit instructions of 9.7.1.
 namespace evo::vgpu {

@@ -7,7 +7,6 @@
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/numbers/reduction.h"
 #include "evaluator/vgpu/parts/bulk_issue.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9.25.4 "Data Movement and Conversion Instructions: Bulk copy". Operands are checked when a copy is
 // issued; it reads and writes when its end is waited for, the latest moment that the ISA allows.

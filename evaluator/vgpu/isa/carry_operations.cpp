@@ -1,5 +1,4 @@
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.2 "Extended-Precision Integer Arithmetic Instructions". The carry is a register of its
 // own, 0 or 1 in every lane; after sub.cc it is 0 where there was a borrow.

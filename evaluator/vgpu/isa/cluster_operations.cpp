@@ -7,7 +7,6 @@
 #include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/parts/bulk_issue.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9 "mapa, getctarank, st.async", 9.7.13 "barrier.cluster, red.async", 9.7.19.5 "setmaxnreg".
 namespace evo::vgpu {

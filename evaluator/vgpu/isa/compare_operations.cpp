@@ -1,6 +1,5 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.6 and 9.7.7 "Comparison and Selection Instructions", with the half precision forms.
 namespace evo::vgpu {

@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/control_transfer.h"

@@ -5,7 +5,6 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
-#include "evaluator/vgpu/parts/choose.h"
 #include "evaluator/vgpu/parts/rounded_lanes.h"
 #include "evaluator/vgpu/parts/row_functions.h"
 

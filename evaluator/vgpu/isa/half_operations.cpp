@@ -1,7 +1,6 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/half_lanes.h"
-#include "evaluator/vgpu/parts/choose.h"
 #include "evaluator/vgpu/parts/row_functions.h"
 
 // PTX ISA 9.0, 9.7.4 "Half Precision Floating Point Instructions", with the packed pairs and bf16.

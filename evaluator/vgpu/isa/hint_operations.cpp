@@ -1,7 +1,6 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/observer.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // Instructions that order or hint: the interpreter's memory is sequentially consistent and has no caches,
 // launches run in stream order. PTX ISA 9.0, 9.7.13.4 "membar, fence", 9.7.9 "prefetch, discard,

@@ -2,7 +2,6 @@
 #include <type_traits>
 
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.1 "Integer Arithmetic Instructions".
 namespace evo::vgpu {

@@ -7,7 +7,6 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/observer.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.14.5: mma.sync, ldmatrix, stmatrix.
 namespace evo::vgpu {

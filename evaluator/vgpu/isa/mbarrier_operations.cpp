@@ -7,7 +7,6 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/cluster.h"
-#include "evaluator/vgpu/parts/choose.h"
 #include "evaluator/vgpu/parts/pending_copies.h"
 
 // PTX ISA 9.0, 9.7.13.15 "mbarrier". A wait whose phase is not over parks its lanes. test_wait does so too, because

@@ -1,10 +1,8 @@
 #include <cstring>
 
-#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9: ld, ld.global.nc, ldu, st.
 namespace evo::vgpu {

@@ -1,8 +1,6 @@
-#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/machine/memory.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9: mov, with packing and unpacking, and address-space casts.
 namespace evo::vgpu {

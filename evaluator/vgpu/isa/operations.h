@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "evaluator/vgpu/decode/operation.h"
+#include "evaluator/vgpu/parts/choose.h"
 
 namespace evo::vgpu {
 

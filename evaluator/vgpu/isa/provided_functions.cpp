@@ -3,7 +3,6 @@
 #include <cstring>
 #include <string>
 
-#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/lanes.h"

@@ -1,6 +1,5 @@
 #include <bit>
 
-#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/machine/observer.h"

@@ -10,7 +10,6 @@
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/machine/tensor_copy.h"
 #include "evaluator/vgpu/parts/bulk_issue.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9.27 "Data Movement and Conversion Instructions: Tensor copy" in tile mode, and tensormap.replace.
 namespace evo::vgpu {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.18 "Scalar Video Instructions" and 9.7.19 "Video Instructions". GPUs of sm_80 to sm_90a
 // have no such instructions: ptxas 13.0 writes routines in their place. In some forms these differ from the ISA's

@@ -8,7 +8,6 @@
 #include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/numbers/combining.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
 namespace evo::vgpu {

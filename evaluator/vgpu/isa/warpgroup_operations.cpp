@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/isa/matrix_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/block.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/numbers/tile_fragments.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.15: wgmma.mma_async, fence, commit_group, wait_group.
 namespace evo::vgpu {

@@ -3,13 +3,11 @@
 #include <optional>
 #include <string>
 
-#include "evaluator/vgpu/decode/form.h"
 #include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/matrix_operations.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/observer.h"
-#include "evaluator/vgpu/parts/choose.h"
 
 // PTX ISA 9.0, 9.7.14.4: wmma.load, wmma.mma, wmma.store. The ISA leaves open which thread holds which element. Here a
 // fragment is one or two fragments of mma.sync side by side, so that a wmma.mma is one or two mma.sync.

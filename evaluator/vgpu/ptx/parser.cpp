@@ -2,7 +2,6 @@
 
 #include <bit>
 
-#include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser_state.h"
 
 namespace evo::vgpu::ptx {

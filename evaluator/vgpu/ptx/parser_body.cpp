@@ -1,5 +1,4 @@
 #include "engine/base/text.h"
-#include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser_state.h"
 
 // Function bodies: scopes, statements and their operands.

@@ -1,7 +1,6 @@
 #include "evaluator/vgpu/sanitiser/address_origins.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <span>
 #include <string_view>
