@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/text/format.h"
+
 namespace evo::cli {
 
 std::string all_sources(const CandidateRow& row) {

@@ -6,8 +6,8 @@
 #include "engine/base/source_tree.h"
 #include "population/package/kernels_to_package.h"
 
-/// Kernels as folders that other programs take. A new format is a file with its writer and a row of the table in
-/// package.cpp.
+/// Kernels as folders that other programs take. A new format is a file with its writer, a line here, and a row of the
+/// table in package.cpp.
 namespace evo {
 
 struct PackageFormat {

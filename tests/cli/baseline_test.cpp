@@ -182,7 +182,6 @@ TEST_CASE("a rival that refuses, dies, hangs, writes too little or lacks its lib
   const Outcome outcome =
       bench.evo({"baseline", "--deadline", "5s", "--rival", rivals("refuses dies slow hangs short 'dies later' fast"),
                  "--rival", rivals("absent"), "--rival", "exit 3 # silent", "--json"});
-  INFO(outcome.err);
   CHECK(outcome.code == 0);
   const auto document = nlohmann::json::parse(outcome.out);
   const auto verdict = [&](const std::string& name) { return rival_named(document, name)["verdict"]; };
@@ -240,7 +239,6 @@ TEST_CASE("the shipped rivals are listed, and say in one line why they cannot ru
   REQUIRE(bench.evo({"run", "--task", "softmax", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code ==
           0);
   const Outcome outcome = bench.evo({"baseline"});
-  INFO(outcome.err);
   CHECK(outcome.code == 3);
   CHECK(holds(outcome.err, "torch_library: it needs a GPU, not vgpu:h200\n"));
 }

@@ -152,7 +152,6 @@ TEST_CASE("the commands that a run suggests at its end work as printed") {
   bench.write("my dir/keep", "");
   const Outcome outcome =
       bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet", "--db", "my dir/it's.db"});
-  INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(outcome.out.find(R"(evo show 1 --db 'my dir/it'\''s.db')") != std::string::npos);
 }

@@ -42,7 +42,6 @@ TEST_CASE("a run on a full disk ends with a message of one line, keeps its resul
   {
     const SmallDisk disk(700'000);
     const Outcome outcome = bench.evo(run_with_seed("3"));
-    INFO(outcome.err);
     CHECK(outcome.code == 3);
     for (const char* part : {"evo.db", "check the disk", "evo run --resume 1"}) {
       CHECK(outcome.err.find(part) != std::string::npos);
@@ -95,7 +94,6 @@ TEST_CASE("readers and a run refuse a truncated database, or report it as damage
   const Outcome check = bench.evo({"db", "check"});
   CHECK(check.code != 0);
   const Outcome run = bench.evo(run_with_seed("2"));
-  INFO(run.err);
   CHECK(run.code == 3);
   CHECK(run.err.find("evo.db") != std::string::npos);
 }

@@ -14,7 +14,6 @@ const std::string kMmaSync = kSweeps + "fp8_sdpa_mma_sync_1_8_512_64_h200.json.g
 nlohmann::json fits(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"model", "--templates", kTemplates, "--json"});
   const Outcome outcome = run_evo(arguments);
-  INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   return nlohmann::json::parse(outcome.out)["sweeps"];
 }

@@ -123,7 +123,6 @@ TEST_CASE("a pass that is recorded next to the mutants is copied with the templa
   std::vector<std::string> record = kSelftest;
   record.push_back("--record");
   const Outcome outcome = bench.evo(record);
-  INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   const std::string pass = "templates/toy/mutants/passed/vgpu.json";
   CHECK(outcome.err == "written to " + pass + "\n");

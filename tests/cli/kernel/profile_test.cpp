@@ -15,7 +15,6 @@ void search(const Bench& bench, const std::vector<std::string>& more = {}) {
                                       "--evals", "6",      "--seed", "1",        "--quiet"};
   command.insert(command.end(), more.begin(), more.end());
   const Outcome outcome = bench.evo(command);
-  INFO(outcome.err);
   REQUIRE(outcome.code == 0);
 }
 

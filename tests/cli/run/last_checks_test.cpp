@@ -22,7 +22,6 @@ bool is_provisional(const Bench& bench) {
 TEST_CASE("the end of a search says what it waits for, how long at most, and that it may be interrupted") {
   const ToyBench bench;
   const Outcome outcome = bench.evo(short_run());
-  INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.err, ContainsSubstring("still to be checked (sanitiser, sizes"));
   CHECK_THAT(outcome.err, ContainsSubstring("), for at most 20 min 00 s; Ctrl-C leaves"));
@@ -32,7 +31,6 @@ TEST_CASE("the end of a search says what it waits for, how long at most, and tha
 TEST_CASE("without time for checks elites stay provisional, the search says so, and verify makes the checks") {
   const ToyBench bench;
   const Outcome outcome = bench.evo(short_run({"--check-time", "0"}));
-  INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.err, ContainsSubstring("elites stay provisional: --check-time 0; evo verify ID makes the checks "
                                             "of one"));
@@ -44,7 +42,6 @@ TEST_CASE("without time for checks elites stay provisional, the search says so, 
 TEST_CASE("checks whose time is over are named, and how far they are") {
   const ToyBench bench;
   const Outcome outcome = bench.evo(short_run({"--check-time", "1ms"}));
-  INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.err, ContainsSubstring("elites stay provisional: 0 s are over, the --check-time (candidate " +
                                             best_of(bench) + ": under the sanitiser"));

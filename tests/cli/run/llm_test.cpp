@@ -330,7 +330,6 @@ TEST_CASE("a server that is not there costs the search nothing") {
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1",
                                      "--llm", "m", "--llm-url", "http://127.0.0.1:1"},
                                     options);
-  INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.err, "llm: "));
   CHECK(outcomes(bench, "runs/evo.db").size() == 20);
@@ -433,7 +432,6 @@ TEST_CASE("a run stops asking when its budget is spent, and goes on") {
   const LlmServer server(bench, "well", {{{{"genome", {{"like", 0}}}}}});
   // A prompt counts 1000 tokens and an answer 100, as the server says.
   const Outcome outcome = run_with(bench, server, {"--llm-tokens", "5000"}, "24");
-  INFO(outcome.err);
   CHECK(holds(outcome.err, "what is left of --llm-tokens 5000 is not enough for an answer; the search goes on"));
   CHECK(server.requests().size() <= 4);
   CHECK(outcomes(bench, "run.db").size() == 24);

@@ -36,7 +36,6 @@ TEST_CASE("the example proposer makes its share of a run's proposals, and their 
   const ToyBench bench;
   bench.write("propose.py", example_proposer());
   const Outcome outcome = run(bench, "python3 propose.py", "run.db", "24");
-  INFO(outcome.err);
   int proposed = 0;
   for (const auto& row : outcomes(bench, "run.db")) {
     if (row["op"] != "proposer") continue;
@@ -54,7 +53,6 @@ TEST_CASE("with --profile a proposer is told what bounds the elites") {
   bench.write("listen.sh", "while read -r line; do echo \"$line\" >> heard; echo '{\"proposals\": []}'; done\n");
   const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "12", "--seed", "1",
                                      "--profile", "1", "--proposer", "sh listen.sh", "--quiet"});
-  INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(occurrences(bench.read("heard"), "modelled: bound by") > 0);
 }
@@ -71,7 +69,6 @@ TEST_CASE("a proposer that ends, stalls or answers malformed text is reported, a
     const Outcome outcome =
         bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1", "--db", database,
                    "--proposer", command, "--proposer-deadline", name == "stalls" ? "100ms" : "20s"});
-    INFO(outcome.err);
     CHECK(outcome.code == 0);
     CHECK(occurrences(outcome.err, "proposer: ") == 3);
     CHECK(occurrences(outcome.err, says) == 3);
@@ -216,7 +213,6 @@ TEST_CASE("proposed kernels pass the same gates, invalid ones are refused with t
                          whole_source("extern"),
                          {{"source", 1}}});
   const Outcome outcome = run(bench, "python3 propose.py", "run.db", "24");
-  INFO(outcome.err);
   CHECK(occurrences(outcome.err, "proposer: ") == 0);
   const std::string asked = bench.read("asked");
   for (const char* why : {"'${' without '}'", "complete without headers", "it cannot be read"}) {

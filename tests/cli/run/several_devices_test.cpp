@@ -166,7 +166,6 @@ TEST_CASE("hosts that model give the same screened search, also one without a de
   several.insert(several.end(), {"--workers", kHostWithEvo, "--workers", kHostWithoutDevice, "--workers", "here"});
   const nlohmann::json undisturbed = here.json(alone);
   const Outcome outcome = there.evo(several);
-  INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(holds(outcome.err, kHostWithoutDevice + " has no device and only models: cuda:7: "));
   const nlohmann::json helped = nlohmann::json::parse(outcome.out);
@@ -194,7 +193,6 @@ TEST_CASE("a host without a device compiles in a search that models nothing, and
   check_refused(there.evo(only), 3, {"cuda:7: "});
   const nlohmann::json undisturbed = here.json(alone);
   const Outcome outcome = there.evo(both);
-  INFO(outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(holds(outcome.err, kHostWithoutDevice + " has no device and only compiles: cuda:7: "));
   CHECK_FALSE(holds(outcome.err, "compiles nothing"));
@@ -219,7 +217,6 @@ TEST_CASE("a host that joins a run which models nothing compiles from then on", 
   run.wait_until([&] { return std::regex_search(bench.read("evo.log"), second); });
   run.send(SIGINT);
   const Outcome outcome = run.finish();
-  INFO(outcome.err);
   REQUIRE(outcome.code == 130);
   CHECK(holds(outcome.err, kHostWithoutDevice + " joins the run; it has no device and only compiles: "));
   const nlohmann::json joined = nlohmann::json::parse(outcome.out);
@@ -240,7 +237,6 @@ TEST_CASE("a host that loses its link in the middle costs nothing") {
       "sh -c 'case $* in *relay*) \"$0\" \"$@\" | (stdbuf -o0 head -c 30000; kill 0);; *) exec \"$0\" \"$@\";; esac'";
   frail.insert(frail.end(), {"--devices", "vgpu:h200", "--workers", connection, "--workers", "here"});
   const Outcome outcome = there.evo(frail);
-  INFO(outcome.err);
   CHECK(outcome.code == 0);
   CHECK(holds(outcome.err, "the connection ended"));
   CHECK(essence(here, here.json(alone)) == essence(there, nlohmann::json::parse(outcome.out)));
