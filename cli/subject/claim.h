@@ -7,6 +7,7 @@
 #include "cli/subject/restore.h"
 #include "engine/result/evaluation.h"
 #include "engine/task/candidate.h"
+#include "evaluator/device/device.h"
 #include "population/store/store.h"
 
 namespace evo::cli {

@@ -11,6 +11,7 @@ const char* const kSums = R"cuda(#define WARP 32
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda.h>
+#include <vector>
 namespace cg = cooperative_groups;
 
 __global__ void partial(float* sums, const float* in, int n) {

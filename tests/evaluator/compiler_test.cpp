@@ -264,6 +264,8 @@ TEST_CASE("toolkit headers, CUB and the names of the C++ library are there for s
 #include <cuda_fp16.h>
 #include <mma.h>
 #include <cub/block/block_reduce.cuh>
+#include <cstdint>
+#include <cassert>
 template <int kThreads>
 __global__ void reduce(const __nv_bfloat16* x, float* y, int n) {
   using Reduce = cub::BlockReduce<float, kThreads>;

@@ -120,6 +120,7 @@ CommandResult compile_by_its_own_command(const std::string& text) {
 
 TEST_CASE("an exported launcher allows shared memory again on another device and after a reset") {
   const std::string probe = R"cuda(
+#include <cstdio>
 static int call() {
   alignas(256) static char memory[65536];
   return evo_toy(memory, (float*)memory, (float*)memory, 5, 64, memory, nullptr);
@@ -222,6 +223,7 @@ TEST_CASE("an exported file has no workspace and no kernel for a size that its l
           R"json("bytes": "R > 60000 ? R * R * R * R * R : R * row_bytes")json");
   const ExportRequest request = export_request(tree, "toy", {"narrow"}, toy_genes("right"), 90);
   const std::string probe = R"cuda(
+#include <cstdio>
 static const int probe = [] {
   alignas(256) static char memory[1];
   for (const int rows : {70, 59999}) std::printf("probe %d: %zu\n", rows, evo_toy_workspace_bytes(rows, 64));
@@ -240,6 +242,7 @@ static const int probe = [] {
 
   ExportRequest other = export_request(tree, "toy", {"wide"}, toy_genes("right"), 90);
   const ToyProgram several(export_dispatch({request, other}) + R"cuda(
+#include <cstdio>
 static const int probe = [] {
   for (const int rows : {0, 70, 65536}) std::printf("probe %d: %d\n", rows, evo_toy_kernel(rows, 64));
   return 0;

@@ -22,6 +22,10 @@ std::string exported_toy(std::int64_t threads, const std::string& launcher) {
 /// Calls launchers that have the toy's arguments, each again after a reset, and compares what they compute.
 constexpr std::string_view kCalls = R"cuda(
 #include <cuda_runtime.h>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
 using Launcher = cudaError_t(const void*, const float*, float*, int, int, void*, cudaStream_t);
 
 static bool right(Launcher* launcher) {

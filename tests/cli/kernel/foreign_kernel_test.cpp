@@ -11,6 +11,7 @@ namespace {
 
 const char* const kSoftmaxExtension = R"cuda(#include <torch/extension.h>
 #include <cuda_runtime.h>
+#include <vector>
 
 namespace {
 constexpr int kThreads = 256;

@@ -8,6 +8,7 @@ using namespace evo::testing;
 namespace {
 
 constexpr const char* kSaxpy = R"(#include <cstdint>
+#include <cstdio>
 __global__ void saxpy(float* y, const float* x, float a, uint32_t n) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] += a * x[i];
@@ -293,7 +294,13 @@ TEST_CASE("an endless loop ends at the limit that was given, and its lines are n
 TEST_CASE("headers of the C and C++ library that kernels include are there") {
   const Bench bench;
   bench.write("k.cu", R"(#include <float.h>
+#include <cfloat>
 #include <limits.h>
+#include <climits>
+#include <algorithm>
+#include <numeric>
+#include <new>
+#include <initializer_list>
 struct Pair { int a; float b; };
 __device__ int total(std::initializer_list<int> v) { int s = 0; for (int x : v) s += x; return s; }
 __global__ void k(float* f, int* o, uint n) {
