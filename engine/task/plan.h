@@ -85,7 +85,7 @@ struct TensorMap {
 
 EVO_RECORD(TensorMap, name, source, dtype, dims, strides_bytes, box, swizzle_bytes);
 
-/// Why no device can encode a tensor map: lists that do not fit its dims, or a swizzle that there is not. Empty: it can.
+/// Why no device can encode a tensor map: lists that do not fit its dims, or an unknown swizzle. Empty: it can.
 std::string why_malformed(const TensorMap& map);
 
 /// A variable of the program, __constant__ or __device__, that is filled before a call.
