@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <limits>
 #include <optional>
 #include <span>
@@ -215,6 +216,15 @@ Plan reference_plan(const Task& task, const Bindings& options, const Shape& shap
     within(task, "reference.constants." + spec.symbol, [&] { add_constant(spec, scope, plan); });
   plan.launches.push_back(std::move(launch));
   return plan;
+}
+
+std::string why_malformed(const TensorMap& map) {
+  if (map.dims.empty() || map.dims.size() > 5) return "has 0 or more than 5 dims";
+  if (map.strides_bytes.size() + 1 != map.dims.size()) return "needs one stride fewer than dims";
+  if (map.box.size() != map.dims.size()) return "needs one box size for each dim";
+  const std::uint32_t swizzle = map.swizzle_bytes;
+  const bool known = swizzle == 0 || (swizzle >= 32 && swizzle <= 128 && std::has_single_bit(swizzle));
+  return known ? "" : "has a swizzle other than 0, 32, 64 or 128 bytes";
 }
 
 }  // namespace evo
