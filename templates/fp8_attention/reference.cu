@@ -81,10 +81,13 @@ extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const
   const int end_key = causal ? min(keys, causal_end) : keys;
   const int begin_key = window > 0 ? max(0, causal_end - window) : 0;
 
-  // Keys come in groups of D: thread t computes the score of key t of the group, then gathers its column of the values.
+  // Keys come in groups of D: thread t computes the score of key t of the group and what values are multiplied by, then
+  // gathers its column of the values.
   // The softmax is online: what was gathered shrinks whenever a larger score turns up.
   __shared__ double query[D];
   __shared__ double score[D];
+  __shared__ double weight[D];
+  __shared__ long long place[D];
   query[thread] = decode(query_row[thread]);
   __syncthreads();
   double row_max = 0;
@@ -93,7 +96,8 @@ extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const
   for (int first_key = begin_key; first_key < end_key; first_key += D) {
     const int count = min(D, end_key - first_key);
     if (thread < count) {
-      const unsigned char* key = k + place_of_key(first_key + thread);
+      place[thread] = place_of_key(first_key + thread);
+      const unsigned char* key = k + place[thread];
       double dot = 0;
       for (int d = 0; d < D; ++d) dot += query[d] * decode(key[d]);
       score[thread] = dot * scale;
@@ -107,14 +111,18 @@ extern "C" __global__ void fp8_attention_reference(const unsigned char* q, const
     row_max = new_max;
     __syncthreads();
 
-    if (thread < count) score[thread] = exp(score[thread] - row_max);
+    if (thread < count) {
+      const int i = thread;
+      score[i] = exp(score[i] - row_max);
+      weight[i] = ${gathered_weight};
+    }
     __syncthreads();
 
     row_sum *= shrink;
     gathered *= shrink;
     for (int i = 0; i < count; ++i) {
       row_sum += score[i];
-      gathered += ${gathered_weight} * decode(v[place_of_key(first_key + i) + thread]);
+      gathered += weight[i] * decode(v[place[i] + thread]);
     }
     __syncthreads();
   }

@@ -1,4 +1,4 @@
-//% takes causal, rows_may_be_empty, window = 0
+//% takes causal, rows_may_be_empty, window = 0, log_sum_exp = false
 // What kernels of e4m3 attention on warpgroups share: the primitives, the products, the choices and the sizes.
 #include "include/types.cuh"
 #include "include/convert.cuh"
@@ -47,6 +47,7 @@ constexpr bool weighs_f32 = ${weigh_type == 'f32'};             // the type of t
 constexpr bool unrounded = ${exponential == 'unrounded'};              // the row's maximum
 constexpr bool weights_are_f32 = scores_are_f32 && !unrounded;  // else f16, in pairs
 constexpr bool multiplies_again = ${large_scores == 'again'};       // scores, where they are large
+constexpr float resolved_octaves = ${log_sum_exp ? 4 : 16};       // to which a row's maximum is right enough as multiplied
 constexpr bool widened = ${v_path == 'widened'};                // values are f16 codes in the second product
 constexpr bool values_arrive_as_operand = ${v_path == 'prepass' || v_path == 'given'};
 constexpr bool producer_prepares = ${producer_prepares};

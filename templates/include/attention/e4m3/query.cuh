@@ -158,32 +158,28 @@ __device__ __forceinline__ void load_operand(e4m3x4 (&codes)[4], const SharedQue
                            xor_offset<row_bytes>(lane % 16, (2 * step + lane / 16) % (row_bytes / 16)));
 }
 
-// The scores of again_keys keys of a tile, from `first` on, for the 16 rows of this warp alone: no other warp has to come.
-// Such products widen codes to f16, so that their sums are precise.
-__device__ __forceinline__ void multiply_scores_again(AgainScores& scores, const Query& query,
+// The scores of eight keys of a tile, from `first` on, for the 16 rows of this warp alone: no other warp has to come. Codes are
+// widened to f16, whose products are summed precisely: 16 columns at a time, in the order of a thread's codes.
+__device__ __forceinline__ void multiply_scores_again(EightScores& scores, const Query& query,
                                                       shared_address query_rows, shared_address keys, int first,
                                                       int lane) {
 #pragma unroll
-  for (int n = 0; n < again_keys / 2; ++n) scores[n] = 0.0f;
+  for (int n = 0; n < 4; ++n) scores[n] = 0.0f;
 #pragma unroll
-  for (int step = 0; step < head_dim / 32; ++step) {
-    e4m3x4 rows[4];
-    load_operand(rows, query, query_rows, step, lane);
-    const int chunk = 2 * step + lane / 8 % 2;
+  for (int step = 0; step < head_dim / 32; step += 2) {
+    u32 columns[4];  // 16 each
+    load_matrices(columns, keys + 2 * step * 16 / row_bytes * (tile_k * row_bytes) +
+                               xor_offset<row_bytes>(first + lane % 8, (2 * step + lane / 8) % (row_bytes / 16)));
 #pragma unroll
-    for (int n = 0; n < again_keys / 8; n += 2) {
-      const int key = first + n * 8 + lane / 16 * 8 + lane % 8;
-      u32 codes[4];  // of eight keys and of the next eight, 16 columns each
-      load_matrices(codes, keys + 2 * step * 16 / row_bytes * (tile_k * row_bytes) +
-                               xor_offset<row_bytes>(key, chunk % (row_bytes / 16)));
+    for (int half = 0; half < 2; ++half) {
+      e4m3x4 rows[4];
+      load_operand(rows, query, query_rows, step + half, lane);
 #pragma unroll
-      for (int next = 0; next < 2; ++next) {
-        float sums[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) sums[i] = scores[4 * (n + next) + i];
-        mma_e4m3(sums, rows, codes[2 * next], codes[2 * next + 1]);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) scores[4 * (n + next) + i] = sums[i];
+      for (int i = 0; i < 4; i += 2) {
+        const f16x2 widened_rows[4] = {first_pair(rows[i]), first_pair(rows[i + 1]), second_pair(rows[i]),
+                                       second_pair(rows[i + 1])};
+        const e4m3x4 codes = columns[2 * half + i / 2];
+        mma_f16(scores, widened_rows, first_pair(codes), second_pair(codes));
       }
     }
   }

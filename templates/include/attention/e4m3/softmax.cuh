@@ -122,15 +122,17 @@ __device__ __forceinline__ void find_highest(float (&highest)[2], const float (&
 }
 
 // f16 scores of up to 16 octaves err by 1/256 of an octave at most, which changes a weight by 0.27 %. The errors of equal
-// scores are equal, so that no sum makes them smaller. A row that has not seen a key is not large.
-constexpr float largest_resolved = 16.0f * units_per_octave;
+// scores are equal, so that no sum makes them smaller. The 13 bits of f32 scores err as much, in four products of 32
+// columns: where the logarithm of the sum is asked for, which is to be right to 1e-3, 4 octaves are large. A row that has
+// not seen a key is not.
+constexpr float largest_resolved = resolved_octaves * units_per_octave;
 __device__ __forceinline__ bool is_large(float row_max) {
   return fabsf(row_max) > largest_resolved && row_max > lowest_max;
 }
 
-// Scores that are multiplied again.
-constexpr int again_keys = 16;
-typedef float AgainScores[again_keys / 2];
+// Scores that are multiplied again: those of eight keys, and of all of a tile.
+typedef float EightScores[4];
+typedef float TileInMemory[tile_k / 2];
 
 // The largest scores of a thread's two rows in a tile, in units of the weights' exponent. `scale` is positive.
 template <typename Scores>

@@ -37,8 +37,9 @@
 #pragma unroll
       for (int r = 0; r < 2; ++r) large[r] = is_large(fmaxf(row_max[r], tile_max[r]));
       again = __any_sync(0xffffffffu, large[0] || large[1]);
+      TileInMemory exact;
       if (again) {
-        find_max_again(tile_max, place, i);
+        multiply_again(exact, tile_max, place, i);
       } else {
         free_keys(place, i);
       }
@@ -49,11 +50,7 @@
         raise_row_max(row_max, shrink, tile_max);
       }
 //% if large_scores == 'again'
-      if (again) {
-        score_again(scores, place, i);
-        __syncwarp();  // all lanes have read them
-        free_keys(place, i);
-      }
+      if (again) take_exact(scores, exact);
 //% end
     };
     // Scores become weights, in place.
