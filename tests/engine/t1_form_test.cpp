@@ -145,7 +145,7 @@ TEST_CASE("what T1 says and evo has not is named by its field") {
       {t1_changed(spec + "Language", "OpenCL"), "t1.json: KernelSpecification.Language: 'OpenCL': kernels are CUDA"},
       {t1_changed(spec + "Lanuage", "CUDA"),
        "t1.json: KernelSpecification: unknown key 'Lanuage'; did you mean 'Language'?"},
-      {t1_changed(spec + "KernelFile", "none.cu"), "t1.json: KernelSpecification.KernelName: cannot read none.cu"},
+      {t1_changed(spec + "KernelFile", "none.cu"), "t1.json: KernelSpecification.KernelFile: cannot read none.cu"},
       {t1_changed(spec + "KernelName", "cnv"), "t1.json: KernelSpecification.KernelName: conv.cu has no kernel cnv"},
       {t1_changed(spec + "KernelName", nullptr), "t1.json: KernelSpecification: key 'KernelName' is missing"},
       {t1_changed(spec + "CompilerOptions", {"", "-Xptxas"}),
