@@ -18,6 +18,7 @@
 #include "cli/text/streams.h"
 #include "engine/base/error.h"
 #include "population/results/formats.h"
+#include "population/results/recorded_results.h"
 
 namespace evo::cli {
 namespace {
@@ -36,7 +37,7 @@ int import_file(const ImportRequest& request, const std::string& command_line) {
   print(
       "run {} in {}: {} candidates of {} on {}, {}, without sources{}\n", run, request.database,
       grouped(results.rows.size()), results.info.task, results.info.device.name, results.info.objective,
-      results.info.evo_version.empty()
+      results.info.device.id == kRecordedElsewhere
           ? fmt::format("; their times are those of {}, and nothing here says that their kernels were right; searches "
                         "in them: evo replay {}",
                         request.file, shell_word(request.file))

@@ -49,10 +49,10 @@ def listed(inputs, model):
 
 
 def flat(outputs):
-    """The tensors of nested tuples, lists and dicts, in their order."""
+    """The tensors of nested tuples, lists and dicts, in their order. One without dims has one of one element here."""
     if isinstance(outputs, (tuple, list, dict)):
         return tuple(one for each in (outputs.values() if isinstance(outputs, dict) else outputs) for one in flat(each))
-    return (outputs,)
+    return (outputs.reshape(1) if isinstance(outputs, _torch.Tensor) and outputs.dim() == 0 else outputs,)
 
 
 FACTORIES = {"rand": 0, "randn": 0, "randint": 0, "zeros": 0, "ones": 0, "empty": 0, "full": 0, "randperm": 0, "arange": 0,
@@ -224,22 +224,22 @@ def small_sizes(model, inputs, outputs, sizes, fixed):
     return small if follows(model, inputs, outputs, small) else {}
 
 
-def fails_on_any_sign(problem, constructed, made):
-    """Whether the Model's outputs are finite of these inputs, and not of N(0, 1): it takes logarithms or roots."""
-    if sum(one.numel() for one in made) > 1 << 22:
-        return False
+def answer_of(constructed, inputs):
+    """Whether the Model's outputs of these inputs are finite; None where it fails, or is too large to be tried."""
     try:
         torch.manual_seed(42)
         model = constructed()
-        if sum(one.numel() for one in model.parameters()) > 1 << 24:
-            return False
-        any_sign = [torch.randn_like(one) if one.is_floating_point() else one for one in made]
+        if sum(one.numel() for one in [*inputs, *model.parameters()]) > 1 << 24:
+            return None
         with torch.no_grad():
-            finite = [all(torch.isfinite(one).all() for one in outputs_of(model, [one.clone() for one in inputs])
-                          if one.is_floating_point()) for inputs in (made, any_sign)]
-        return finite == [True, False]
+            outputs = outputs_of(model, [one.clone() for one in inputs])
+        return all(bool(torch.isfinite(one).all()) for one in outputs if one.is_floating_point())
     except Exception:
-        return False
+        return None
+
+
+def of_any_sign(inputs):
+    return [torch.randn_like(one) if one.is_floating_point() else one for one in inputs]
 
 
 def task_name(name, taken):
@@ -343,7 +343,7 @@ def main(path):
         end("an input is no tensor: give it to Model with get_init_inputs()")
     if not inputs:
         end("it has no inputs")
-    taken = {"_", "reference", "new_model"}
+    taken = {"_", "reference", "new_model", "make_inputs", "Model", "called", "listed", "flat"}
     model = new_model()
     names = list(inspect.signature(model.forward).parameters)[: len(inputs)]
     names += [f"x{i}" for i in range(len(names), len(inputs))]  # of *args
@@ -359,12 +359,22 @@ def main(path):
     letters = {size: chr(ord("A") + i) for i, size in enumerate(sizes)}
     small = small_sizes(model, inputs, outputs, sizes, {size for one in weights for size in one.shape})
 
-    others = small if small else {size: 24 + 8 * i for i, size in enumerate(sizes) if size > 64}
-    real = made_inputs(problem, input_settings, others if sum(one.numel() for one in inputs) > 1 << 24 or small else {})
+    large = sum(one.numel() for one in inputs) > 1 << 24
+    others = {size: 24 + 8 * i for i, size in enumerate(sizes) if size > 64} if large else {}
+    real = made_inputs(problem, input_settings, others)
     if real is None or len(real) != len(inputs):
         real = [torch.empty(0)] * len(inputs)
     found = [promises(one) for one in real]
-    if any(found) and fails_on_any_sign(problem, new_model, real):
+    needs = any(one.get("structure") for one in found) or not all(one.is_floating_point() for one in draws)
+    if small and not large and needs:
+        # Other sizes are of no use where the problem's own inputs cannot be made of them, or its indices are of its own.
+        smaller = made_inputs(problem, input_settings, small)
+        fits = smaller and [list(one.shape) for one in smaller] == [[small.get(size, size) for size in one.shape] for one in inputs]
+        if not fits or answer_of(new_model, smaller) is None and answer_of(new_model, real) is not None:
+            small = {}
+    tried = (made_inputs(problem, input_settings, small) if small else None) or real
+    if any(found) and answer_of(new_model, tried) and answer_of(new_model, of_any_sign(tried)) is False:
+        # It takes logarithms or roots.
         found = [{**one, "structure": True} if one else one for one in found]
 
     def dims_of_output(one):

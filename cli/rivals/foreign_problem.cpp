@@ -21,6 +21,7 @@
 #include "engine/base/text.h"
 #include "engine/expression/expression.h"
 #include "engine/short_form/json_layout.h"
+#include "engine/short_form/own_words.h"
 #include "engine/task/task.h"
 #include "evaluator/judge/made_inputs.h"
 #include "evaluator/judge/torch_process.h"
@@ -218,9 +219,10 @@ class DefinitionReader {
     if (parameters_.empty()) refuse(file_, "it has no axes");
   }
 
-  /// A name for the task: not that of an axis, nor, for an output that stands in the place of an input, that input's.
+  /// A name for the task: no word of Python or of evo's, not that of an axis, nor, for an output that stands in the
+  /// place of an input, that input's.
   std::string free_name(std::string name) {
-    while (!taken_.insert(name).second) name += "_";
+    while (is_taken_word(name) || !taken_.insert(name).second) name += "_";
     return name;
   }
 
@@ -233,9 +235,8 @@ class DefinitionReader {
       Problem dims = Problem::array();
       const Problem& shape = member(tensor, "shape", where, file_);
       if (shape.is_null()) {
-        if (!inputs) refuse(file_, where + " is a number, not a tensor");
         dims.push_back("1");
-        scalars_.insert(name);
+        if (inputs) scalars_.insert(name);
       } else {
         for (const Problem& axis : shape) dims.push_back(axis.get<std::string>());
       }

@@ -37,8 +37,12 @@ def read_tensor(spec):
 
 
 def write_tensor(spec, tensor):
+    if isinstance(tensor, (bool, int, float)):
+        tensor = torch.as_tensor(tensor)
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{spec['name']} is no tensor")
+    if tensor.dim() == 0 and spec["dims"] == [1]:
+        tensor = tensor.reshape(1)
     if list(tensor.shape) != spec["dims"]:
         raise ValueError(f"{spec['name']} has dims {list(tensor.shape)} instead of {spec['dims']}")
     content = tensor.detach().to(dtype_named(spec["dtype"])).contiguous().flatten().cpu().view(torch.uint8)

@@ -58,7 +58,8 @@ Results recorded_results(std::string_view text, const std::string& file) {
   std::string genes;
   for (const Gene& gene : recording.family.genes) genes += gene.name + ",";
   info.task_hash = hash_hex("recorded elsewhere: " + info.task + ": " + genes);
-  info.device = {.id = "recorded",
+  info.evo_version = "none: recorded elsewhere";
+  info.device = {.id = std::string(kRecordedElsewhere),
                  .kind = "cuda",
                  .name = device.empty() ? "unnamed device" : device,
                  .arch = "unknown",
