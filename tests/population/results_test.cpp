@@ -461,8 +461,7 @@ TEST_CASE("a Kernel Tuner cache of others becomes a run whose provenance is said
   CHECK(results.rows[1].latency_us == 250);
   CHECK(results.rows[1].genome.genes.at("threads") == Value(std::int64_t{128}));
   CHECK(results.rows[2].verdict == Verdict::compile_failed);
-  Bench bench;
-  Store store = bench.open();
+  Store store = Store::open(":memory:", Store::Mode::write);
   import_results(store, results, "evo import cache.json");
   REQUIRE(store.runs().size() == 1);
   CHECK(store.runs().front().info.strategy == kImported);
