@@ -39,9 +39,11 @@ def problem_of(reference):
 def with_model(problem, kind, **more):
     """A call of a Model of this class, which gets the task's inputs that are its parameters."""
 
+    outputs = getattr(problem, "flat", lambda one: one)  # Tasks imported before it was there have none.
+
     def call(*inputs):
         tensors = dict(zip([*problem.INPUTS, *problem.PARAMETERS], inputs))
-        return problem.new_model(kind, tensors)(*(tensors[name] for name in problem.INPUTS), **more)
+        return outputs(problem.new_model(kind, tensors)(*(tensors[name] for name in problem.INPUTS), **more))
 
     return call
 

@@ -10,6 +10,7 @@
 #include "cli/text/files.h"
 #include "cli/text/shell_words.h"
 #include "population/results/formats.h"
+#include "population/results/recorded_results.h"
 
 namespace evo::cli {
 namespace {
@@ -25,8 +26,14 @@ int import_file(const ImportRequest& request, const std::string& command_line) {
   const Results results = read_results(read_text(request.file), request.file);
   Store store = Store::open(request.database, Store::Mode::write);
   const RunId run = import_results(store, results, command_line);
-  print("run {} in {}: {} candidates of {} on {}, {}, without sources\n", run, request.database,
-        grouped(results.rows.size()), results.info.task, results.info.device.name, results.info.objective);
+  print(
+      "run {} in {}: {} candidates of {} on {}, {}, without sources{}\n", run, request.database,
+      grouped(results.rows.size()), results.info.task, results.info.device.name, results.info.objective,
+      results.info.device.id == kRecordedElsewhere
+          ? fmt::format("; their times are those of {}, and nothing here says that their kernels were right; searches "
+                        "in them: evo replay {}",
+                        request.file, shell_word(request.file))
+          : "");
   return kDone;
 }
 
@@ -58,8 +65,8 @@ void add_import(CLI::App& app, Invocation& invocation) {
       "Make a task from a judge's problem, or read results of evo export --format into the database", import_any);
   add_option(command, "FILE", "", request.file,
              "A problem of KernelBench or robust-kbench (.py) or a Definition of flashinfer-bench "
-             "(docs/import.md); or a file that evo export wrote: " +
-                 readable_formats() + "; .gz is decompressed")
+             "(docs/import.md); or results: " +
+                 readable_formats() + ", of evo export or of another tuner; .gz is decompressed")
       ->required();
   add_option(command, "--name", "TASK", request.name, "The task's name (default: the problem's)");
   add_option(command, "-o,--output", "DIR", request.output, "The folder of tasks for the new one");

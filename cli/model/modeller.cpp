@@ -14,6 +14,7 @@
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/judge/made_inputs.h"
 
 namespace evo::cli {
 namespace {
@@ -62,7 +63,7 @@ std::string virtual_gpu_like(const std::string& gpu) {
 }
 
 CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& shape) {
-  return make_recipe(task, target.options, shape, task.regimes.front(), 1, 0);
+  return recipe_of_case(task, target.options, shape, task.regimes.front(), 1, 0);
 }
 
 Modeller::Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept)

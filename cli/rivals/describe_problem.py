@@ -26,7 +26,66 @@ except ImportError as error:
 NAMES = {"torch.float32": "f32", "torch.float16": "f16", "torch.bfloat16": "bf16", "torch.float64": "f64",
          "torch.int64": "s64", "torch.int32": "s32", "torch.int16": "s16", "torch.int8": "s8", "torch.uint8": "u8",
          "torch.bool": "bool"}
-FACTORIES = ("rand", "randn", "randint", "zeros", "ones", "empty", "full", "randperm", "arange", "linspace")
+#: How problems of these judges are called; a part of reference.py, too.
+SHARED = '''
+import inspect as _inspect
+import torch as _torch
+
+
+def called(function, given):
+    """Arguments are a list, keywords, or a list of both."""
+    if isinstance(given, dict):
+        return function(**given)
+    if len(given) == 2 and isinstance(given[0], (list, tuple)) and isinstance(given[1], dict):
+        return function(*given[0], **given[1])
+    return function(*given)
+
+
+def listed(inputs, model):
+    """What get_inputs() gives, in the order of forward()'s parameters where it has names."""
+    if isinstance(inputs, dict):
+        return [inputs[name] for name in _inspect.signature(model.forward).parameters if name in inputs]
+    return list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+
+
+def flat(outputs):
+    """The tensors of nested tuples, lists and dicts, in their order. One without dims has one of one element here."""
+    if isinstance(outputs, (tuple, list, dict)):
+        return tuple(one for each in (outputs.values() if isinstance(outputs, dict) else outputs) for one in flat(each))
+    return (outputs.reshape(1) if isinstance(outputs, _torch.Tensor) and outputs.dim() == 0 else outputs,)
+
+
+FACTORIES = {"rand": 0, "randn": 0, "randint": 0, "zeros": 0, "ones": 0, "empty": 0, "full": 0, "randperm": 0, "arange": 0,
+             "eye": 0, "linspace": 2}  # Sizes begin at this argument.
+
+
+def with_sizes(function, others):
+    """What the function gives where torch's factories are asked for the sizes `others` ({SIZE: OTHER}) in the place of
+    the problem's."""
+    kept = {name: getattr(_torch, name) for name in FACTORIES}
+
+    def other(one):
+        if isinstance(one, (tuple, list)):
+            return tuple(map(other, one))
+        return others.get(one, one) if isinstance(one, int) and not isinstance(one, bool) else one
+
+    def at_other_sizes(name, made):
+        def factory(*arguments, **named):
+            first, last = FACTORIES[name], 1 if name == "full" else len(arguments)
+            sizes = {key: other(named[key]) for key in ("size", "high", "n", "end", "steps") if key in named}
+            return made(*arguments[:first], *map(other, arguments[first:last]), *arguments[last:], **{**named, **sizes})
+
+        return factory
+
+    try:
+        for name, made in kept.items():
+            setattr(_torch, name, at_other_sizes(name, made))
+        return function()
+    finally:
+        for name, made in kept.items():
+            setattr(_torch, name, made)
+'''
+exec(SHARED)
 
 
 def without_values(function):
@@ -69,49 +128,19 @@ def draw_of_parameter(tensor):
     return {"draw": f"normal(0, {math.sqrt(tensor.shape[0] / tensor.numel()):.4g})"} if tensor.dim() > 1 else {}
 
 
-def whole_sizes(arguments, small):
-    """Sizes of a factory's arguments with small ones in the place of large ones."""
-
-    def smaller(one):
-        if isinstance(one, (tuple, list, torch.Size)):
-            return type(one)(smaller(size) for size in one) if not isinstance(one, torch.Size) else tuple(map(smaller, one))
-        if isinstance(one, int) and not isinstance(one, bool) and one > 64:
-            return small.setdefault(one, 24 + 8 * len(small))
-        return one
-
-    return [smaller(one) for one in arguments]
-
-
-def made_inputs(problem, settings, elements):
-    """The inputs with values, smaller ones where the problem's are large; None where they cannot be made."""
-    kept = {name: getattr(torch, name) for name in FACTORIES}
-    small = {}
-
-    def smaller(name, made):
-        def factory(*arguments, **named):
-            first = 2 if name == "randint" and len(arguments) > 2 else 1 if name in ("randint", "linspace") else 0
-            if "size" in named:
-                named["size"] = whole_sizes([named["size"]], small)[0]
-            return made(*arguments[:first], *whole_sizes(arguments[first:], small), **named)
-
-        return factory
-
+def made_inputs(problem, settings, others):
+    """The inputs with values at other sizes; None where they cannot be made."""
     torch.manual_seed(42)
     try:
-        if elements > 1 << 24:
-            for name, made in kept.items():
-                setattr(torch, name, smaller(name, made))
-        return [one.detach().cpu() for one in problem.get_inputs(**settings)]
+        made = with_sizes(lambda: problem.get_inputs(**settings), others)
+        return [one.detach().cpu() for one in listed(made, problem.Model)]
     except Exception:
         return None
-    finally:
-        for name, made in kept.items():
-            setattr(torch, name, made)
 
 
 def promises(tensor):
-    """What holds of these values and would not of values of any sign: words for people, and a draw of evo's that keeps
-    it."""
+    """What holds of these values and would not of values of any sign: words for people, a draw of evo's that keeps it,
+    and whether it is more than a sign or a range."""
     if not tensor.is_floating_point() or tensor.numel() < 64:
         return {}
     values = tensor.double()
@@ -136,6 +165,7 @@ def promises(tensor):
         found.append("of rows that sum to 1")
     if values.dim() and values.shape[-1] > 1 and torch.equal(values, values.sort(-1).values):
         found.append("of rows that never fall")
+    structure = bool(found)
     if different.numel() > 4 and least >= 0:
         whole = abs(round(most) - most) < 0.02 * most or most <= 1
         found.append("of numbers from 0 to 1" if most <= 1 else "of numbers that are not negative")
@@ -143,24 +173,34 @@ def promises(tensor):
             draw = f"uniform(0, {max(1, round(most))})"
     elif different.numel() > 4 and most <= 0:
         found.append("of numbers that are not positive")
-    return {"promises": found, **({"promised_draw": draw} if draw else {})} if found else {}
+        structure = True
+    return {"promises": found, "structure": structure, **({"promised_draw": draw} if draw else {})} if found else {}
 
 
 def draw_of_integers(tensor, parameters):
-    """As torch.randint drew them; the end may be a size."""
+    """As torch.randint drew them; the end may be a size. Others are made."""
     if not hasattr(tensor, "evo_range"):
-        return {}
+        return {} if tensor.is_floating_point() else {"made": True}
     low, high = tensor.evo_range
     return {"draw": f"integers({low}, {f'{parameters[high]} - 1' if high in parameters else high - 1})"}
 
 
 def outputs_of(model, inputs):
-    outputs = model(*inputs)
-    outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    outputs = flat(model(*inputs))
     for output in outputs:
         if not isinstance(output, torch.Tensor):
             end("an output is no tensor")
     return outputs
+
+
+def sizes_of_outputs(model, inputs, made):
+    try:
+        return outputs_of(model.to("meta"), inputs)
+    except (RuntimeError, NotImplementedError) as error:  # Something has no meta tensors.
+        if sum(one.numel() for one in inputs) > 1 << 22:
+            raise error
+        with torch.no_grad():
+            return [one.to("meta") for one in outputs_of(model.to_empty(device="cpu"), made())]
 
 
 def follows(model, inputs, outputs, small):
@@ -184,6 +224,24 @@ def small_sizes(model, inputs, outputs, sizes, fixed):
     return small if follows(model, inputs, outputs, small) else {}
 
 
+def answer_of(constructed, inputs):
+    """Whether the Model's outputs of these inputs are finite; None where it fails, or is too large to be tried."""
+    try:
+        torch.manual_seed(42)
+        model = constructed()
+        if sum(one.numel() for one in [*inputs, *model.parameters()]) > 1 << 24:
+            return None
+        with torch.no_grad():
+            outputs = outputs_of(model, [one.clone() for one in inputs])
+        return all(bool(torch.isfinite(one).all()) for one in outputs if one.is_floating_point())
+    except Exception:
+        return None
+
+
+def of_any_sign(inputs):
+    return [torch.randn_like(one) if one.is_floating_point() else one for one in inputs]
+
+
 def task_name(name, taken):
     """Parameters of the task are single capitals."""
     name = re.sub(r"\W", "_", name)
@@ -198,7 +256,7 @@ def task_name(name, taken):
 REFERENCE = '''
 
 # ---- For evo: what the Model computes of inputs and parameters.
-import torch as _torch
+@SHARED@
 
 INPUTS = @INPUTS@
 #: The Model's parameters by the names of the task's inputs.
@@ -210,7 +268,7 @@ SCALARS = @SCALARS@
 def new_model(kind, tensors):
     """A Model of this class with the parameters among `tensors`, on their device."""
     _torch.manual_seed(42)
-    model = kind(@CONSTRUCTED@).to(next(iter(tensors.values())).device)
+    model = @CONSTRUCTED@.to(next(iter(tensors.values())).device)
     own = dict(model.named_parameters())
     if set(own) != set(PARAMETERS.values()):  # Others have them in the same order.
         if [list(one.shape) or [1] for one in own.values()] != [list(tensors[name].shape) for name in PARAMETERS]:
@@ -221,19 +279,29 @@ def new_model(kind, tensors):
     return model
 
 
+#: The problem's own sizes.
+SIZES = @SIZES@
+
+
+def make_inputs(**sizes):
+    """What get_inputs() gives, at these sizes, for inputs with "draw": "@reference.py" in task.json."""
+    others = {SIZES[name]: size for name, size in sizes.items() if SIZES[name] != size}
+    return dict(zip(INPUTS, listed(with_sizes(lambda: get_inputs(**@SETTINGS@), others), Model)))
+
+
 def reference(@ARGUMENTS@, **_):
     tensors = {@NAMED@}
     tensors = {name: one.reshape(()) if name in SCALARS else one for name, one in tensors.items()}
     # In double precision: what a kernel of the problem's precision errs by is then its own error.
     tensors = {name: one.double() if one.is_floating_point() else one for name, one in tensors.items()}
     model = new_model(Model, tensors).double()
-    return model(*(tensors[name] for name in INPUTS))
+    return flat(model(*(tensors[name] for name in INPUTS)))
 '''
 
 
-def reference_text(inputs, parameters, constructed, scalars):
+def reference_text(inputs, parameters, constructed, scalars, sizes, settings):
     names = [*inputs, *parameters]
-    values = {"@INPUTS@": repr(inputs), "@PARAMETERS@": repr(parameters), "@CONSTRUCTED@": constructed, "@SCALARS@": repr(scalars),
+    values = {"@SHARED@": SHARED.strip(), "@SIZES@": repr(sizes), "@SETTINGS@": repr(settings), "@INPUTS@": repr(inputs), "@PARAMETERS@": repr(parameters), "@CONSTRUCTED@": constructed, "@SCALARS@": repr(scalars),
               "@ARGUMENTS@": ", ".join(names), "@NAMED@": ", ".join(f'"{name}": {name}' for name in names)}
     text = REFERENCE
     for key, value in values.items():
@@ -262,34 +330,52 @@ def main(path):
     robust = hasattr(problem, "forward_fn")
     input_settings, init_settings = settings(path) if robust else ({}, {})
     if robust:
-        model = problem.Model(**init_settings)
-        constructed = ", ".join(f"{name}={value!r}" for name, value in init_settings.items())
+        new_model = lambda: problem.Model(**init_settings)
+        constructed = f"kind(**{init_settings!r})"
     else:
-        model = problem.Model(*(problem.get_init_inputs() if hasattr(problem, "get_init_inputs") else []))
-        constructed = '*(get_init_inputs() if "get_init_inputs" in globals() else [])'
-    model.to("meta")
-    inputs = without_values(lambda: problem.get_inputs(**input_settings))
+        new_model = lambda: called(problem.Model, problem.get_init_inputs() if hasattr(problem, "get_init_inputs") else [])
+        constructed = 'called(kind, get_init_inputs() if "get_init_inputs" in globals() else [])'
+    try:
+        inputs = without_values(lambda: listed(problem.get_inputs(**input_settings), problem.Model))
+    except (RuntimeError, NotImplementedError):  # Something has no meta tensors.
+        inputs = listed(problem.get_inputs(**input_settings), problem.Model)
     if not all(isinstance(one, torch.Tensor) for one in inputs):
         end("an input is no tensor: give it to Model with get_init_inputs()")
     if not inputs:
         end("it has no inputs")
-    taken = {"_", "reference", "new_model"}
+    taken = {"_", "reference", "new_model", "make_inputs", "Model", "called", "listed", "flat"}
+    model = new_model()
     names = list(inspect.signature(model.forward).parameters)[: len(inputs)]
     names += [f"x{i}" for i in range(len(names), len(inputs))]  # of *args
     names = [task_name(name, taken) for name in names]
-    real = made_inputs(problem, input_settings, sum(one.numel() for one in inputs))
-    if real is None or len(real) != len(inputs):
-        real = [torch.empty(0)] * len(inputs)
     parameters = {task_name(name.replace(".", "_"), taken): name for name, _ in model.named_parameters()}
     weights = [one for _, one in model.named_parameters()]
     draws = [one for one in inputs]
     inputs = [one.to("meta") for one in inputs]
-    outputs = outputs_of(model, inputs)
+    outputs = sizes_of_outputs(model, inputs, lambda: made_inputs(problem, input_settings, {}))
     sizes = list(dict.fromkeys(size for one in inputs for size in one.shape if size > 1))
     if len(sizes) > 26:
         end("its inputs have more than 26 different sizes")
     letters = {size: chr(ord("A") + i) for i, size in enumerate(sizes)}
     small = small_sizes(model, inputs, outputs, sizes, {size for one in weights for size in one.shape})
+
+    large = sum(one.numel() for one in inputs) > 1 << 24
+    others = {size: 24 + 8 * i for i, size in enumerate(sizes) if size > 64} if large else {}
+    real = made_inputs(problem, input_settings, others)
+    if real is None or len(real) != len(inputs):
+        real = [torch.empty(0)] * len(inputs)
+    found = [promises(one) for one in real]
+    needs = any(one.get("structure") for one in found) or not all(one.is_floating_point() for one in draws)
+    if small and not large and needs:
+        # Other sizes are of no use where the problem's own inputs cannot be made of them, or its indices are of its own.
+        smaller = made_inputs(problem, input_settings, small)
+        fits = smaller and [list(one.shape) for one in smaller] == [[small.get(size, size) for size in one.shape] for one in inputs]
+        if not fits or answer_of(new_model, smaller) is None and answer_of(new_model, real) is not None:
+            small = {}
+    tried = (made_inputs(problem, input_settings, small) if small else None) or real
+    if any(found) and answer_of(new_model, tried) and answer_of(new_model, of_any_sign(tried)) is False:
+        # It takes logarithms or roots.
+        found = [{**one, "structure": True} if one else one for one in found]
 
     def dims_of_output(one):
         """A size that the output does not follow is an input's only in the same place: an image of 112 x 112 is none of
@@ -299,15 +385,16 @@ def main(path):
 
     print(json.dumps({
         "kind": "robust-kbench" if robust else "KernelBench",
-        "inputs": [described(name, one, **draw_of_integers(draw, letters), **promises(made))
-                   for name, one, draw, made in zip(names, inputs, draws, real)] +
+        "inputs": [described(name, one, **draw_of_integers(draw, letters), **promised)
+                   for name, one, draw, promised in zip(names, inputs, draws, found)] +
                   [described(name, one, **draw_of_parameter(one)) for name, one in zip(parameters, weights)],
         "outputs": [{**described(task_name("y" if len(outputs) == 1 else f"y{i}", taken), one), "dims": dims_of_output(one)}
                     for i, one in enumerate(outputs)],
         "parameters": {name: size for size, name in letters.items()},
         "small": {letters[size]: small.get(size, size) for size in sizes} if small else None,
         "reference": reference_text(names, parameters, constructed,
-                                    [name for name, one in zip([*names, *parameters], [*inputs, *weights]) if one.dim() == 0]),
+                                    [name for name, one in zip([*names, *parameters], [*inputs, *weights]) if one.dim() == 0],
+                                    {name: size for size, name in letters.items()}, input_settings),
         "torch": torch.__version__,
     }))
 

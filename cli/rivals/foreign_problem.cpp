@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,11 +18,16 @@
 #include "cli/text/shell_words.h"
 #include "engine/base/error.h"
 #include "engine/base/json_depth.h"
+#include "engine/base/text.h"
+#include "engine/expression/expression.h"
 #include "engine/short_form/json_layout.h"
+#include "engine/short_form/own_words.h"
 #include "engine/task/task.h"
+#include "evaluator/judge/made_inputs.h"
+#include "evaluator/judge/torch_process.h"
 
 namespace evo::embedded {
-extern const std::string_view describe_problem, undefined_names;
+extern const std::string_view describe_problem, undefined_names, made_by_init;
 }
 
 namespace evo::cli {
@@ -68,30 +72,63 @@ Problem regimes() {
           {"sparse", {{"distribution", "sparse"}}}};
 }
 
+constexpr const char* kMade = "@reference.py";
+
+bool is_made(const Problem& input) {
+  return input.value("draw", "") == kMade;
+}
+
 /// Checks what was made, so that a fault of the importer or of the problem is seen here.
-void check_task(const ForeignProblem& problem, const std::string& file) {
+Task checked_task(const ForeignProblem& problem, const std::string& file) {
   try {
-    load_task(problem.files, problem.task);
+    return load_task(problem.files, problem.task);
   } catch (const Error& error) {
     refuse(file, fmt::format("it makes no task ({})", error.what()));
   }
 }
 
-void finish(ForeignProblem& problem, const Problem& task, const std::string& reference, const std::string& file) {
-  problem.files.emplace(problem.task + "/task.json", laid_out(task) + "\n");
+/// Why the problem's own generator does not make this input at a shape; empty where it does.
+std::string why_not_made(Task task, const std::string& name, const std::string& shape) {
+  for (Tensor& input : task.inputs)
+    if (input.name != name && input.draw.path == kMakingFile) input.draw = {};
+  try {
+    recipe_of_case(task, {}, *std::ranges::find(task.shapes, shape, &Shape::name), task.regimes.front(), 0, 0);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+/// `maker`: what makes inputs, for people: "get_inputs()". What it does not make is drawn by evo.
+void finish(ForeignProblem& problem, Problem task, const std::string& reference, const std::string& file,
+            const std::string& maker) {
   problem.files.emplace(problem.task + "/reference.py", reference);
+  const std::string place = problem.task + "/task.json";
+  problem.files[place] = laid_out(task) + "\n";
+  std::vector<std::string> made;
+  const Task loaded = checked_task(problem, file);
+  const auto cheapest = task["sets"]["vgpu"]["validated"][0].get<std::string>();
+  for (Problem& input : task["inputs"]) {
+    if (!is_made(input)) continue;
+    const auto name = input["name"].get<std::string>();
+    const std::string why = why_not_made(loaded, name, cheapest);
+    if (why.empty()) {
+      made.push_back(name);
+    } else {
+      input.erase("draw");
+      problem.remarks += fmt::format("input {}: {} is not followed: {}\n", name, maker, why);
+    }
+  }
+  if (!made.empty())
+    problem.remarks += fmt::format("{} makes {}, of each case anew (\"draw\": \"{}\" in task.json)\n", maker,
+                                   fmt::join(made, ", "), kMade);
   for (const Problem& input : task["inputs"]) {
     if (is_float(input["dtype"].get<std::string>()) || input.contains("draw")) continue;
     problem.remarks +=
         fmt::format("input {} holds whole numbers: say in task.json how they are drawn (docs/templates.md)\n",
                     input["name"].get<std::string>());
   }
-  check_task(problem, file);
-}
-
-std::string python_name() {
-  const char* named = std::getenv("EVO_PYTHON");
-  return named != nullptr && *named != '\0' ? named : "python3";
+  problem.files[place] = laid_out(task) + "\n";
 }
 
 /// The object that a script of ours says about the file, on one line. Throws LineFailure where it says none.
@@ -136,6 +173,14 @@ const Problem& member(const Problem& object, const char* key, const std::string&
   return object[key];
 }
 
+/// Whether words about an input of floats say that not all numbers are meant.
+bool is_promise(const std::string& words) {
+  static const std::regex kPromises(
+      R"(prob|softmax|distribution|positive|non-?negative|sorted|normali[sz]ed|mask|threshold|top_?[kp]|triang|symmetric)",
+      std::regex::icase);
+  return std::regex_search(words, kPromises);
+}
+
 class DefinitionReader {
  public:
   DefinitionReader(const Problem& definition, const std::string& file) : definition_(definition), file_(file) {}
@@ -159,7 +204,7 @@ class DefinitionReader {
     const std::string text = reference(own);
     check_names(problem);
     say_how_inputs_are_made(problem);
-    finish(problem, task, text, file_);
+    finish(problem, task, text, file_, "its init");
     return problem;
   }
 
@@ -174,29 +219,33 @@ class DefinitionReader {
     if (parameters_.empty()) refuse(file_, "it has no axes");
   }
 
-  /// A name for the task: not that of an axis, nor, for an output that stands in the place of an input, that input's.
+  /// A name for the task: no word of Python or of evo's, not that of an axis, nor, for an output that stands in the
+  /// place of an input, that input's.
   std::string free_name(std::string name) {
-    while (!taken_.insert(name).second) name += "_";
+    while (is_taken_word(name) || !taken_.insert(name).second) name += "_";
     return name;
   }
 
   Problem tensors(const char* which) {
     Problem list = Problem::array();
+    const bool inputs = std::string_view(which) == "inputs";
     for (const auto& [name, tensor] : member(definition_, which, "it", file_).items()) {
       const std::string where = fmt::format("{} {}", which, name);
+      if (inputs && tensor.value("optional", false)) continue;  // The reference does without.
       Problem dims = Problem::array();
       const Problem& shape = member(tensor, "shape", where, file_);
       if (shape.is_null()) {
-        if (std::string_view(which) == "outputs") refuse(file_, where + " is a number, not a tensor");
         dims.push_back("1");
-        scalars_.insert(name);
+        if (inputs) scalars_.insert(name);
       } else {
         for (const Problem& axis : shape) dims.push_back(axis.get<std::string>());
       }
       const std::string dtype = member(tensor, "dtype", where, file_).get<std::string>();
       const std::string here = free_name(name);
-      if (std::string_view(which) == "inputs") inputs_[name] = here;
       list.push_back({{"name", here}, {"dtype", dtype_of_definition(dtype, where, file_)}, {"dims", dims}});
+      if (!inputs) continue;
+      inputs_[name] = here;
+      if (has_init()) list.back()["draw"] = kMade;
     }
     return list;
   }
@@ -206,6 +255,7 @@ class DefinitionReader {
     for (const std::int64_t open : kOpenSizes) {
       Problem sizes;
       for (const std::string& name : parameters_) sizes[name] = constant_.contains(name) ? constant_[name] : open;
+      keep_constraints(sizes);
       const std::string shape = constant_.size() == parameters_.size() ? "theirs" : fmt::format("open{}", open);
       task["shapes"][shape] = sizes;
       if (names.empty() || names.back() != shape) names.push_back(shape);
@@ -214,6 +264,33 @@ class DefinitionReader {
         names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(names.size(), 2)));
     task["sets"] = {{"cuda", {{"timed", {names.back()}}, {"validated", names}}},
                     {"vgpu", {{"timed", {names.front()}}, {"validated", few}}}};
+  }
+
+  /// A program that makes its inputs.
+  bool has_init() const {
+    return definition_.contains("init") && definition_["init"].is_string() &&
+           definition_["init"].get_ref<const std::string&>().find("def ") != std::string::npos;
+  }
+
+  /// "len_indptr == batch_size + 1": the size of an open axis follows from others. What else they say is for people.
+  void keep_constraints(Problem& sizes) {
+    others_.clear();
+    if (!definition_.contains("constraints")) return;
+    for (const Problem& constraint : definition_["constraints"]) {
+      const std::string text = constraint.is_string() ? constraint.get<std::string>() : constraint.dump();
+      const std::size_t equals = text.find("==");
+      const std::string axis(trim(std::string_view(text).substr(0, equals)));
+      try {
+        Bindings known;
+        for (const auto& [name, size] : sizes.items()) known[name] = size.get<std::int64_t>();
+        if (equals != std::string::npos && sizes.contains(axis) && !constant_.contains(axis))
+          sizes[axis] = Expression::parse(text.substr(equals + 2)).evaluate_int(known);
+        else if (!Expression::parse(text).evaluate_bool(known))
+          others_.push_back(text);
+      } catch (const Error&) {
+        others_.push_back(text);
+      }
+    }
   }
 
   /// The function that it calls: run, or the last one of a reference that has none of this name.
@@ -229,8 +306,14 @@ class DefinitionReader {
   std::string reference(const std::string& own) const {
     const auto code = member(definition_, "reference", "it", file_).get<std::string>();
     std::string arguments, call;
+    std::string names;
     for (const auto& [name, tensor] : definition_["inputs"].items()) {
+      if (!inputs_.contains(name)) {
+        call += fmt::format("{}None", call.empty() ? "" : ", ");
+        continue;
+      }
       const std::string& here = inputs_.at(name);
+      names += fmt::format("{}: {}, ", Problem(name).dump(), Problem(here).dump());
       arguments += here + ", ";
       call += fmt::format("{}{}", call.empty() ? "" : ", ", scalars_.contains(name) ? here + ".item()" : here);
     }
@@ -239,8 +322,11 @@ class DefinitionReader {
     return fmt::format(
         "\"\"\"The reference of the Definition {} of flashinfer-bench.\"\"\"\n\n{}\n\n\n"
         "def reference({}**_):\n    outputs = {}({})\n"
-        "    return tuple(outputs[name] for name in ({})) if isinstance(outputs, dict) else outputs\n",
-        own, code, arguments, function_of(code), call, outputs);
+        "    return tuple(outputs[name] for name in ({})) if isinstance(outputs, dict) else outputs\n{}",
+        own, code, arguments, function_of(code), call, outputs,
+        has_init() ? fmt::format("\n\nINIT = {}\nINPUTS = {{{}}}\n\n\n{}", definition_["init"].dump(), names,
+                                 embedded::made_by_init)
+                   : "");
   }
 
   /// A look at its names needs a python, but no torch.
@@ -265,18 +351,26 @@ class DefinitionReader {
   /// What it says of its inputs beside their sizes is not what evo draws by.
   void say_how_inputs_are_made(ForeignProblem& problem) const {
     for (const auto& [name, input] : definition_["inputs"].items())
-      if (input.contains("init") && !input["init"].is_null())
+      if (!inputs_.contains(name)) {
+        problem.remarks += fmt::format("input {} is optional: the task is without it\n", name);
+      } else if (input.contains("init") && !input["init"].is_null()) {
         problem.remarks += fmt::format("input {}: its init, {}, is not followed: say in task.json how it is drawn\n",
                                        inputs_.at(name), input["init"].dump().substr(0, 200));
-    if (definition_.contains("init") && !definition_["init"].is_null())
+      } else if (const std::string about = input.value("description", "");
+                 !has_init() && is_promise(name + " " + about)) {
+        problem.remarks += fmt::format(
+            "input {}{}: evo draws numbers of any sign and size; what a solution may rely on belongs into task.json, "
+            "as a "
+            "\"draw\" (docs/import.md)\n",
+            inputs_.at(name), about.empty() ? "" : fmt::format(", \"{}\"", about.substr(0, 200)));
+      }
+    if (definition_.contains("init") && !definition_["init"].is_null() && !has_init())
       problem.remarks +=
           "its init says how its inputs are made, and is not followed: say in task.json how they are drawn\n";
-    if (!definition_.contains("constraints") || definition_["constraints"].empty()) return;
-    std::vector<std::string> all;
-    for (const Problem& constraint : definition_["constraints"])
-      all.push_back(constraint.is_string() ? constraint.get<std::string>() : constraint.dump());
-    problem.remarks += fmt::format(
-        "its constraints are not followed: choose shapes and draws in task.json that meet {}\n", fmt::join(all, "; "));
+    if (!others_.empty())
+      problem.remarks +=
+          fmt::format("constraints that are not followed: choose shapes and draws in task.json that meet {}\n",
+                      fmt::join(others_, "; "));
   }
 
   const Problem& definition_;
@@ -286,9 +380,15 @@ class DefinitionReader {
   std::map<std::string, std::string> inputs_;  ///< Their names in the task.
   std::set<std::string> taken_;
   std::set<std::string> scalars_;
+  std::vector<std::string> others_;  ///< Constraints that the sizes do not keep by themselves.
 };
 
 // ---- Problems of KernelBench and robust-kbench
+
+/// Whether get_inputs() promises more than a sign or a range, or something without which the Model has no answer.
+bool is_structured(const Problem& input) {
+  return input.value("structure", false);
+}
 
 Problem tensors_of(const Problem& described, const char* which) {
   std::map<std::int64_t, std::string> parameters;
@@ -306,6 +406,7 @@ Problem tensors_of(const Problem& described, const char* which) {
     }
     list.push_back({{"name", tensor["name"]}, {"dtype", tensor["dtype"]}, {"dims", dims}});
     if (tensor.contains("draw")) list.back()["draw"] = tensor["draw"];
+    if (is_structured(tensor) || tensor.value("made", false)) list.back()["draw"] = kMade;
   }
   return list;
 }
@@ -314,7 +415,7 @@ Problem tensors_of(const Problem& described, const char* which) {
 std::string promises(const Problem& described) {
   std::string text;
   for (const Problem& input : described["inputs"]) {
-    if (!input.contains("promises")) continue;
+    if (!input.contains("promises") || is_structured(input)) continue;
     std::vector<std::string> all;
     for (const Problem& promise : input["promises"]) all.push_back(promise.get<std::string>());
     text += fmt::format(
@@ -331,6 +432,29 @@ std::string promises(const Problem& described) {
 std::string name_of_problem(const std::string& file) {
   const std::string stem = fs::path(file).stem().string();
   return stem == "func_forward" ? fs::absolute(file).parent_path().filename().string() : stem;
+}
+
+/// Bytes of the inputs that get_inputs() makes, at these sizes.
+std::uint64_t made_bytes(const Problem& task, const Problem& sizes) {
+  std::uint64_t bytes = 0;
+  for (const Problem& input : task["inputs"]) {
+    if (!is_made(input)) continue;
+    std::uint64_t elements = 1;
+    for (const Problem& dim : input["dims"]) {
+      const auto name = dim.get<std::string>();
+      elements *= sizes.contains(name) ? sizes[name].get<std::uint64_t>() : std::stoull(name);
+    }
+    bytes += bytes_for(parse_dtype(input["dtype"].get<std::string>()), elements);
+  }
+  return bytes;
+}
+
+/// Half the sizes, and half of these, until they fit. What `small` keeps stays.
+Problem as_large_as_made(const Problem& task, Problem sizes, const Problem& small) {
+  while (made_bytes(task, sizes) > kMostMadeBytes && sizes != small)
+    for (auto& [name, size] : sizes.items())
+      if (size != small[name]) size = std::max(size.get<std::int64_t>() / 2, small[name].get<std::int64_t>());
+  return sizes;
 }
 
 ForeignProblem read_python_problem(const std::string& file, const std::string& name) {
@@ -355,9 +479,17 @@ ForeignProblem read_python_problem(const std::string& file, const std::string& n
   if (flexible) task["shapes"]["small"] = described["small"];
   task["shapes"]["theirs"] = theirs;
   const char* small = flexible ? "small" : "theirs";
-  task["sets"] = {
-      {"cuda", {{"timed", {"theirs"}}, {"validated", flexible ? Problem{"small", "theirs"} : Problem{"theirs"}}}},
-      {"vgpu", {{"timed", {small}}, {"validated", {small}}}}};
+  const bool fits = made_bytes(task, theirs) <= kMostMadeBytes;
+  const char* timed = fits || !flexible ? "theirs" : "large";
+  if (!fits && flexible) {
+    task["shapes"]["large"] = as_large_as_made(task, theirs, described["small"]);
+    problem.remarks += fmt::format(
+        "at the problem's own size get_inputs() makes more than the {} MiB that evo takes: the "
+        "task is timed at {}\n",
+        kMostMadeBytes >> 20U, task["shapes"]["large"].dump());
+  }
+  task["sets"] = {{"cuda", {{"timed", {timed}}, {"validated", flexible ? Problem{"small", timed} : Problem{"theirs"}}}},
+                  {"vgpu", {{"timed", {small}}, {"validated", {small}}}}};
   task["seeds"] = 2;
   task["regimes"] = regimes();
   task["reference"] = {{"torch", true}};
@@ -367,7 +499,7 @@ ForeignProblem read_python_problem(const std::string& file, const std::string& n
   finish(problem, task,
          fmt::format("# The problem {} of {}; evo calls reference(), below.\n{}{}", own, judge,
                      read_file(file, kLongestProblem), described["reference"].get<std::string>()),
-         file);
+         file, "get_inputs()");
   return problem;
 }
 

@@ -17,6 +17,7 @@
 #include "engine/base/error.h"
 #include "evaluator/base/random.h"
 #include "evaluator/judge/outside_answers.h"
+#include "evaluator/judge/torch_process.h"
 
 namespace evo::cli {
 namespace {
@@ -30,10 +31,8 @@ std::string reference_argument(const SolutionRequest& request, const CaseFolder&
 }
 
 std::string solution_command(const SolutionRequest& request, const CaseFolder& folder) {
-  const char* named = std::getenv("EVO_PYTHON");
-  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
   // What it builds goes with the folder.
-  return fmt::format("TMPDIR={} exec {} {} {}{}", shell_word((folder / "").string()), shell_word(python),
+  return fmt::format("TMPDIR={} exec {} {} {}{}", shell_word((folder / "").string()), shell_word(python_name()),
                      shell_word((rivals_folder() / "solution.py").string()),
                      shell_word(std::filesystem::absolute(request.solution).string()),
                      reference_argument(request, folder));

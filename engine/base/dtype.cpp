@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cfloat>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 
 #include "engine/base/error.h"
 
@@ -48,6 +50,19 @@ const DTypeInfo* find(std::string_view name) {
     if (entry.other_names.find(fmt::format(" {} ", name)) != std::string_view::npos) return &entry;
   }
   return nullptr;
+}
+
+/// "unsigned long int" is "ulong", "signed char" is "char", "std::int8_t" is "int8_t".
+std::string shortest_of_c(std::string_view name) {
+  if (name.starts_with("std::")) return std::string(name.substr(5));
+  std::istringstream words{std::string(name)};
+  bool is_unsigned = false;
+  std::string rest;
+  for (std::string word; words >> word;) {
+    is_unsigned = is_unsigned || word == "unsigned";
+    if (word != "unsigned" && word != "signed" && word != "int") rest += word;
+  }
+  return (is_unsigned ? "u" : "") + (rest.empty() ? "int" : rest);
 }
 
 }  // namespace
@@ -100,6 +115,10 @@ std::string ValueType::name() const {
 
 std::optional<ValueType> type_named(std::string_view name) {
   if (const DTypeInfo* found = find(name)) return ValueType{found->dtype, 1};
+  if (name.find_first_of(" :") != name.npos) {
+    const DTypeInfo* found = find(shortest_of_c(name));
+    return found == nullptr ? std::nullopt : std::optional(ValueType{found->dtype, 1});
+  }
   if (name.size() < 2 || name.back() < '2' || name.back() > '4') return std::nullopt;
   const DTypeInfo* element = find(name.substr(0, name.size() - 1));
   if (element == nullptr) return std::nullopt;

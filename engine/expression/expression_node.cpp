@@ -340,8 +340,11 @@ bool truth(const Value& value) {
 std::int64_t integer(const Value& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
   if (const bool* boolean = std::get_if<bool>(&value)) return *boolean ? 1 : 0;
-  throw Failure{
-      fmt::format("{} stands where {} is needed", description_of(value), is_real(value) ? "an integer" : "a number")};
+  const auto* text = std::get_if<std::string>(&value);
+  const bool fraction = text && !text->empty() && text->find_first_not_of("+-.eE0123456789") == std::string::npos;
+  throw Failure{fmt::format("{} stands where {} is needed{}", description_of(value),
+                            is_real(value) ? "an integer" : "a number",
+                            fraction ? ": a gene's value with a fraction is a text, which == and in compare" : "")};
 }
 
 double real(const Value& value) {

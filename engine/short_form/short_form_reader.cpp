@@ -192,7 +192,11 @@ void ShortFormReader::shapes() {
     for (const JsonPlace& item : place.items()) members.emplace_back("", item);
   }
   if (members.empty()) place.fail("at least one shape is needed: [{\"N\": 1024}]");
-  for (const auto& [parameter, value] : members.front().second.members()) parameters_.push_back(parameter);
+  for (const auto& [parameter, value] : members.front().second.members()) {
+    if (expr::is_reserved(parameter) || facts_of(DeviceLimits{}).contains(parameter))
+      value.fail(fmt::format("'{}' means something else in expressions: give the size another name", parameter));
+    parameters_.push_back(parameter);
+  }
   scope_.add(parameters_);
   if (parameters_.empty()) members.front().second.fail("at least one size is needed: {\"N\": 1024}");
   for (auto& [name, shape] : members) {

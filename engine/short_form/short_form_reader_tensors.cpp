@@ -167,8 +167,8 @@ void ShortFormReader::add_tensor(const JsonPlace& place, TensorNotation tensor, 
   if (genes_.contains(tensor.type))
     place.fail(fmt::format(
         "'{0}' is a gene, which a tensor's type cannot be: an option can, \"options\": {{\"{0}\": [\"float\", "
-        "\"half\"]}}, and each is a task of its own (--option {0}=half)",
-        tensor.type));
+        "\"half\"]}}, a macro ({1}<{0}>), and each is a task of its own (--option {0}=f16)",
+        tensor.type, kernel_.function.substr(0, kernel_.function.find('<'))));
   check_dims(place, tensor);
   Json json = {{"name", tensor.name}};
   std::vector<std::string> dims = tensor.dims, strides = tensor.strides;

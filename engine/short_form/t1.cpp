@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
@@ -118,6 +120,83 @@ std::string text_at(const Json& object, const char* key, const std::string& wher
   return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
+std::string without_case(std::string_view key) {
+  std::string plain;
+  for (const char c : key)
+    if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return plain;
+}
+
+std::string usual_key(const std::string& key) {
+  static const std::map<std::string, std::string> kKeys = [] {
+    std::map<std::string, std::string> keys;
+    for (const char* name : {"ConfigurationSpace",
+                             "TuningParameters",
+                             "Name",
+                             "Type",
+                             "Values",
+                             "Default",
+                             "Conditions",
+                             "Expression",
+                             "Parameters",
+                             "KernelSpecification",
+                             "Language",
+                             "KernelName",
+                             "KernelFile",
+                             "KernelTypeNames",
+                             "CompilerOptions",
+                             "GlobalSizeType",
+                             "GlobalSize",
+                             "LocalSize",
+                             "ProblemSize",
+                             "GridDivX",
+                             "GridDivY",
+                             "GridDivZ",
+                             "SharedMemory",
+                             "Arguments",
+                             "ReferenceArguments",
+                             "Stream",
+                             "Device",
+                             "Profiling",
+                             "SimulationInput",
+                             "BenchmarkName",
+                             "BenchmarkPath",
+                             "BenchmarkConfig",
+                             "Misc",
+                             "MemoryType",
+                             "MemType",
+                             "AccessType",
+                             "Size",
+                             "TypeSize",
+                             "FillType",
+                             "FillValue",
+                             "DataSource",
+                             "RandomSeed",
+                             "Output",
+                             "X",
+                             "Y",
+                             "Z"})
+      keys[without_case(name)] = name;
+    return keys;
+  }();
+  const auto found = kKeys.find(without_case(key));
+  return found == kKeys.end() ? key : found->second;
+}
+
+Json with_usual_keys(const Json& json) {
+  if (!json.is_structured()) return json;
+  Json made = json.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, value] : json.items()) {
+    if (json.is_array()) {
+      made.push_back(with_usual_keys(value));
+      continue;
+    }
+    const std::string name = usual_key(key);
+    made[json.contains(name) ? key : name] = name == "BenchmarkConfig" ? value : with_usual_keys(value);
+  }
+  return made;
+}
+
 }  // namespace
 
 void numbers_for_booleans(std::vector<Value>& values) {
@@ -132,9 +211,21 @@ std::vector<Value> t1_values(std::string_view text) {
   return list(text);
 }
 
+std::string usual_keys_of_t1(const std::string& text) {
+  try {
+    require_shallow_json(text, "");
+  } catch (const Error&) {
+    return text;  // Whoever reads it says so.
+  }
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return text;
+  const Json usual = with_usual_keys(json);
+  return usual == json ? text : usual.dump();
+}
+
 Family read_t1(std::string_view text, const std::string& name) {
   require_shallow_json(text, name);
-  const Json root = Json::parse(text, nullptr, false);
+  const Json root = Json::parse(usual_keys_of_t1(std::string(text)), nullptr, false);
   if (root.is_discarded()) throw usage_error(fmt::format("{}: malformed JSON", name));
   const auto space = root.is_object() ? root.find("ConfigurationSpace") : root.end();
   if (!root.is_object() || space == root.end() || !space->is_object() || !space->contains("TuningParameters") ||

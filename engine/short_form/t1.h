@@ -16,6 +16,10 @@ namespace evo {
 /// or condition, and the reason.
 Family read_t1(std::string_view text, const std::string& name);
 
+/// A T1 file's text with T1's keys as they are usually written: "kernelSpecification" and "kernel_specification" are
+/// KernelSpecification. Other keys, what BenchmarkConfig names, and a text that is no JSON stay.
+std::string usual_keys_of_t1(const std::string& text);
+
 /// The values of a T1 parameter: "[1, 2, 4] + list(range(8, 65, 8))", "[2**i for i in range(0, 6) if i !=
 /// 3]". Numbers with a fraction become text. Throws usage_error.
 std::vector<Value> t1_values(std::string_view text);

@@ -120,6 +120,7 @@ class Translator {
     }
     form_["kernel"] = fmt::format("{}:{}", file.text(), name);
     spec_origin("kernel", "KernelName");
+    spec_origin("kernel: cannot read", "KernelFile: cannot read");
     if (const auto options = given("CompilerOptions"))
       for (const JsonPlace& option : options->one_or_more()) compiler_option(option);
   }
@@ -371,37 +372,17 @@ class Translator {
   T1Form t1_;
 };
 
-/// Keys of T1 that begin with a small letter, as older files have them, with a capital. What BenchmarkConfig names are
-/// the author's own names.
-Json with_capitals(const Json& json) {
-  if (json.is_array()) {
-    Json list = Json::array();
-    for (const Json& item : json) list.push_back(with_capitals(item));
-    return list;
-  }
-  if (!json.is_object()) return json;
-  Json object = Json::object();
-  for (const auto& [key, value] : json.items()) {
-    std::string name = key;
-    if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
-    object[name] = name == "BenchmarkConfig" ? value : with_capitals(value);
-  }
-  return object;
-}
-
 }  // namespace
 
 bool is_t1(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  return json.is_object() && (json.contains("KernelSpecification") || json.contains("kernelSpecification"));
+  const Json json = Json::parse(usual_keys_of_t1(text), nullptr, false);
+  return json.is_object() && json.contains("KernelSpecification");
 }
 
 T1Form short_form_of_t1(const std::string& text, const std::string& file) {
-  JsonPlace::read({{file, text}}, file);  // says what is wrong with the JSON
-  Json json = Json::parse(text);
-  const bool lower = json.contains("kernelSpecification");
-  if (lower) json = with_capitals(json);
-  return Translator(lower ? json.dump() : text, file).translate();
+  const std::string usual = usual_keys_of_t1(text);
+  JsonPlace::read({{file, usual}}, file);  // says what is wrong with the JSON
+  return Translator(usual, file).translate();
 }
 
 }  // namespace evo

@@ -59,6 +59,10 @@ bool is_harmless(std::string_view name) {
   });
 }
 
+bool is_of_ptxas(std::string_view name) {
+  return name == "Xptxas" || name == "ptxas-options";
+}
+
 [[noreturn]] void refuse_option(std::string_view option) {
   throw usage_error(
       fmt::format("'{}' is not supported; there are -use_fast_math, -std=c++20, -maxrregcount=N, -DNAME=VALUE, -fmad=, "
@@ -89,6 +93,11 @@ void read_option(std::string_view option, CompileOptions& found) {
     const bool valued = name != kKept[0] && name != kKept[1];
     if (valued != !value.empty()) refuse_option(option);
     found.kept.push_back(value.empty() ? fmt::format("-{}", name) : fmt::format("-{}={}", name, value));
+  } else if (is_of_ptxas(name)) {
+    // Messages, and the level that evo has; others would change the code.
+    for (const std::string& part : split(value, ','))
+      if (part != "-v" && part != "--verbose" && !part.starts_with("-warn") && part != "-O3") refuse_option(option);
+    if (value.empty()) refuse_option(option);
   } else if (!is_harmless(text)) {
     refuse_option(option);
   }
@@ -108,7 +117,9 @@ CompileOptions read_compile_options(const std::vector<std::string>& options) {
     std::string word = words[i];
     const std::string_view name = std::string_view(word).substr(std::min(word.find_first_not_of('-'), word.size()));
     const bool takes_next = i + 1 < words.size() && !words[i + 1].starts_with('-');
-    if (takes_next && (name == "std" || name == "maxrregcount" || name == "D"))
+    if (is_of_ptxas(name) && i + 1 < words.size())
+      word += "=" + words[++i];
+    else if (takes_next && (name == "std" || name == "maxrregcount" || name == "D"))
       word += (name == "D" ? "" : "=") + words[++i];
     else if (std::ranges::find(kWithValue, name) != kWithValue.end() && i + 1 < words.size())
       ++i;

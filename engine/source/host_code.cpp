@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstddef>
 #include <regex>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -94,6 +95,7 @@ class PartReader {
  public:
   explicit PartReader(const std::string& code) : code_(code) {
     read();
+    leave_out_callers();
     keep_named_functions();
   }
 
@@ -178,8 +180,10 @@ class PartReader {
     const std::string code = without_comments_and_texts(code_.substr(begin, end - begin));
     const bool host = is_for_host(code);
     any_of_host_ = any_of_host_ || host;
-    const std::string function = host ? std::string() : plain_function(code);
-    parts_.push_back({begin, end, !host && function.empty(), function, host ? std::string() : code});
+    const std::string function = plain_function(code);
+    if (host && !function.empty()) hosts_.insert(function);
+    parts_.push_back(
+        {begin, end, !host && function.empty(), host ? std::string() : function, host ? std::string() : code});
   }
 
   void take_directive(std::size_t begin, std::size_t end) {
@@ -201,8 +205,16 @@ class PartReader {
     }
   }
 
+  /// Classes and templates that call functions of the host are the host's, too.
+  void leave_out_callers() {
+    for (Part& part : parts_)
+      if (part.kept && part.code.find('{') != std::string::npos && part.code.find("__") == std::string::npos)
+        part.kept = std::ranges::none_of(hosts_, [&](const std::string& name) { return names_word(part.code, name); });
+  }
+
   const std::string& code_;
   std::vector<Part> parts_;
+  std::set<std::string> hosts_;  ///< Functions beyond doubt.
   bool any_of_host_ = false;
 };
 

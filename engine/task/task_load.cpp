@@ -58,6 +58,10 @@ class TaskLoader {
     for (const Tensor& tensor : drawn_tensors(task_)) {
       if (tensor.draw.kind == DrawKind::file)
         task_.files[tensor.draw.path] = tree_.find(task_.name + "/" + tensor.draw.path)->second;
+      if (tensor.draw.path == "reference.py" && !has_torch_reference(task_))
+        throw usage_error(
+            fmt::format("{}/task.json: {} is drawn by reference.py: that needs \"reference\": {{\"torch\": true}}",
+                        task_.name, tensor.name));
     }
     task_.hash = hash();
     return std::move(task_);

@@ -8,6 +8,7 @@
 #include "engine/task/floor.h"
 #include "evaluator/base/random.h"
 #include "evaluator/device/constants.h"
+#include "evaluator/judge/made_inputs.h"
 
 namespace evo {
 namespace {
@@ -160,7 +161,7 @@ class Planner {
     for (const Draw& draw : order) {
       const Regime& regime = regimes_[draw.regime];
       cases.push_back({shapes_[number], regime, draw.seed,
-                       make_recipe(task_, target_.options, shapes_[number], regime, draw.seed, salt_)});
+                       recipe_of_case(task_, target_.options, shapes_[number], regime, draw.seed, salt_)});
     }
   }
 
@@ -194,7 +195,7 @@ std::vector<Case> more_cases(const Task& task, const Target& target, const Case&
   for (int i = 0; i < count; ++i) {
     const auto seed = static_cast<std::uint64_t>(task.seeds + i);
     cases.push_back(
-        {one.shape, one.regime, seed, make_recipe(task, target.options, one.shape, one.regime, seed, salt)});
+        {one.shape, one.regime, seed, recipe_of_case(task, target.options, one.shape, one.regime, seed, salt)});
   }
   return cases;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "evaluator/judge/made_inputs.h"
 #include "evaluator/numbers/elements.h"
 
 namespace evo {
@@ -73,7 +74,7 @@ Shape shape_of(const Isolation& isolation, const Case& like) {
 Case isolated_case(const Task& task, const Bindings& options, const Isolation& isolation, const Case& like,
                    std::uint64_t salt) {
   Case one{shape_of(isolation, like), regime_of(task, isolation, like), like.seed, {}};
-  one.recipe = make_recipe(task, options, one.shape, one.regime, one.seed, salt);
+  one.recipe = recipe_of_case(task, options, one.shape, one.regime, one.seed, salt);
   if (isolation.edits.empty()) return one;
   // Gaps between strided elements are made anew from the dense ones.
   CaseRecipe dense = one.recipe;

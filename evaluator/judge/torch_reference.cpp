@@ -1,40 +1,19 @@
 #include "evaluator/judge/torch_reference.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <system_error>
 
 #include "engine/base/error.h"
 #include "evaluator/base/log.h"
-#include "evaluator/worker/channel.h"
-#include "evaluator/worker/process.h"
-
-namespace evo::embedded {
-extern const std::string_view torch_reference_runner;
-}
+#include "evaluator/judge/torch_process.h"
 
 namespace evo {
 namespace {
 
-namespace fs = std::filesystem;
 using Message = nlohmann::ordered_json;
-
-std::string python() {
-  const char* named = std::getenv("EVO_PYTHON");
-  return named != nullptr && *named != '\0' ? named : "python3";
-}
 
 DType type_of_expected(DType dtype) {
   return is_floating(dtype) && dtype != DType::f64 ? DType::f32 : dtype;
@@ -45,121 +24,34 @@ DType type_of_expected(DType dtype) {
 struct TorchReference::Impl {
   const PipelineOptions& options;
   const StopSignal* stop;
-  fs::path folder;
-  UniqueFd errors, socket;
-  std::optional<Process> process;
-  std::string received;
+  std::optional<TorchProcess> process;
 
-  Impl(const PipelineOptions& of, const StopSignal* signal) : options(of), stop(signal) {
-    std::error_code error;
-    std::string path = (fs::temp_directory_path(error) / "evo-reference-XXXXXX").string();
-    if (error || ::mkdtemp(path.data()) == nullptr)
-      throw machine_error("no folder can be made for the inputs of a reference: name one with TMPDIR");
-    folder = path;
-    errors = UniqueFd(::open((folder / "errors").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    SocketPair sockets = make_socket_pair();
-    const std::vector<std::string> command = {"/usr/bin/env", python(), "-c",
-                                              std::string(embedded::torch_reference_runner)};
-    process.emplace(command, sockets.theirs.get(), errors.get());
-    socket = std::move(sockets.ours);
-  }
-  ~Impl() {
-    process.reset();
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
-  }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-
-  bool has_ended() const {
-    char byte = 0;
-    return ::recv(socket.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
-  }
-
-  /// Loads the task's file.
   void open() {
     const std::string& file = options.task.reference;
-    const Message greeting = receive();
-    if (greeting.contains("missing")) {
-      throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,
-                                      python(), greeting["missing"].get<std::string>()));
-    }
-    ask({{"source", options.tree.find(file)->second}, {"file", file}}, "");
-  }
-
-  [[noreturn]] void lost() const {
-    std::ifstream file(folder / "errors");
-    const std::string said(std::istreambuf_iterator<char>(file), {});
-    throw machine_error(fmt::format("{}: {} has ended{}", options.task.reference, python(),
-                                    said.empty() ? "" : fmt::format(" ({})", last_line(said))));
-  }
-
-  void send(const Message& message) {
-    const std::string line = message.dump(-1, ' ', false, Message::error_handler_t::replace) + "\n";
-    for (std::size_t sent = 0; sent < line.size();) {
-      const ssize_t written = ::send(socket.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-      if (written > 0) {
-        sent += static_cast<std::size_t>(written);
-      } else if (errno != EINTR) {
-        lost();
-      }
-    }
-  }
-
-  Message receive() {
-    while (true) {
-      if (const std::size_t end = received.find('\n'); end != std::string::npos) {
-        Message message = Message::parse(received.substr(0, end), nullptr, false);
-        received.erase(0, end + 1);
-        if (!message.is_object()) lost();
-        return message;
-      }
-      if (stop != nullptr && stop->raised()) throw Stopped();
-      pollfd ready{socket.get(), POLLIN, 0};
-      ::poll(&ready, 1, 100);
-      char buffer[1 << 12];
-      const ssize_t count = ::recv(socket.get(), buffer, sizeof buffer, MSG_DONTWAIT);
-      if (count > 0) {
-        received.append(buffer, static_cast<std::size_t>(count));
-      } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-        lost();
-      }
-    }
-  }
-
-  /// `where`: of the task's fault.
-  void ask(const Message& message, const std::string& where) {
-    send(message);
-    const Message answer = receive();
-    if (answer.contains("error"))
-      throw usage_error(fmt::format("{}: {}{}", options.task.reference, where, answer["error"].get<std::string>()));
+    process.emplace(file, options.tree.find(file)->second, stop);
   }
 
   Message tensor(const std::string& name, DType dtype, const Bindings& known, const std::string& file) const {
     return {{"name", name},
             {"dtype", name_of(dtype)},
             {"dims", dims_of(*options.task.tensor(name), known)},
-            {"file", (folder / file).string()}};
+            {"file", process->path_of(file)}};
   }
 };
 
 TorchReference::TorchReference(const PipelineOptions& options, const StopSignal* stop)
-    : impl_(std::make_unique<Impl>(options, stop)) {
+    : impl_(new Impl{options, stop, std::nullopt}) {
   impl_->open();
 }
 
 TorchReference::~TorchReference() = default;
 
-void TorchReference::start_again() {
-  log_line(LogLevel::warning,
-           [] { return fmt::format("{}, which computes references: is lost while idle", python()); });
-  auto fresh = std::make_unique<Impl>(impl_->options, impl_->stop);
-  fresh->open();
-  impl_ = std::move(fresh);
-}
-
 std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
-  if (impl_->has_ended()) start_again();
+  if (impl_->process->has_ended()) {
+    log_line(LogLevel::warning,
+             [] { return fmt::format("{}, which computes references: is lost while idle", python_name()); });
+    impl_->open();
+  }
   const Task& task = impl_->options.task;
   const Bindings& choices = impl_->options.target.options;
   Bindings known = choices;
@@ -173,25 +65,19 @@ std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
     if (input.elements == 0) continue;
     message["inputs"].push_back(impl_->tensor(input.name, input.dtype, known, input.name));
     if (!input.strides.empty()) message["inputs"].back()["strides"] = input.strides;
-    std::ofstream file(impl_->folder / input.name, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(contents[i].data()), static_cast<std::streamsize>(contents[i].size()));
-    file.close();
-    if (!file) throw machine_error(fmt::format("cannot write to {}: is the disk full?", impl_->folder.string()));
+    impl_->process->put(input.name, contents[i]);
   }
   for (const Tensor& output : task.outputs) {
     if (!is_present(output, choices)) continue;
     const DType dtype = type_of_expected(dtype_of(output, choices));
     message["outputs"].push_back(impl_->tensor(output.name, dtype, known, output.name + ".out"));
   }
-  const std::string where = fmt::format("shape {}, regime {}: ", one.shape.name, one.regime.name);
-  impl_->ask(message, where);
+  impl_->process->ask(message.dump(), fmt::format("shape {}, regime {}: ", one.shape.name, one.regime.name));
   std::vector<ExpectedOutput> expected;
   for (const Message& output : message["outputs"]) {
-    const DType dtype = parse_dtype(output["dtype"].get<std::string>());
-    std::ifstream file(output["file"].get<std::string>(), std::ios::binary);
-    const std::string content(std::istreambuf_iterator<char>(file), {});
+    const std::string content = impl_->process->get(output["name"].get<std::string>() + ".out");
     const auto* bytes = reinterpret_cast<const std::byte*>(content.data());
-    expected.push_back({dtype, {bytes, bytes + content.size()}});
+    expected.push_back({parse_dtype(output["dtype"].get<std::string>()), {bytes, bytes + content.size()}});
   }
   return expected;
 }

@@ -24,8 +24,6 @@ class TorchReference {
   std::vector<ExpectedOutput> compute(const Case& one);
 
  private:
-  void start_again();
-
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -37,10 +37,14 @@ def read_tensor(spec):
 
 
 def write_tensor(spec, tensor):
+    if isinstance(tensor, (bool, int, float)):
+        tensor = torch.as_tensor(tensor)
     if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"output {spec['name']} is no tensor")
+        raise TypeError(f"{spec['name']} is no tensor")
+    if tensor.dim() == 0 and spec["dims"] == [1]:
+        tensor = tensor.reshape(1)
     if list(tensor.shape) != spec["dims"]:
-        raise ValueError(f"output {spec['name']} has dims {list(tensor.shape)} instead of {spec['dims']}")
+        raise ValueError(f"{spec['name']} has dims {list(tensor.shape)} instead of {spec['dims']}")
     content = tensor.detach().to(dtype_named(spec["dtype"])).contiguous().flatten().cpu().view(torch.uint8)
     with open(spec["file"], "wb") as file:
         file.write(ctypes.string_at(content.data_ptr(), content.numel()))
@@ -55,6 +59,13 @@ def compute(message):
         raise ValueError(f"it gives {len(outputs)} outputs instead of {len(message['outputs'])}")
     for spec, output in zip(message["outputs"], outputs):
         write_tensor(spec, output)
+
+
+def make(message):
+    torch.manual_seed(message["seed"])
+    made = module["make_inputs"](**message["sizes"])
+    for spec in message["make"]:
+        write_tensor(spec, made[spec["name"]])
 
 
 try:
@@ -74,6 +85,8 @@ for line in asked:
             exec(compile(message["source"], message["file"], "exec"), module)
             if not callable(module.get("reference")):
                 raise NameError("there is no function reference")
+        elif "make" in message:
+            make(message)
         else:
             compute(message)
         answer({})

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/mean.h"
+#include "evaluator/judge/made_inputs.h"
 #include "evaluator/pipeline/gates.h"
 
 namespace evo {
@@ -92,7 +93,7 @@ std::optional<Failure> CandidateTiming::look_for_skips(const TimedShape& timed, 
   // A kernel that recomputes a part of its output, sums say, finds exactly that where sums do not round.
   const Regime signs{.name = "signs", .distribution = Distribution::max_magnitude};
   const auto with_signs = [&](const Case& one) {
-    return make_recipe(options.task, options.target.options, one.shape, signs, one.seed, options.salt);
+    return recipe_of_case(options.task, options.target.options, one.shape, signs, one.seed, options.salt);
   };
   request.rotation = {with_signs(others[1])};
   request.probe->other = with_signs(others[2]);

@@ -14,6 +14,7 @@
 #include "evaluator/compile/compiler.h"
 #include "evaluator/device/regime_values.h"
 #include "evaluator/hosts/binary_cache.h"
+#include "evaluator/judge/made_inputs.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/pipeline/candidate_worker.h"
 #include "evaluator/pipeline/case_judge.h"
@@ -227,7 +228,7 @@ struct KernelAttack::Impl {
     const Shape& shape = shapes[attack.shape];
     Case one{shape, attack.regime, seed, {}};
     one.regime.name = "attack";
-    one.recipe = make_recipe(options.task, options.target.options, shape, one.regime, seed, options.salt);
+    one.recipe = recipe_of_case(options.task, options.target.options, shape, one.regime, seed, options.salt);
     return one;
   }
 

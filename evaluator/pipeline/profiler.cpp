@@ -7,12 +7,13 @@
 #include "evaluator/compile/compiler.h"
 #include "evaluator/device/inputs.h"
 #include "evaluator/hosts/binary_cache.h"
+#include "evaluator/judge/made_inputs.h"
 
 namespace evo {
 namespace {
 
 CaseRecipe profiled_case(const PipelineOptions& options, const Shape& shape) {
-  return make_recipe(options.task, options.target.options, shape, options.task.regimes.front(), 1, options.salt);
+  return recipe_of_case(options.task, options.target.options, shape, options.task.regimes.front(), 1, options.salt);
 }
 
 }  // namespace

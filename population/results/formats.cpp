@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "engine/base/error.h"
+#include "population/results/recorded_results.h"
 
 namespace evo {
 
@@ -40,10 +42,11 @@ std::string readable_formats() {
 }
 
 Results read_results(std::string_view text, const std::string& file) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos || text[begin] != '{') {
-    throw usage_error(fmt::format("{} is not JSON: results are {}, as evo export --format writes them", file,
-                                  readable(&ResultFormat::title)));
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    if (text.find("\"evo\"") != std::string_view::npos)
+      throw usage_error(fmt::format("{} is cut off: evo export --format wrote it", file));
+    return recorded_results(text, file);
   }
   const JsonPlace root = JsonPlace::read({{file, std::string(text)}}, file);
   for (const ResultFormat& format : result_formats()) {
@@ -59,12 +62,7 @@ Results read_results(std::string_view text, const std::string& file) {
     if (results.rows.empty()) throw usage_error(fmt::format("{} holds no results", file));
     return results;
   }
-  // Kernel Tuner's own caches, and T4 files of others.
-  const bool of_others = root.is_object() && (root.find("cache") || root.find("results"));
-  throw usage_error(fmt::format(
-      "{} was not written by evo export --format {}: it does not say what its results rank by{}", file,
-      readable(&ResultFormat::name),
-      of_others ? fmt::format("; it holds times without kernels: evo replay {} searches in them", file) : ""));
+  return recorded_results(text, file);
 }
 
 }  // namespace evo

@@ -287,6 +287,7 @@ TEST_CASE("what is wrong in a short form is named by its own keys") {
       {changed("restrict", {"threads > 4096"}), "blur.json: restrict[0]: no genome meets 'threads > 4096'"},
       {changed("grid", {"ceil_div(N, threads)"}), "blur.json: grid[0]: 'ceil_div(N, threads)' reads unknown name 'N'"},
       {changed("block", {1, 1, 1, 1}), "blur.json: block: one to three extents are needed"},
+      {changed("shapes", {{{"sm", 4}}}), "'sm' means something else in expressions: give the size another name"},
       {changed("arguments", {"x=float[H]"}), "blur.json: arguments: no output"},
       {changed("arguments", {"y=out flaot[H]"}), "blur.json: arguments[0]: 'flaot' is no type"},
       {changed("arguments", {"out float[H]"}), "blur.json: arguments[0]: 'out float[H]': a tensor has a name"},
@@ -470,6 +471,10 @@ TEST_CASE("compiler options are a line of the source, of which the reference has
   CHECK(candidate.programs.at(0).max_registers == 128);
   const Program reference = reference_program(blur.form.files, blur.task, {}, {}, target.timed);
   CHECK(reference.source.starts_with("// evo: compile with -std=c++20\n#define"));
+  CHECK(load(changed("compiler_options", {"-Xptxas", "-v", "--ptxas-options=-v,-O3"})).form.files ==
+        load(changed("compiler_options", {"-O3"})).form.files);
+  CHECK_THAT(error_of(changed("compiler_options", {"-Xptxas", "-dlcm=cg"})),
+             ContainsSubstring("compiler_options: '-Xptxas=-dlcm=cg' is not supported"));
   CHECK_THAT(error_of(changed("compiler_options", {"-dlcm=ca"})),
              ContainsSubstring("blur.json: compiler_options: '-dlcm=ca' is not supported; there are -use_fast_math"));
 }

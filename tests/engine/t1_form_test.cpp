@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/short_form/short_form.h"
+#include "engine/short_form/t1.h"
 #include "engine/task/family.h"
 
 using namespace evo;
@@ -145,7 +146,7 @@ TEST_CASE("what T1 says and evo has not is named by its field") {
       {t1_changed(spec + "Language", "OpenCL"), "t1.json: KernelSpecification.Language: 'OpenCL': kernels are CUDA"},
       {t1_changed(spec + "Lanuage", "CUDA"),
        "t1.json: KernelSpecification: unknown key 'Lanuage'; did you mean 'Language'?"},
-      {t1_changed(spec + "KernelFile", "none.cu"), "t1.json: KernelSpecification.KernelName: cannot read none.cu"},
+      {t1_changed(spec + "KernelFile", "none.cu"), "t1.json: KernelSpecification.KernelFile: cannot read none.cu"},
       {t1_changed(spec + "KernelName", "cnv"), "t1.json: KernelSpecification.KernelName: conv.cu has no kernel cnv"},
       {t1_changed(spec + "KernelName", nullptr), "t1.json: KernelSpecification: key 'KernelName' is missing"},
       {t1_changed(spec + "CompilerOptions", {"", "-Xptxas"}),
@@ -192,4 +193,22 @@ TEST_CASE("T1's compiler options, its authors' remarks and keys with small lette
   small["kernelSpecification"].erase("KernelName");
   small.erase("KernelSpecification");
   CHECK(read_t1_json(small).files == read_t1_json(usual_t1()).files);
+}
+
+TEST_CASE("T1's keys are read in every casing, with underscores too, and what is no key of T1's stays") {
+  std::string snake, upper;
+  const std::string text = usual_t1().dump();
+  bool key = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') key = !key && text.find("\":", i + 1) == text.find('"', i + 1);
+    const bool capital = key && text[i] >= 'A' && text[i] <= 'Z';
+    const char small = capital ? static_cast<char>(text[i] - 'A' + 'a') : text[i];
+    snake += capital && text[i - 1] != '"' ? std::string("_") + small : std::string(1, small);
+    upper += key && text[i] >= 'a' && text[i] <= 'z' ? static_cast<char>(text[i] - 'a' + 'A') : text[i];
+  }
+  const auto usual = read_t1_json(usual_t1()).files;
+  CHECK(read_t1_json(Json::parse(snake)).files == usual);
+  CHECK(read_t1_json(Json::parse(upper)).files == usual);
+  CHECK(usual_keys_of_t1(R"({"name_x": 1, "benchmark_config": {"name": 1}})") ==
+        R"({"name_x":1,"BenchmarkConfig":{"name":1}})");
 }

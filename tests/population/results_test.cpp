@@ -432,12 +432,38 @@ TEST_CASE("files that are no results of evo are refused in one line that says wh
     REQUIRE(at != std::string::npos);
     return damaged.replace(at, what.size(), with);
   };
-  CHECK_THAT(refusal("// A kernel"), ContainsSubstring("is not JSON: results are a Kernel Tuner cache or a T4 file"));
-  CHECK_THAT(refusal(R"({"cache": {}})"), ContainsSubstring("was not written by evo export"));
-  CHECK_THAT(refusal(R"({"cache": {}})"), ContainsSubstring("it holds times without kernels: evo replay "));
+  CHECK_THAT(refusal("// A kernel"), ContainsSubstring("neither a Kernel Tuner cache, T4 or KTT results, nor CSV"));
+  CHECK_THAT(refusal(R"({"cache": {}})"), ContainsSubstring("no tune_params_keys"));
   CHECK_THAT(refusal(without("\"task_hash\"", "\"task_has\"")), ContainsSubstring("task_hash"));
   CHECK_THAT(refusal(without("\"time\":0.0035", "\"time\":-1")), ContainsSubstring("above zero"));
   CHECK_THAT(refusal(without("\"verdict\":\"wrong_answer\"", "\"verdict\":\"wrongish\"")),
              ContainsSubstring("wrongish"));
   for (std::size_t length = 0; length + 2 < text.size(); length += text.size() / 7) refusal(text.substr(0, length));
+}
+
+TEST_CASE("a Kernel Tuner cache of others becomes a run whose provenance is said, and none of its rows an elite") {
+  const std::string cache =
+      R"json({"device_name": "NVIDIA A100", "kernel_name": "vector add", "problem_size": [4096, 64],
+    "tune_params_keys": ["threads", "share"], "tune_params": {"threads": [64, 128], "share": [0.5]}, "objective": "time",
+    "cache": {"64,0.5": {"threads": 64, "share": 0.5, "time": 0.5, "compile_time": 300},
+              "128,0.5": {"threads": 128, "share": 0.5, "time": 0.25, "compile_time": 200},
+              "256,0.5": {"threads": 256, "share": 0.5, "time": "CompilationFailedConfig"}}})json";
+  const Results results = read_results(cache, "cache.json");
+  CHECK(results.info.task == "vector_add");
+  CHECK(results.info.device.name == "NVIDIA A100");
+  CHECK(results.info.device.id == "recorded");
+  CHECK(results.info.objective == "latency 4096x64");
+  REQUIRE(results.rows.size() == 3);
+  CHECK(results.rows[1].latency_us == 250);
+  CHECK(results.rows[1].genome.genes.at("threads") == Value(std::int64_t{128}));
+  CHECK(results.rows[2].verdict == Verdict::compile_failed);
+  Store store = Store::open(":memory:", Store::Mode::write);
+  import_results(store, results, "evo import cache.json");
+  REQUIRE(store.runs().size() == 1);
+  CHECK(store.runs().front().info.strategy == kImported);
+  CHECK(store.elites().empty());
+  // An unfinished one has rows, too, and evo's own that is cut off is damaged.
+  CHECK(read_results(cache.substr(0, cache.find("\"256,0.5\"")), "cut.json").rows.size() == 2);
+  CHECK_THAT(error_of([&] { read_results(R"({"evo": {"task": "t"}, "cache": {)", "cut.json"); }),
+             ContainsSubstring("cut.json is cut off: evo export --format wrote it"));
 }

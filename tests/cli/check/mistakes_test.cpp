@@ -336,7 +336,7 @@ TEST_CASE("mistakes in a kernel are named with file, line and cause") {
        {{kPairKernel, "__global__ void pair(", "__global__ void __launch_bounds__(32) pair("}},
        kCheck,
        1,
-       {"pair.json: kernel pair: 64 threads, built for at most 32"}},
+       {"pair.json: kernel pair: block of 64 threads exceeds __launch_bounds__ 32"}},
       {"a counter that outlives a launch",
        {{kPairKernel, "extern", "__device__ int calls;\nextern"},
         {kPairKernel, kBarrier, "  __syncthreads();\n  if (i == 0) ++calls;\n"}},

@@ -39,3 +39,19 @@ TEST_CASE("headers of the host go, those of the compiler and of the author stay"
                   "#include <cuda_runtime.h>\n#include <cub/cub.cuh>\n#include \"tile.h\"\n#include <cuda_fp16.h>\n") ==
       "\n\n\n\n#include <cub/cub.cuh>\n#include \"tile.h\"\n#include <cuda_fp16.h>\n");
 }
+
+TEST_CASE("classes and templates that call what launches kernels are left out with it") {
+  const std::string code =
+      "template <int T> __global__ void rows(float* y) { y[T] = T; }\n"
+      "struct Pair { float a, b; };\n"
+      "extern \"C\" void launch_rows(float* y) { rows<1><<<1, 1>>>(y); }\n"
+      "class Runner {\n public:\n  void run(float* y) { launch_rows(y); }\n};\n"
+      "template <typename T> void launch_any(T* y) { launch_rows(y); }\n"
+      "template <typename T> struct Sum { __device__ T operator()(T a, T b) { return a + b; } };\n";
+  const std::string left = device_code(code);
+  CHECK(left.find("__global__ void rows") != std::string::npos);
+  CHECK(left.find("struct Pair") != std::string::npos);
+  CHECK(left.find("struct Sum") != std::string::npos);
+  CHECK(left.find("launch_") == std::string::npos);
+  CHECK(left.find("Runner") == std::string::npos);
+}

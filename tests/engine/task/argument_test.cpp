@@ -22,6 +22,23 @@ std::string complaint(std::string_view text) {
 
 }  // namespace
 
+TEST_CASE("whole numbers have C's names, as long as they may be") {
+  for (const auto& [name, dtype] : std::vector<std::pair<std::string, DType>>{{"signed char", DType::s8},
+                                                                              {"unsigned int", DType::u32},
+                                                                              {"unsigned long", DType::u64},
+                                                                              {"long int", DType::s64},
+                                                                              {"unsigned long long int", DType::u64},
+                                                                              {"short int", DType::s16},
+                                                                              {"unsigned", DType::u32},
+                                                                              {"std::uint8_t", DType::u8}}) {
+    INFO(name);
+    REQUIRE(type_named(name));
+    CHECK(type_named(name)->element == dtype);
+  }
+  CHECK_FALSE(type_named("long double"));
+  CHECK_FALSE(type_named("unsigned float"));
+}
+
 TEST_CASE("a plain expression is an int") {
   CHECK(values("N * 2") == std::vector<Scalar>{{{DType::s32, 1}, {std::int64_t{200}}}});
   CHECK(values("causal ? N : 0") == std::vector<Scalar>{{{DType::s32, 1}, {std::int64_t{100}}}});

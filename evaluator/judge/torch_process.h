@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "evaluator/worker/channel.h"
+
+namespace evo {
+
+/// The python that runs references: python3, or what $EVO_PYTHON names.
+std::string python_name();
+
+/// A process of python that has loaded a task's reference.py. Tensors travel as files. Used by one thread at a time.
+class TorchProcess {
+ public:
+  /// `file`: the name of `source` in messages. `stop`, which may be null, must outlive it. Throws machine_error where
+  /// there is no torch, usage_error for a reference.py that cannot be loaded.
+  TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop);
+  ~TorchProcess();
+
+  bool has_ended() const;
+  /// The file of a tensor, for messages.
+  std::string path_of(const std::string& tensor) const;
+  /// Writes the file of a tensor. Throws machine_error.
+  void put(const std::string& tensor, std::span<const std::byte> bytes) const;
+  /// What the file of a tensor holds.
+  std::string get(const std::string& tensor) const;
+  /// Sends a message, a line of JSON, and waits for its end. `where`: it happens, for errors. Throws usage_error where
+  /// reference.py fails, machine_error when the process is lost, Stopped once the signal is raised.
+  void ask(const std::string& message, const std::string& where);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace evo
