@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +19,7 @@
 #include <system_error>
 
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/base/log.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/process.h"
@@ -30,6 +33,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using Message = nlohmann::ordered_json;
+
+/// Times the deadline of a candidate's run: as much as a reference in CUDA has.
+constexpr double kPatience = 10;
+constexpr auto kStartPatience = std::chrono::minutes(5);  ///< Until torch is there.
+constexpr std::size_t kMostAnswerBytes = 1 << 16;         ///< Of a line; outputs travel as files.
 
 std::string python() {
   const char* named = std::getenv("EVO_PYTHON");
@@ -49,8 +57,12 @@ struct TorchReference::Impl {
   UniqueFd errors, socket;
   std::optional<Process> process;
   std::string received;
+  double patience_s;  ///< For an answer.
 
-  Impl(const PipelineOptions& of, const StopSignal* signal) : options(of), stop(signal) {
+  Impl(const PipelineOptions& of, const StopSignal* signal)
+      : options(of),
+        stop(signal),
+        patience_s(kPatience * (of.run_deadline_s > 0 ? of.run_deadline_s : DeviceKind{}.run_deadline_s)) {
     std::error_code error;
     std::string path = (fs::temp_directory_path(error) / "evo-reference-XXXXXX").string();
     if (error || ::mkdtemp(path.data()) == nullptr)
@@ -79,7 +91,7 @@ struct TorchReference::Impl {
   /// Loads the task's file.
   void open() {
     const std::string& file = options.task.reference;
-    const Message greeting = receive();
+    const Message greeting = receive(Clock::now() + kStartPatience);
     if (greeting.contains("missing")) {
       throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,
                                       python(), greeting["missing"].get<std::string>()));
@@ -94,29 +106,42 @@ struct TorchReference::Impl {
                                     said.empty() ? "" : fmt::format(" ({})", last_line(said))));
   }
 
-  void send(const Message& message) {
+  /// Waits for the socket, a tenth of a second at most. Throws once the answer is late.
+  void wait_for(short events, Clock::time_point end) {
+    if (stop != nullptr && stop->raised()) throw Stopped();
+    if (Clock::now() >= end) {
+      process.reset();  // The next case gets another one.
+      throw usage_error(fmt::format("{}: no answer within {:g} s", options.task.reference, patience_s));
+    }
+    pollfd ready{socket.get(), events, 0};
+    ::poll(&ready, 1, 100);
+  }
+
+  void send(const Message& message, Clock::time_point end) {
     const std::string line = message.dump(-1, ' ', false, Message::error_handler_t::replace) + "\n";
     for (std::size_t sent = 0; sent < line.size();) {
-      const ssize_t written = ::send(socket.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+      const ssize_t written = ::send(socket.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (written > 0) {
         sent += static_cast<std::size_t>(written);
-      } else if (errno != EINTR) {
+      } else if (errno != EINTR && errno != EAGAIN) {
         lost();
+      } else {
+        wait_for(POLLOUT, end);
       }
     }
   }
 
-  Message receive() {
+  Message receive(Clock::time_point end) {
     while (true) {
-      if (const std::size_t end = received.find('\n'); end != std::string::npos) {
-        Message message = Message::parse(received.substr(0, end), nullptr, false);
-        received.erase(0, end + 1);
+      if (const std::size_t cut = received.find('\n'); cut != std::string::npos) {
+        Message message = Message::parse(received.substr(0, cut), nullptr, false);
+        received.erase(0, cut + 1);
         if (!message.is_object()) lost();
         return message;
       }
-      if (stop != nullptr && stop->raised()) throw Stopped();
-      pollfd ready{socket.get(), POLLIN, 0};
-      ::poll(&ready, 1, 100);
+      if (received.size() > kMostAnswerBytes)
+        throw usage_error(fmt::format("{}: an answer of more than {} bytes", options.task.reference, kMostAnswerBytes));
+      wait_for(POLLIN, end);
       char buffer[1 << 12];
       const ssize_t count = ::recv(socket.get(), buffer, sizeof buffer, MSG_DONTWAIT);
       if (count > 0) {
@@ -129,8 +154,10 @@ struct TorchReference::Impl {
 
   /// `where`: of the task's fault.
   void ask(const Message& message, const std::string& where) {
-    send(message);
-    const Message answer = receive();
+    const Clock::time_point end =
+        Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(patience_s));
+    send(message, end);
+    const Message answer = receive(end);
     if (answer.contains("error"))
       throw usage_error(fmt::format("{}: {}{}", options.task.reference, where, answer["error"].get<std::string>()));
   }
@@ -188,7 +215,15 @@ std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
   std::vector<ExpectedOutput> expected;
   for (const Message& output : message["outputs"]) {
     const DType dtype = parse_dtype(output["dtype"].get<std::string>());
-    std::ifstream file(output["file"].get<std::string>(), std::ios::binary);
+    const fs::path path = output["file"].get<std::string>();
+    std::uintmax_t bytes_expected = static_cast<std::uintmax_t>(size_of(dtype));
+    for (const Message& dim : output["dims"]) bytes_expected *= dim.get<std::uintmax_t>();
+    std::error_code error;
+    if (!fs::is_regular_file(fs::symlink_status(path, error)) || fs::file_size(path, error) != bytes_expected) {
+      throw usage_error(fmt::format("{}: {}output {} is no file of {} bytes", task.reference, where,
+                                    output["name"].get<std::string>(), bytes_expected));
+    }
+    std::ifstream file(path, std::ios::binary);
     const std::string content(std::istreambuf_iterator<char>(file), {});
     const auto* bytes = reinterpret_cast<const std::byte*>(content.data());
     expected.push_back({dtype, {bytes, bytes + content.size()}});
