@@ -232,9 +232,7 @@ int main(int argc, char** argv) {
   if (!arguments.empty() && arguments.front() == "worker") {
     ignore_interrupts();
     if (arguments.size() == 3 && arguments[1] == kHello) return flushed(say_hello(arguments[2]));
-    const int code = evo::worker_main({arguments.begin() + 1, arguments.end()});
-    return code == kWrongUsage ? complain("worker is what evo calls itself: evo --help lists the commands", code)
-                               : code;
+    return evo::worker_main({arguments.begin() + 1, arguments.end()});
   }
   if (arguments.size() > 1 && arguments.front() == kGuard) return guard({arguments.begin() + 1, arguments.end()});
   if (arguments.size() == 3 && arguments.front() == kWatchRun) return watch_run(arguments[1], arguments[2]);

@@ -209,6 +209,7 @@ bool PageServer::Inside::go_on(Viewer& viewer, short ready) {
     if (viewer.state == Viewer::State::follows) viewer.deadline = Clock::now() + kHeartbeat;
   }
   if (ready != 0 && viewer.state != Viewer::State::takes && !take_request(viewer)) return false;
+  if (!viewer.rest().empty()) return true;
   switch (viewer.state) {
     case Viewer::State::waits:
       give_page(viewer);
@@ -217,7 +218,6 @@ bool PageServer::Inside::go_on(Viewer& viewer, short ready) {
       give_event(viewer);
       return true;
     case Viewer::State::takes:
-      if (!viewer.rest().empty()) return true;
       ::shutdown(viewer.socket.get(), SHUT_WR);
       viewer.state = Viewer::State::leaves;
       return true;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -66,8 +65,16 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// Of this program and of those that it has started.
 double cpu_seconds() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  double seconds = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    for (const timeval& time : {used.ru_utime, used.ru_stime})
+      seconds += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  }
+  return seconds;
 }
 
 void read(const Target& target, std::string text) {

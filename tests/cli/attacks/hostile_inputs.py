@@ -253,7 +253,7 @@ WORDS = [["run", "--task", "{}", "--device", "vgpu"], ["run", "--task", "toy", "
          ["tasks", "{}"], ["show", "{}"], ["runs", "{}"], ["export", "{}"], ["export", "--name", "{}"], ["vgpu", "k.ptx", "--arg", "{}"], ["vgpu", "k.ptx", "--symbol", "{}"],
          ["vgpu", "k.ptx", "--kernel", "{}"], ["vgpu", "k.ptx", "--grid", "{}"], ["completions", "{}"], ["man", "{}"], ["complete", "evo", "run", "{}"], ["doctor", "{}"],
          ["bench", "--expect", "{}"], ["watch", "--port", "{}"], ["{}"], ["db", "{}"], ["elites", "--db", "{}"], ["run", "--task", "toy", "--hosts", "hosts", "--device", "{}"],
-         ["worker", "{}"], ["results", "-o", "pages", "--device", "{}"], ["front", "--task", "{}"], ["run", "--task", "toy", "--until", "{}", *SEARCH], ["model", "--genome", "{}", "--task", "toy"],
+         ["results", "-o", "pages", "--device", "{}"], ["front", "--task", "{}"], ["run", "--task", "toy", "--until", "{}", *SEARCH], ["model", "--genome", "{}", "--task", "toy"],
          ["note", "1", "{}"], ["import", "{}"], ["verify", "{}"], ["tune", "{}"], ["baseline", "--rival", "{}", "--list"], ["llm", "--task", "{}", "--dry-run"]]
 
 

@@ -291,16 +291,16 @@ TEST_CASE("whoever sends or reads slowly, with or without the token, does not ke
     }
   };
   // More than are served at once. None reads; those behind them need not wait for their end.
-  connect(150, "GET / HTTP/1.1\r\nHost: ");
-  connect(100, "");
-  connect(100, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  connect(100, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+  connect(80, "GET / HTTP/1.1\r\nHost: ");
+  connect(60, "");
+  connect(60, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  connect(60, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
   connect(20, fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", address.path));
-  connect(150, std::string(5000, 'x'));
+  connect(60, std::string(5000, 'x'));
   CHECK(http_request(address, "GET", address.path).status == 200);
   const auto follower = follower_of(address);
   for (int i = 0; i < 3; ++i) {
-    connect(300, "GET /");
+    connect(120, "GET /");
     CHECK(http_request(address, "GET", address.path + "data").status == 200);
   }
   // A request may come in pieces, but not without an end.
