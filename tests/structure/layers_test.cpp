@@ -45,8 +45,8 @@ const std::vector<Layer> kLayers = {
 };
 
 /// Too heavy, or too foreign, to be seen through a header of ours.
-const std::vector<std::string> kOnlyInSources = {"nlohmann/json.hpp", "CLI/", "SQLiteCpp/", "sqlite3.h",
-                                                 "spdlog/",           "fmt/"};
+const std::vector<std::string> kOnlyInSources = {"nlohmann/json.hpp", "CLI/",    "SQLiteCpp/",
+                                                 "sqlite3.h",         "spdlog/", "fmt/"};
 
 /// Headers of templates over such a library: only sources include them, and each other.
 const std::set<std::string> kForSources = {"engine/record/record_json.h", "engine/expression/json_value.h",
