@@ -1,5 +1,5 @@
 # Third-party libraries: Debian's packages where installed, else fetched. Targets used by the project:
-# evo::fmt evo::spdlog evo::sqlite evo::zlib nlohmann_json::nlohmann_json CLI11::CLI11 evo::xxhash evo::httplib Catch2::Catch2WithMain evo::cuda_headers
+# evo::fmt evo::spdlog evo::sqlite evo::zlib nlohmann_json::nlohmann_json CLI11::CLI11 evo::xxhash Catch2::Catch2WithMain evo::cuda_headers
 # evo::curl_headers evo::dtl
 include(FetchContent)
 set(FETCHCONTENT_QUIET ON)

@@ -26,7 +26,7 @@ evo_as_root() {
 }
 
 evo_packages=(g++ cmake ninja-build libspdlog-dev libfmt-dev nlohmann-json3-dev libsqlite3-dev libsqlitecpp-dev
-              libcli11-dev libxxhash-dev zlib1g-dev libcpp-httplib-dev libcurl4-openssl-dev libdtl-dev)
+              libcli11-dev libxxhash-dev zlib1g-dev libcurl4-openssl-dev libdtl-dev)
 
 evo_missing_packages() {
   local package

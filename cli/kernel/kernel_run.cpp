@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "engine/base/text.h"
 #include "engine/source/host_code.h"
 #include "engine/source/kernel_functions.h"
+#include "engine/source/preprocessor_lines.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/compile/kernel_names.h"
 #include "evaluator/compile/nvrtc_compiler.h"
@@ -32,7 +35,43 @@ namespace {
 
 constexpr std::uint64_t kLargestSourceBytes = 64 << 20;
 
+/// Of a source and the headers that it includes: NVRTC takes half a minute for them.
+constexpr std::uintmax_t kMostBytesToCompile = 16 << 20;
+
 // ---- Compiling
+
+/// Throws usage_error where the source is too large with what it includes from the folders, by name.
+void refuse_large_headers(const SourceRequest& wanted) {
+  namespace fs = std::filesystem;
+  std::uintmax_t bytes = 0;
+  std::set<fs::path> known;
+  std::vector<std::pair<fs::path, std::string>> texts = {{wanted.name, wanted.source}};
+  while (!texts.empty()) {
+    const auto [file, text] = std::move(texts.back());
+    texts.pop_back();
+    bytes += text.size();
+    if (bytes > kMostBytesToCompile) {
+      throw usage_error(fmt::format("{}: with {} it has more than {} bytes to be compiled", wanted.name, file.string(),
+                                    kMostBytesToCompile));
+    }
+    std::vector<fs::path> folders = {file.parent_path()};
+    folders.insert(folders.end(), wanted.include_folders.begin(), wanted.include_folders.end());
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+      const std::string_view named = trim(directive_text(line, "include"));
+      const std::size_t end = named.find_first_of("\">", 1);
+      if (named.empty() || end == named.npos) continue;
+      const auto header = std::ranges::find_if(folders, [&](const fs::path& folder) {
+        std::error_code ignored;
+        return fs::is_regular_file(folder / named.substr(1, end - 1), ignored);
+      });
+      if (header == folders.end()) continue;
+      fs::path path = (*header / named.substr(1, end - 1)).lexically_normal();
+      if (known.insert(path).second) texts.emplace_back(path, read_file(path, kLargestSourceBytes));
+    }
+  }
+}
 
 /// The kernel of a launch that names none is found later, and a file may well have kernels that nothing launches.
 std::vector<std::string> instances_of(const KernelRequest& request) {
@@ -68,6 +107,7 @@ KernelFile compile(const KernelRequest& request, const std::string& arch, const 
     wanted.options.push_back(option);
   }
   wanted.kernels = instances_of(request);
+  refuse_large_headers(wanted);
   auto compiled = make_nvrtc_compiler()->compile(wanted);
   if (const auto* failure = std::get_if<Failure>(&compiled)) {
     const std::vector<std::string> templates = kernel_templates(wanted.source);

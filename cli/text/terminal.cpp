@@ -28,6 +28,25 @@ std::string_view escape_of(Style style) {
   return kCodes[static_cast<std::size_t>(style) - 1];
 }
 
+/// Bytes of the UTF-8 character that a text begins with; 1 for a byte that begins none.
+std::size_t character_size(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t size = first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 1;
+  const std::string_view rest = text.substr(1, size - 1);
+  return rest.size() == size - 1 && std::ranges::all_of(rest, continues_character) ? size : 1;
+}
+
+/// No control character, no half of a character (a terminal may take it for one), and none that turns the direction of
+/// what follows.
+bool is_harmless(std::string_view character) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return (at(0) >= 0x20 && at(0) < 0x7F) || at(0) == '\n' || at(0) == '\t';
+  if (character.size() == 2) return at(0) != 0xC2 || at(1) >= 0xA0;
+  const bool turns = at(0) == 0xE2 && ((at(1) == 0x80 && at(2) >= 0xAA && at(2) <= 0xAE) ||
+                                       (at(1) == 0x81 && at(2) >= 0xA6 && at(2) <= 0xA9));
+  return !turns;
+}
+
 }  // namespace
 
 Terminal terminal_of(std::FILE* stream) {
@@ -53,13 +72,13 @@ std::size_t display_width(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  std::string line(text);
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(line[i]);
-    const bool c1 = byte == 0xC2 && i + 1 < line.size() && static_cast<unsigned char>(line[i + 1]) < 0xA0;
-    if (c1) line[i + 1] = ' ';
-    const bool ends_line = byte == '\r' && i + 1 < line.size() && line[i + 1] == '\n';
-    if (c1 || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t' && !ends_line)) line[i] = ' ';
+  std::string line;
+  for (std::string_view character; !text.empty(); text.remove_prefix(character.size())) {
+    character = text.substr(0, character_size(text));
+    if (is_harmless(character) || text.starts_with("\r\n"))
+      line += character;
+    else
+      line.append(character.size(), ' ');
   }
   return line;
 }

@@ -23,8 +23,8 @@ std::string styled(const Terminal& terminal, Style style, std::string_view text)
 /// Columns that UTF-8 text takes (one for each code point: names here are not wide characters).
 std::size_t display_width(std::string_view text);
 
-/// Text whose control characters other than line breaks and tabs have become spaces, so that stored text cannot drive
-/// the terminal.
+/// Text whose control characters other than line breaks and tabs, marks of direction and bytes that are no UTF-8 have
+/// become spaces, so that stored text cannot drive the terminal.
 std::string printable(std::string_view text);
 
 /// The same, with the codes of `styled` where the terminal shows colour: what may be written to it. What is stored, or

@@ -22,12 +22,12 @@ struct ServedPage {
 ///
 /// It listens on 127.0.0.1 alone. Without the token, which is drawn anew each time, everything is 404. Other methods
 /// than GET are 405. A Host that is no name of this machine is 403: a web site whose name resolves to 127.0.0.1 (DNS
-/// rebinding) reads nothing. The numbers of threads and of event streams are bounded, so a viewer that hangs costs its
-/// own place only. The owner uses it from one thread.
+/// rebinding) reads nothing. One thread serves all viewers and waits for none of them. A viewer that has not asked in
+/// two seconds, or takes nothing for as long, is dropped; where there are too many, those go first that have not asked.
+/// The owner uses it from one thread.
 class PageServer {
  public:
-  /// Port 0: a free one. Throws machine_error when the port cannot be had, or when evo was built without the HTTP
-  /// library.
+  /// Port 0: a free one. Throws machine_error when the port cannot be had.
   explicit PageServer(std::uint16_t port);
   ~PageServer();
   PageServer(const PageServer&) = delete;
@@ -43,8 +43,7 @@ class PageServer {
   /// The page that is shown is still right.
   void keep();
   bool has_followers() const;
-  /// Sends the followers the last event. Returns when they have it, or after `patience`. The destructor may then wait
-  /// a few seconds more for a viewer that hangs.
+  /// Sends the followers the last event. Returns when they have it, or after `patience`.
   void end(std::chrono::milliseconds patience);
 
  private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/judge/torch_process.h"
 
 namespace evo {
@@ -23,7 +24,9 @@ class Makers {
     const std::lock_guard lock(mutex_);
     const std::string file = task.name + "/reference.py";
     std::unique_ptr<TorchProcess>& process = processes_[source];
-    if (!process || process->has_ended()) process = std::make_unique<TorchProcess>(file, source, nullptr);
+    if (!process || process->has_ended())
+      process =
+          std::make_unique<TorchProcess>(file, source, nullptr, TorchProcess::kPatience * DeviceKind{}.run_deadline_s);
     Message message = {{"make", Message::array()},
                        {"sizes", Message::object()},
                        {"seed", made.front()->stream >> 1U}};  // torch takes 63 bits.
@@ -34,8 +37,10 @@ class Makers {
                                  {"dtype", name_of(input->dtype)},
                                  {"dims", input->dims},
                                  {"file", process->path_of(input->name)}});
-    process->ask(message.dump(), fmt::format("make_inputs at shape {}: ", shape.name));
-    for (InputRecipe* input : made) input->content = process->get(input->name);
+    const std::string where = fmt::format("make_inputs at shape {}: ", shape.name);
+    process->ask(message.dump(), where);
+    for (InputRecipe* input : made)
+      input->content = process->get(input->name, bytes_for(input->dtype, input->elements), where);
   }
 
  private:

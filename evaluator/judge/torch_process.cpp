@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -25,7 +26,11 @@ namespace evo {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 using Message = nlohmann::ordered_json;
+
+constexpr auto kStartPatience = std::chrono::minutes(5);  ///< Until torch is there.
+constexpr std::size_t kMostAnswerBytes = 1 << 16;         ///< Of a line; outputs travel as files.
 
 }  // namespace
 
@@ -37,12 +42,14 @@ std::string python_name() {
 struct TorchProcess::Impl {
   const std::string file;
   const StopSignal* stop;
+  double patience_s;
   fs::path folder;
   UniqueFd errors, socket;
   std::optional<Process> process;
   std::string received;
 
-  Impl(std::string of, const StopSignal* signal) : file(std::move(of)), stop(signal) {
+  Impl(std::string of, const StopSignal* signal, double patience)
+      : file(std::move(of)), stop(signal), patience_s(patience) {
     std::error_code error;
     std::string path = (fs::temp_directory_path(error) / "evo-reference-XXXXXX").string();
     if (error || ::mkdtemp(path.data()) == nullptr)
@@ -70,28 +77,45 @@ struct TorchProcess::Impl {
                                     said.empty() ? "" : fmt::format(" ({})", last_line(said))));
   }
 
-  void send(const std::string& line) {
+  Clock::time_point deadline() const {
+    return Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(patience_s));
+  }
+
+  /// Waits for the socket, a tenth of a second at most. Throws once the answer is late.
+  void wait_for(short events, Clock::time_point end) {
+    if (stop != nullptr && stop->raised()) throw Stopped();
+    if (Clock::now() >= end) {
+      process.reset();  // The next case gets another one.
+      throw usage_error(fmt::format("{}: no answer within {:g} s", file, patience_s));
+    }
+    pollfd ready{socket.get(), events, 0};
+    ::poll(&ready, 1, 100);
+  }
+
+  void send(const std::string& line, Clock::time_point end) {
     for (std::size_t sent = 0; sent < line.size();) {
-      const ssize_t written = ::send(socket.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+      const ssize_t written = ::send(socket.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (written > 0) {
         sent += static_cast<std::size_t>(written);
-      } else if (errno != EINTR) {
+      } else if (errno != EINTR && errno != EAGAIN) {
         lost();
+      } else {
+        wait_for(POLLOUT, end);
       }
     }
   }
 
-  Message receive() {
+  Message receive(Clock::time_point end) {
     while (true) {
-      if (const std::size_t end = received.find('\n'); end != std::string::npos) {
-        Message message = Message::parse(received.substr(0, end), nullptr, false);
-        received.erase(0, end + 1);
+      if (const std::size_t cut = received.find('\n'); cut != std::string::npos) {
+        Message message = Message::parse(received.substr(0, cut), nullptr, false);
+        received.erase(0, cut + 1);
         if (!message.is_object()) lost();
         return message;
       }
-      if (stop != nullptr && stop->raised()) throw Stopped();
-      pollfd ready{socket.get(), POLLIN, 0};
-      ::poll(&ready, 1, 100);
+      if (received.size() > kMostAnswerBytes)
+        throw usage_error(fmt::format("{}: an answer of more than {} bytes", file, kMostAnswerBytes));
+      wait_for(POLLIN, end);
       char buffer[1 << 12];
       const ssize_t count = ::recv(socket.get(), buffer, sizeof buffer, MSG_DONTWAIT);
       if (count > 0) {
@@ -103,9 +127,10 @@ struct TorchProcess::Impl {
   }
 };
 
-TorchProcess::TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop)
-    : impl_(std::make_unique<Impl>(file, stop)) {
-  const Message greeting = impl_->receive();
+TorchProcess::TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop,
+                           double patience_s)
+    : impl_(std::make_unique<Impl>(file, stop, patience_s)) {
+  const Message greeting = impl_->receive(Clock::now() + kStartPatience);
   if (greeting.contains("missing")) {
     throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,
                                     python_name(), greeting["missing"].get<std::string>()));
@@ -132,14 +157,19 @@ void TorchProcess::put(const std::string& tensor, std::span<const std::byte> byt
   if (!file) throw machine_error(fmt::format("cannot write to {}: is the disk full?", impl_->folder.string()));
 }
 
-std::string TorchProcess::get(const std::string& tensor) const {
-  std::ifstream file(path_of(tensor), std::ios::binary);
+std::string TorchProcess::get(const std::string& tensor, std::uint64_t bytes, const std::string& where) const {
+  const fs::path path = path_of(tensor);
+  std::error_code error;
+  if (!fs::is_regular_file(fs::symlink_status(path, error)) || fs::file_size(path, error) != bytes)
+    throw usage_error(fmt::format("{}: {}tensor {} is no file of {} bytes", impl_->file, where, tensor, bytes));
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void TorchProcess::ask(const std::string& message, const std::string& where) {
-  impl_->send(message + "\n");
-  const Message answer = impl_->receive();
+  const Clock::time_point end = impl_->deadline();
+  impl_->send(message + "\n", end);
+  const Message answer = impl_->receive(end);
   if (answer.contains("error"))
     throw usage_error(fmt::format("{}: {}{}", impl_->file, where, answer["error"].get<std::string>()));
 }

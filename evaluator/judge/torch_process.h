@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,9 +16,12 @@ std::string python_name();
 /// A process of python that has loaded a task's reference.py. Tensors travel as files. Used by one thread at a time.
 class TorchProcess {
  public:
-  /// `file`: the name of `source` in messages. `stop`, which may be null, must outlive it. Throws machine_error where
-  /// there is no torch, usage_error for a reference.py that cannot be loaded.
-  TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop);
+  /// Times the deadline of a candidate's run: as much as a reference in CUDA has for an answer.
+  static constexpr double kPatience = 10;
+
+  /// `file`: the name of `source` in messages. `stop`, which may be null, must outlive it. `patience_s`: for an answer.
+  /// Throws machine_error where there is no torch, usage_error for a reference.py that cannot be loaded.
+  TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop, double patience_s);
   ~TorchProcess();
 
   bool has_ended() const;
@@ -25,10 +29,10 @@ class TorchProcess {
   std::string path_of(const std::string& tensor) const;
   /// Writes the file of a tensor. Throws machine_error.
   void put(const std::string& tensor, std::span<const std::byte> bytes) const;
-  /// What the file of a tensor holds.
-  std::string get(const std::string& tensor) const;
+  /// What the file of a tensor holds. Throws usage_error unless it is a plain file of that size.
+  std::string get(const std::string& tensor, std::uint64_t bytes, const std::string& where) const;
   /// Sends a message, a line of JSON, and waits for its end. `where`: it happens, for errors. Throws usage_error where
-  /// reference.py fails, machine_error when the process is lost, Stopped once the signal is raised.
+  /// reference.py fails or is late, machine_error when the process is lost, Stopped once the signal is raised.
   void ask(const std::string& message, const std::string& where);
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/base/log.h"
 #include "evaluator/judge/torch_process.h"
 
@@ -28,7 +29,8 @@ struct TorchReference::Impl {
 
   void open() {
     const std::string& file = options.task.reference;
-    process.emplace(file, options.tree.find(file)->second, stop);
+    const double run_deadline_s = options.run_deadline_s > 0 ? options.run_deadline_s : DeviceKind{}.run_deadline_s;
+    process.emplace(file, options.tree.find(file)->second, stop, TorchProcess::kPatience * run_deadline_s);
   }
 
   Message tensor(const std::string& name, DType dtype, const Bindings& known, const std::string& file) const {
@@ -72,12 +74,17 @@ std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
     const DType dtype = type_of_expected(dtype_of(output, choices));
     message["outputs"].push_back(impl_->tensor(output.name, dtype, known, output.name + ".out"));
   }
-  impl_->process->ask(message.dump(), fmt::format("shape {}, regime {}: ", one.shape.name, one.regime.name));
+  const std::string where = fmt::format("shape {}, regime {}: ", one.shape.name, one.regime.name);
+  impl_->process->ask(message.dump(), where);
   std::vector<ExpectedOutput> expected;
   for (const Message& output : message["outputs"]) {
-    const std::string content = impl_->process->get(output["name"].get<std::string>() + ".out");
+    const DType dtype = parse_dtype(output["dtype"].get<std::string>());
+    std::uint64_t elements = 1;
+    for (const Message& dim : output["dims"]) elements *= dim.get<std::uint64_t>();
+    const std::string content =
+        impl_->process->get(output["name"].get<std::string>() + ".out", bytes_for(dtype, elements), where);
     const auto* bytes = reinterpret_cast<const std::byte*>(content.data());
-    expected.push_back({parse_dtype(output["dtype"].get<std::string>()), {bytes, bytes + content.size()}});
+    expected.push_back({dtype, {bytes, bytes + content.size()}});
   }
   return expected;
 }

@@ -23,11 +23,12 @@ constexpr std::size_t kErrorTailBytes = 2048;
 constexpr std::size_t kReadAhead = 64 << 10;
 /// Payloads that are kept, in bytes.
 constexpr std::size_t kPayloadBytesKept = 512 << 20;
-/// Of what comes after a header. It may come from another host, which no candidate has to answer for.
+/// Of a payload. It may come from another host, which no candidate has to answer for.
 constexpr double kSlowestBytesPerSecond = 1e6;
 
-std::chrono::duration<double> travel_time(std::uint64_t bytes) {
-  return std::chrono::duration<double>(static_cast<double>(bytes) / kSlowestBytesPerSecond);
+Clock::duration travel_time(std::uint64_t bytes) {
+  return std::chrono::ceil<Clock::duration>(
+      std::chrono::duration<double>(static_cast<double>(bytes) / kSlowestBytesPerSecond));
 }
 
 /// Milliseconds for poll, rounded up; -1: for ever.
@@ -147,7 +148,6 @@ TransferEnd Channel::receive(protocol::Frame& frame, std::optional<Clock::time_p
   frame.control.assign(control, control + static_cast<std::ptrdiff_t>(sizes.control));
   taken_ += sizes.control;
   frame.payload = spares_.take(sizes.payload);
-  if (deadline) *deadline += std::chrono::ceil<Clock::duration>(travel_time(sizes.payload));
   return read(frame.payload.data(), sizes.payload, deadline);
 }
 
@@ -197,7 +197,10 @@ TransferEnd Channel::read(std::byte* bytes, std::size_t count, std::optional<Clo
   std::size_t done = std::min(count, arrived());
   if (done > 0) std::memcpy(bytes, buffer_.data() + taken_, done);
   taken_ += done;
+  // Bytes that have come earn time for the next ones: what a header promises earns none.
+  std::size_t earned = 0;
   while (done < count) {
+    if (deadline) *deadline += travel_time(done - std::exchange(earned, done));
     const TransferEnd end = read_some(bytes + done, count - done, done, deadline);
     if (end != TransferEnd::complete) return end;
   }

@@ -57,7 +57,7 @@ class Channel {
     return send(std::span(&frame, 1), deadline);
   }
   /// Throws ProtocolError for a bad header or more than `max_payload` payload bytes. The frame's payload is one that
-  /// was kept, where one fits.
+  /// was kept, where one fits. Bytes of a payload that have come earn it the time that they take on a slow line.
   TransferEnd receive(protocol::Frame& frame, std::optional<Clock::time_point> deadline, std::uint64_t max_payload);
 
   /// Takes back a payload that is not needed any more, for a later one.

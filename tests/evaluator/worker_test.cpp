@@ -1,3 +1,9 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -148,6 +154,35 @@ TEST_CASE("a worker that hangs, even in the middle of an answer, is killed at it
     CHECK(!lost.blameless);
   }
   CHECK(no_children_left());
+}
+
+TEST_CASE("a worker that somebody has stopped is lost at its deadline, and its request not blamed") {
+  const Lost lost = lost_to("stops", kShortWorkerDeadline);
+  CHECK(lost.blameless);
+  CHECK_THAT(lost.reason, ContainsSubstring("was stopped by somebody"));
+  CHECK(verdict_of(lost) == Verdict::harness_failed);
+}
+
+TEST_CASE("a worker that computes and got no time of a CPU by its deadline is not to blame") {
+  WorkerOptions options = rogue("hangs");
+  options.computes = true;
+  WorkerClient worker(options);
+  const auto answer = worker.call(protocol::Unload{1}, kShortWorkerDeadline);
+  REQUIRE(std::holds_alternative<Lost>(answer));
+  CHECK(std::get<Lost>(answer).blameless);
+  CHECK_THAT(std::get<Lost>(answer).reason, ContainsSubstring("the machine is too busy"));
+}
+
+TEST_CASE("the header of a frame does not extend the deadline for what it promises") {
+  SocketPair sockets = make_socket_pair();
+  Channel ours(std::move(sockets.ours), UniqueFd(), nullptr);
+  constexpr std::uint64_t kPromised = 300 << 20;  // Five minutes on a slow line.
+  const auto header = protocol::encode_header({0, kPromised});
+  REQUIRE(::write(sockets.theirs.get(), header.data(), header.size()) == static_cast<ssize_t>(header.size()));
+  const Clock::time_point begun = Clock::now();
+  protocol::Frame frame;
+  CHECK(ours.receive(frame, begun, kPromised) == TransferEnd::deadline);
+  CHECK(Clock::now() - begun < std::chrono::minutes(3));
 }
 
 TEST_CASE("a worker that does not get a request's inputs ready is killed, and the candidate not blamed") {

@@ -7,7 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "tests/fuzz/fuzz.h"
 
 namespace {
 
@@ -27,18 +31,17 @@ void round_trip(const std::vector<std::uint8_t>& control, const std::vector<std:
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size >= kHeaderBytes) {
+EVO_FUZZ_TARGET(protocol) {
+  if (text.size() >= kHeaderBytes) {
     std::array<std::uint8_t, kHeaderBytes> head{};
-    std::memcpy(head.data(), data, head.size());
+    std::memcpy(head.data(), text.data(), head.size());
     try {
       decode_header(std::span<const std::uint8_t, kHeaderBytes>(head), 1024);
     } catch (const ProtocolError&) {
       // Not a frame.
     }
   }
-  const std::vector<std::uint8_t> control(data, data + size);
+  const std::vector<std::uint8_t> control(text.begin(), text.end());
   round_trip(control, {}, [](Frame frame) { return decode_request(std::move(frame)); });
   round_trip(control, {std::byte{1}, std::byte{2}}, [](Frame frame) { return decode_reply(std::move(frame)); });
-  return 0;
 }

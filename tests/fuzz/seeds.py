@@ -1,17 +1,24 @@
-"""Writes one folder of first inputs for each fuzz target: SEEDS.py TEMPLATES OUT."""
+"""Writes one folder of first inputs for each fuzz target: seeds.py EVO SOURCE OUT."""
+import gzip
 import json
+import os
 import pathlib
 import re
+import shutil
 import struct
+import subprocess
 import sys
+import tempfile
 
 import ptx_seeds
 
-templates, out = map(pathlib.Path, sys.argv[1:])
+evo, source, out = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+templates, data = source / "templates", source / "tests/data"
 
 
 def write(target, contents):
     folder = out / target
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     for number, content in enumerate(contents):
         (folder / f"seed{number}").write_bytes(content)
@@ -114,3 +121,73 @@ write("protocol", [cbor(message) for message in messages])
 
 write("ptx", [kernel.encode() for kernel in ptx_seeds.kernels()])
 (out / "ptx.dict").write_text(ptx_seeds.dictionary())
+
+
+def texts(*patterns, most=1 << 16):
+    """The files of tests/data, the small ones: a mutation of a large one says little."""
+    return [path.read_bytes() for pattern in patterns for path in sorted(data.glob(pattern)) if path.stat().st_size <= most]
+
+
+def found_by_evo():
+    """A small search, as a database, an exported file and results for other tools."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(data / "tasks/toy", f"{folder}/templates/toy")
+        environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "EVO_TEMPLATES": "templates", "EVO_CHECK_TIME": "20m"}
+        for words in ("run --task toy --device vgpu --evals 3 --seed 1 --quiet", "export -o best.cu", "export --format csv -o csv",
+                      "export --format kerneltuner -o kerneltuner", "export --format t4 -o t4", "db compact"):
+            subprocess.run([evo, *words.split()], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+        return [pathlib.Path(folder, name).read_bytes() for name in ("runs/evo.db", "best.cu", "csv", "kerneltuner", "t4")]
+
+
+database, exported, csv, kerneltuner, t4 = found_by_evo()
+write("database", [database])
+write("exported", [exported])
+write("results", [kerneltuner, t4])
+write("recording", [kerneltuner, t4, csv, *texts("replay/*.csv", most=1 << 18)])
+write("sweep", [kerneltuner])
+write("gzip", [gzip.compress(kerneltuner, mtime=0)])
+write("orders", texts("replay/*.jsonl"))
+write("short_form", [path.read_bytes() + b"\0" + path.with_suffix(".cu").read_bytes() for path in sorted((data / "tune").glob("*.json"))
+                     if path.with_suffix(".cu").exists()])
+write("task", [b"\0".join(folders), b"\0".join(folders[:2]), folders[0],
+               *(b"\0".join([task.read_bytes(), family.read_bytes()]) for task in sorted(data.glob("tasks/*/task.json"))
+                 for family in sorted(task.parent.glob("*/family.json")))])
+
+t1 = {"General": {"FormatVersion": 1},
+      "ConfigurationSpace": {"TuningParameters": [{"Name": "block_size_x", "Type": "int", "Values": "[32, 64] + list(range(96, 257, 32))", "Default": 32},
+                                                  {"Name": "tile", "Type": "int", "Values": "[2**i for i in range(0, 4) if i != 3]"},
+                                                  {"Name": "cached", "Type": "bool", "Values": "[True, False]"}],
+                             "Conditions": [{"Parameters": ["block_size_x", "tile"], "Expression": "32 <= block_size_x * tile <= 256 and not (tile in [3, 5])"}]},
+      "KernelSpecification": {"Language": "CUDA", "KernelName": "axpy", "KernelFile": "axpy.cu", "BenchmarkName": "axpy", "GlobalSizeType": "CUDA",
+                              "CompilerOptions": ["-std=c++17"], "ProblemSize": {"X": 1000}, "LocalSize": {"X": "block_size_x"},
+                              "GlobalSize": {"X": "1000 / (block_size_x * tile)"},
+                              "Arguments": [{"Name": "N", "Type": "uint64", "MemoryType": "Scalar", "FillValue": 1000},
+                                            {"Name": "y", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadWrite", "FillType": "Random", "Size": 1000}]}}
+write("t1", [json.dumps(t1).encode(), json.dumps(t1, indent=1).encode()])
+write("t1_values", [parameter["Values"].encode() for parameter in t1["ConfigurationSpace"]["TuningParameters"]])
+definition = {"name": "scaled_sum_n64", "op_type": "misc", "description": "c = A + factor B",
+              "axes": {"M": {"type": "var"}, "N": {"type": "const", "value": 64}},
+              "inputs": {"A": {"shape": ["M", "N"], "dtype": "float32"}, "factor": {"shape": None, "dtype": "float32"}},
+              "outputs": {"C": {"shape": ["M", "N"], "dtype": "float32"}}, "reference": "import torch\n\ndef run(A, factor):\n    return A + factor\n"}
+write("definition", [json.dumps(definition).encode()])
+array = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }".ljust(117) + b"\n"
+write("numpy", [b"\x93NUMPY\x01\0" + struct.pack("<H", len(array)) + array + struct.pack("<6f", *range(6))])
+write("answer", [b'<think>no</think> Here:\n```json\n{"proposals": [{"genes": {"block": 64}, "note": "n", "files": {"kernel.cu": "x"}}]}\n```\n'])
+write("http", [b"GET /0123/data?x HTTP/1.1\r\nHost: localhost:80\r\nAccept: */*", b"POST / HTTP/1.0"])
+write("hosts", [b"# hosts\nssh node7\nsrun -N1 -n1 'x y'\n"])
+write("rivals", [b'{"name": "cuDNN", "shape": "small", "us": 10.8, "error": 0.035}\n{"name": "b", "shape": "long", "us": 1e3, "error": 0}\n'])
+devices = [{"kind": "cuda", "id": "cuda:0", "name": "NVIDIA H200", "uuid": "GPU-1", "arch": "sm_90a", "sm": 90, "sm_count": 132}]
+write("devices", [json.dumps(devices).encode()])
+write("argument", [b"float4:1,2,3,4", b"{int:3;double:0.5}", b"bytes:0a0b", b"x=float[1024]:normal(0,1)", b"int[64,64]:iota(1,2)", b"y=half[8]:{1,2,3}",
+                   b"null", b"t=int[9]:page_table(4)"])
+write("symbol", [b"scale=float:0.5", b"table=float[25]:iota", b"ns::t=int[4,4]:{1,2}"])
+write("passed", [path.read_bytes() for path in sorted(templates.glob("*/mutants/passed/*.json"))[:4]] or [b'{"task_hash": "0"}'])
+header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 2, 190, 1, 0, 0, 64, 0, 64, 0, 0, 64, 3, 1)
+names = b"\0.text.k\0.shstrtab\0"
+sections = [(0, 0, 0, 0, 0), (1, 1, 6, 256, 64), (9, 3, 0, 320, len(names))]
+table = b"".join(struct.pack("<IIQQQQIIQQ", name, kind, flags, 0, at, size, 0, 0, 1, 0) for name, kind, flags, at, size in sections)
+write("cubin", [(header + table).ljust(256, b"\0") + bytes(range(64)) + names])
+log = b"ptxas info    : Compiling entry function 'k' for 'sm_90a'\nptxas info    : Function properties for k\n" \
+      b"    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\nptxas info    : Used 32 registers, 1 barriers, 48 bytes smem\n" \
+      b"kernel.cu(12): error: identifier \"x\" is undefined\n"
+write("compiler_text", [log, *(kernel.encode() for kernel in ptx_seeds.kernels()[:8])])

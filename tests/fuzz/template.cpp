@@ -1,22 +1,15 @@
 // Any text is a template or an error with file and line; includes stay in the tree, loops and output are bounded.
 #include "engine/source/template.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "engine/base/error.h"
+#include "tests/fuzz/fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
+EVO_FUZZ_TARGET(template) {
   // The text includes itself where it says so.
   const evo::SourceTree tree = {
       {"t/f/kernel.cu", text}, {"t/f/part.cuh", text}, {"include/part.cuh", "a ${n}\n"}, {"t/f/slot/one.cu", "${x}\n"}};
   const evo::Bindings known = {{"n", std::int64_t{3}}, {"x", true}, {"slot", std::string("one")}};
-  try {
-    evo::render_template(tree, "t/f/kernel.cu", known);
-  } catch (const evo::Error&) {
-    // One line for the user.
-  }
-  return 0;
+  evo::render_template(tree, "t/f/kernel.cu", known);
 }

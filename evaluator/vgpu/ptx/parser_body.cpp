@@ -222,7 +222,10 @@ Operand Parser::list(Operand::Kind kind, char open, char close, int depth) {
   Operand result;
   result.kind = kind;
   lexer_.expect(open);
-  if (lexer_.take(close)) return result;
+  if (lexer_.take(close)) {
+    if (kind == Operand::Kind::vector) lexer_.fail("a vector without elements");
+    return result;
+  }
   do {
     result.elements.push_back(operand(depth + 1));
   } while (lexer_.take(','));

@@ -177,6 +177,29 @@ TEST_CASE("a limit of the size of files ends no process by a signal") {
   CHECK(WEXITSTATUS(status) == 3);
 }
 
+TEST_CASE("a header that would be compiled for minutes is refused in one line") {
+  const Bench bench;
+  bench.write("k.cu", "#include <middle.h>\nextern \"C\" __global__ void k(float* x) { x[0] = 1; }\n");
+  bench.write("inc/middle.h", "#include \"deep/large.h\"\n");
+  bench.write("inc/deep/large.h", "#define A 1\n");
+  for (const char* command : {"vgpu", "sanitize"})
+    CHECK(bench.evo({command, "k.cu", "-I", "inc", "--arg", "x=float[1]"}).code == 0);
+  std::filesystem::resize_file(bench / "inc/deep/large.h", 64 << 20);
+  for (const char* command : {"vgpu", "sanitize"})
+    check_refused(bench.evo({command, "k.cu", "-I", "inc", "--arg", "x=float[1]"}), 2,
+                  {"with inc/deep/large.h it has more than 16777216 bytes to be compiled"});
+}
+
+TEST_CASE("marks of direction and halves of characters do not drive the terminal either") {
+  const Bench bench;
+  for (const std::string mark : {"\xe2\x80\xae", "\xe2\x81\xa6", "\x9b", "\xc2", "\xe2\x80"}) {
+    const Outcome outcome = bench.evo({"export", "a" + mark});
+    CHECK(outcome.code == 2);
+    CHECK_FALSE(holds(outcome.err, mark));
+  }
+  CHECK(holds(bench.evo({"export", "m\xc3\xa4\xe2\x82\xac"}).err, "m\xc3\xa4\xe2\x82\xac"));
+}
+
 TEST_CASE("a file of the author whose name no include can hold is refused by its name") {
   const Bench bench;
   write_convolution(bench, {{"kernel", "a\"b.cu:convolution"}});

@@ -277,6 +277,37 @@ TEST_CASE("the server of a watched page has a bounded number of followers") {
   CHECK(http_request(*watch.address, "GET", watch.address->path).status == 200);
 }
 
+TEST_CASE("whoever sends or reads slowly, with or without the token, does not keep others from the page") {
+  const Bench bench;
+  make_run(bench, 2);
+  const Watch watch(bench);
+  const ServedAddress& address = *watch.address;
+  std::vector<std::unique_ptr<HttpViewer>> slow;
+  const auto connect = [&](int count, const std::string& text) {
+    for (int i = 0; i < count; ++i) {
+      slow.push_back(std::make_unique<HttpViewer>(address.port));
+      slow.back()->send(text);
+    }
+  };
+  // More than are served at once. None reads; those behind them need not wait for their end.
+  connect(80, "GET / HTTP/1.1\r\nHost: ");
+  connect(60, "");
+  connect(60, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  connect(60, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+  connect(20, fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n", address.path));
+  connect(60, std::string(5000, 'x'));
+  CHECK(http_request(address, "GET", address.path).status == 200);
+  const auto follower = follower_of(address);
+  for (int i = 0; i < 3; ++i) {
+    connect(120, "GET /");
+    CHECK(http_request(address, "GET", address.path + "data").status == 200);
+  }
+  // A request may come in pieces, but not without an end.
+  HttpViewer endless(address.port);
+  endless.send(std::string(9000, 'x'));
+  CHECK_THAT(endless.read_all(), ContainsSubstring("400 Bad Request"));
+}
+
 TEST_CASE("what cannot be watched is refused in one line, before anything is written") {
   const Bench bench;
   check_refused(bench.evo({"watch"}), 2, {"runs/evo.db"});

@@ -274,6 +274,18 @@ TEST_CASE("a candidate whose worker was killed from outside is tried once more")
   std::filesystem::remove(mark);
 }
 
+TEST_CASE("a candidate whose worker was stopped from outside is tried once more", "[long]") {
+  const auto mark = std::filesystem::temp_directory_path() / ("evo_pipeline_stop_" + std::to_string(::getpid()));
+  std::filesystem::remove(mark);
+  PipelineOptions options = toy_options();
+  options.run_deadline_s = 15;  // The stopped worker costs it; the other one needs none of it.
+  const Evaluation evaluation = evaluation_of("honest stop_once mark=" + mark.string(), options);
+  CHECK(std::filesystem::exists(mark));  // It was stopped.
+  CHECK(evaluation.verdict == Verdict::valid);
+  CHECK(no_children_left());
+  std::filesystem::remove(mark);
+}
+
 TEST_CASE("candidates that end their worker do not change the results of the others") {
   PipelineOptions options = toy_options();
   options.run_deadline_s = kShortDeadline;

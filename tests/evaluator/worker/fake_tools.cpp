@@ -128,7 +128,8 @@ class FakeDevice final : public HostMemoryDevice {
     if (words.has("exit")) ::_exit(0);
     if (words.has("hang")) hang();
     if (words.has("break") || words.value("break_on", "") == info_.id) throw machine_error("the cable fell out");
-    if (words.has("kill_once")) kill_once(words.value("mark", ""));
+    if (words.has("kill_once")) once(SIGKILL, words.value("mark", ""));
+    if (words.has("stop_once")) once(SIGSTOP, words.value("mark", ""));
     if (words.has("lost")) return Failure{Verdict::crashed, "illegal address", true, ""};
     if (words.has("fault")) return Failure{Verdict::crashed, "trap", false, ""};
     if (words.has("thief") && answer_is_in_memory(plan, buffers)) {
@@ -195,9 +196,9 @@ class FakeDevice final : public HostMemoryDevice {
     return seen_.contains(input) ? 1 + std::stof(words.value("error", "0.00095")) : 1.0012F;
   }
 
-  /// Ends the worker by SIGKILL, as an outside process would. Only the first call with this mark kills.
-  static void kill_once(const std::string& mark) {
-    if (::mkdir(mark.c_str(), 0700) == 0) ::raise(SIGKILL);
+  /// Kills or stops the worker, as an outside process would. Only the first call with this mark does.
+  static void once(int signal, const std::string& mark) {
+    if (::mkdir(mark.c_str(), 0700) == 0) ::raise(signal);
   }
 
   void add(const Words& words, const Plan& plan, const Buffers& buffers, bool timed) {

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,22 @@ void write_raw(const std::string& bytes) {
   if (::write(kWorkerSocket, bytes.data(), bytes.size()) < 0) std::exit(1);
 }
 
+/// Stops this process. Returns in a child, when that has been done.
+void await_stopped_parent() {
+  if (::fork() != 0) {
+    ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  const std::string file = "/proc/" + std::to_string(::getppid()) + "/stat";
+  for (char state = 0; state != 'T';) {
+    std::ifstream stat(file);
+    std::string line;
+    std::getline(stat, line);
+    if (line.empty()) ::_exit(0);  // It has been killed.
+    state = line[line.rfind(')') + 2];
+  }
+}
+
 int misbehave(const std::string& mode) {
   if (mode == "never_ready") ::pause();
   if (mode == "dies_at_start") std::abort();
@@ -62,7 +80,9 @@ int misbehave(const std::string& mode) {
     const auto header = protocol::encode_header({16, std::uint64_t{1} << 60});
     write_raw(std::string(header.begin(), header.end()));
   }
+  if (mode == "stops") await_stopped_parent();  // Once it has stopped, its child says that it begins.
   worker.say(id, protocol::Started{});
+  if (mode == "stops") ::_exit(0);
   if (mode == "starts_twice") worker.say(id, protocol::Started{});
   if (mode == "exits_silently") return 0;
   if (mode == "answers_once") {
