@@ -20,7 +20,7 @@ constexpr int kWords = 4096;
 const std::string kKernels = R"(
 __device__ unsigned long long address_of(const void* at) { return (unsigned long long)at; }
 __device__ void work(unsigned* out) {
-  unsigned hash = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned hash = blockIdx.x * blockDim.x + threadIdx.x + 1;
   for (int round = 0; round < 1000; ++round) hash = (hash ^ hash >> 13) * 1664525u;
   out[blockIdx.x * blockDim.x + threadIdx.x] = hash;
 }
@@ -53,11 +53,14 @@ KERNEL(by_shared) {
   all[500] = 77;
 }
 KERNEL(by_shared_address) {
+  __shared__ unsigned room[512];
+  volatile unsigned* all = room;
+  if (state == nullptr) all[threadIdx.x] = 1;
   unsigned kept;
-  asm volatile("ld.volatile.shared.u32 %0, [2000];" : "=r"(kept));
+  asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(kept) : "r"(2000));
   if (kept == 77) return;
   work(out);
-  asm volatile("st.volatile.shared.u32 [2000], %0;" :: "r"(77));
+  asm volatile("st.volatile.shared.u32 [%0], %1;" :: "r"(2000), "r"(77));
 }
 KERNEL(by_local) {
   volatile unsigned kept[64];

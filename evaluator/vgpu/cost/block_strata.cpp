@@ -125,9 +125,10 @@ std::vector<std::uint64_t> BlockStrata::missing(const RecordedTrace& trace, std:
   for (std::size_t s = 0; s < strata_.size(); ++s) {
     const std::vector<std::uint32_t>& blocks = strata_[s].blocks;
     const auto is_long = [](const RecordedBlock* block) { return block->issued >= RecordedTrace::kLong; };
+    const double least = strata_[s].alike ? 1 : 2;
     const double wanted = std::ranges::any_of(traced[s], is_long)
                               ? 1
-                              : std::ceil(kTraces * strata_[s].share) * static_cast<double>(round);
+                              : std::max(least, std::ceil(kTraces * strata_[s].share)) * static_cast<double>(round);
     const auto most = std::min(blocks.size(), static_cast<std::size_t>(wanted));
     std::size_t count = traced[s].size();
     // Few blocks are soon drawn twice.
