@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <map>
 
 #include "evaluator/base/random.h"
 #include "evaluator/vgpu/cost/block_strata.h"
+#include "evaluator/vgpu/cost/sm_share.h"
+#include "evaluator/vgpu/cost/sm_simulation.h"
 #include "evaluator/vgpu/cost/trace_recorder.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"
 
 namespace evo::vgpu {
 namespace {
 
-constexpr double kInterval = 0.05;
 constexpr std::uint64_t kFirst = 3;
 constexpr std::uint64_t kMostRounds = 4;
 // Blocks that are traced as well where few run: at most so many, while all together take no more than a part of what
@@ -61,6 +64,11 @@ class MemoryImage {
   std::vector<Part> parts_;
 };
 
+std::string described(const BlockWork& work) {
+  return fmt::format("executed {} instructions with {} passes through shared memory and {} sectors from L2",
+                     work.instructions, work.shared_passes, work.sectors);
+}
+
 /// Runs blocks of a launch again, from the memory that it began with.
 class Repetition {
  public:
@@ -74,9 +82,8 @@ class Repetition {
     if (!differing) return std::nullopt;
     return failure_of(
         Verdict::unrepeatable,
-        fmt::format("kernel {}: block {} has executed {} instructions, and {} when it ran again from the "
-                    "same memory",
-                    launch_.kernel->name, *differing, work_[*differing].instructions, again_[*differing].instructions));
+        fmt::format("kernel {}: block {} has {}, and {} when it ran again from the same memory", launch_.kernel->name,
+                    *differing, described(work_[*differing]), described(again_[*differing])));
   }
 
  private:
@@ -98,19 +105,43 @@ class Repetition {
   std::vector<BlockWork> again_;
 };
 
-/// Traces what is missing for the whole to be known.
-std::optional<Failure> complete(const Launch& launch, const MemoryImage& before, std::span<const DeviceRange> written,
-                                std::span<const BlockWork> work, std::uint64_t salt, TraceRecorder& recorder) {
+/// What each traced block takes on an SM that runs nothing else. Remembers blocks.
+class ClocksAlone {
+ public:
+  explicit ClocksAlone(const DeviceModel& model) : model_(model) {}
+  std::vector<double> of(const RecordedTrace& trace) {
+    std::vector<double> clocks;
+    for (const RecordedBlock& block : trace.blocks) {
+      const auto [known, added] = known_.try_emplace(block.number);
+      if (added) known->second = simulate_sm(model_, trace, {1, 1, false, {&block}}).clocks;
+      clocks.push_back(known->second);
+    }
+    return clocks;
+  }
+
+ private:
+  const DeviceModel& model_;
+  std::map<std::uint64_t, double> known_;
+};
+
+/// Traces what is missing for the whole to be known. `uncertainty` gets how well it is.
+std::optional<Failure> complete(const Launch& launch, const DeviceModel& model, const MemoryImage& before,
+                                std::span<const DeviceRange> written, std::span<const BlockWork> work,
+                                TraceRecorder& recorder, double& uncertainty) {
   const BlockStrata strata(work);
+  ClocksAlone clocks(model);
   std::optional<MemoryImage> after;
   std::optional<Failure> failure;
   for (std::uint64_t round = 1; round <= kMostRounds && !failure; round *= 2) {
-    const std::vector<std::uint64_t> missing = strata.missing(recorder.trace(), salt, round);
+    const std::vector<std::uint64_t> missing = strata.missing(recorder.trace(), launch.salt, round);
     if (!missing.empty()) {
       if (!after) after.emplace(*launch.memory, written);
       failure = Repetition(launch, before, work, recorder).trace(missing);
     }
-    if (strata.interval(recorder.trace(), work) <= kInterval) break;
+    if (failure) break;
+    const RecordedTrace& trace = recorder.trace();
+    if (strata.uneven()) uncertainty = std::max(strata.interval(trace, clocks.of(trace)), untold(trace, work, strata));
+    if (uncertainty <= kWantedUncertainty) break;
   }
   if (after) after->restore(*launch.memory);
   return failure;
@@ -119,7 +150,7 @@ std::optional<Failure> complete(const Launch& launch, const MemoryImage& before,
 /// Runs and traces some blocks of a launch and no others.
 class FewBlocks {
  public:
-  FewBlocks(Launch& launch, std::uint64_t blocks, std::uint64_t salt) : launch_(launch), salt_(salt), work_(blocks) {}
+  FewBlocks(Launch& launch, std::uint64_t blocks) : launch_(launch), salt_(launch.salt), work_(blocks) {}
 
   TracedLaunch run() {
     run(first_blocks(work_.size(), salt_), false);
@@ -135,13 +166,17 @@ class FewBlocks {
       run({&block, 1}, true);
       ran = count();
     }
-    return {recorder_.trace(), work(), nullptr};
+    return {recorder_.trace(), work(), nullptr, 0};
   }
 
  private:
   static bool has_run(const BlockWork& work) { return work.instructions > 0; }
   std::uint64_t count() const { return static_cast<std::uint64_t>(std::ranges::count_if(work_, has_run)); }
-  bool are_alike() const { return BlockStrata(work()).count() <= 1; }
+  bool are_alike() const {
+    std::vector<BlockWork> of_those_that_ran;
+    std::ranges::copy_if(work_, std::back_inserter(of_those_that_ran), has_run);
+    return BlockStrata(of_those_that_ran).count() <= 1;
+  }
 
   void run(std::span<const std::uint64_t> blocks, bool every) {
     launch_.work = work_.data();
@@ -166,7 +201,9 @@ class FewBlocks {
 
 }  // namespace
 
-TracedLaunch run_and_trace(Launch& launch, std::span<const DeviceRange> written, std::uint64_t salt) {
+TracedLaunch run_and_trace(Launch& launch, const DeviceModel& model, std::span<const DeviceRange> written,
+                           std::uint64_t salt) {
+  launch.salt = salt;
   const std::uint64_t blocks = blocks_of(launch);
   const std::vector<std::uint64_t> first = first_blocks(blocks, salt);
   const bool all = first.size() == blocks || launch.observer != nullptr;
@@ -181,18 +218,21 @@ TracedLaunch run_and_trace(Launch& launch, std::span<const DeviceRange> written,
   run_blocks(launch, {&recorder, first});
   launch.work = nullptr;
   launch.waits = nullptr;
-  if (!launch.failure && !all) launch.failure = complete(as_planned, before, written, traced.work, salt, recorder);
+  if (!launch.failure && !all)
+    launch.failure = complete(as_planned, model, before, written, traced.work, recorder, traced.uncertainty);
   traced.trace = recorder.trace();
   return traced;
 }
 
-TracedLaunch trace_few(Launch& launch, std::span<const DeviceRange> written, std::uint64_t salt) {
-  if (launch.kernel->awaits_blocks) return run_and_trace(launch, written, salt);
+TracedLaunch trace_few(Launch& launch, const DeviceModel& model, std::span<const DeviceRange> written,
+                       std::uint64_t salt) {
+  if (launch.kernel->awaits_blocks) return run_and_trace(launch, model, written, salt);
+  launch.salt = salt;
   const std::uint64_t blocks = blocks_of(launch);
-  if (!launch.kernel->shares_counters || !all_resident(launch)) return FewBlocks(launch, blocks, salt).run();
+  if (!launch.kernel->shares_counters || !all_resident(launch)) return FewBlocks(launch, blocks).run();
   TraceRecorder recorder;
   run_blocks(launch, {&recorder, first_blocks(blocks, salt), true});
-  return {recorder.trace(), {}, nullptr};
+  return {recorder.trace(), {}, nullptr, 0};
 }
 
 }  // namespace evo::vgpu

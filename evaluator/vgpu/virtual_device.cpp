@@ -126,6 +126,7 @@ class VirtualDevice : public VirtualGpu {
   Occupancy occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
   void watch_plan(const Plan& plan, const Buffers& buffers);
+  void begin_call(const LoadedModule& module, const Plan& plan, const Buffers& buffers);
   template <class Run>
   void watched(Launch& launch, Run run) const;
 
@@ -271,6 +272,13 @@ void VirtualDevice::watch_plan(const Plan& plan, const Buffers& buffers) {
     sanitiser_->poisoned(buffers.workspaces.at(i), plan.workspaces[i].bytes, memory_);
 }
 
+/// Nothing that an earlier call left outside of the plan's buffers is of use to this one.
+void VirtualDevice::begin_call(const LoadedModule& module, const Plan& plan, const Buffers& buffers) {
+  open_only(memory_, module, plan, buffers);
+  for (const std::uint64_t address : memory_.clear_heap())
+    if (sanitiser_) sanitiser_->freed(address);
+}
+
 template <class Run>
 void VirtualDevice::watched(Launch& launch, Run run) const {
   launch.observer = sanitiser_.get();
@@ -284,7 +292,7 @@ std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan
   if (auto failure = fill_constants(module, plan, buffers)) return failure;
   watch_plan(plan, buffers);
   zero_workspaces(plan, buffers);
-  open_only(memory_, loaded, plan, buffers);
+  begin_call(loaded, plan, buffers);
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
     if (auto failure = prepare(loaded, plan, planned, buffers, launch)) return failure;
@@ -322,18 +330,20 @@ LaunchCost VirtualDevice::run_traced(const LoadedModule& module, const evo::Laun
   config.footprint_bytes = how.footprint_bytes;
   TracedLaunch traced;
   watched(launch, [&](Launch& one) {
-    traced =
-        how.blocks == Blocks::few ? trace_few(one, how.written, how.salt) : run_and_trace(one, how.written, how.salt);
+    traced = how.blocks == Blocks::few ? trace_few(one, model_, how.written, how.salt)
+                                       : run_and_trace(one, model_, how.written, how.salt);
   });
   if (launch.failure) return {};
-  return model_launch(model_, config, traced.trace, traced.work, traced.waits.get());
+  LaunchCost cost = model_launch(model_, config, traced.trace, traced.work, traced.waits.get());
+  if (traced.uncertainty > kWantedUncertainty) cost.uncertain_us = traced.uncertainty * cost.sm_us;
+  return cost;
 }
 
 PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, const Buffers& buffers, bool cold,
                                 Blocks blocks, std::optional<Failure>& failure) {
   failure = fill_constants(module, plan, buffers);
   if (failure) return {};
-  open_only(memory_, module, plan, buffers);
+  begin_call(module, plan, buffers);
   const std::vector<DeviceRange> written = written_by(module, plan, buffers);
   const std::uint64_t salt = salt_of(memory_, plan, buffers);
   std::vector<LaunchCost> costs;
@@ -423,6 +433,10 @@ Timing VirtualDevice::time(const Module& module, const Plan& plan, std::span<con
     if (failure) return timing;
   }
   timing.median_us = timing.low_us = timing.high_us = cost.latency_us;
+  for (const LaunchCost& launch : cost.launches) {
+    timing.low_us -= std::min(launch.uncertain_us, launch.sm_us);
+    timing.high_us += launch.uncertain_us;
+  }
   timing.samples_us = {cost.latency_us};
   return timing;
 }

@@ -10,20 +10,44 @@
 namespace evo::vgpu {
 namespace {
 
-/// Clocks between two instructions of a warp, in issue slots of its SM: four clocks of four schedulers.
-constexpr double kSlotsOfOneWarp = 16;
-/// Blocks of a stratum differ by no more than the first of these factors that leaves few enough strata.
+// In issue slots of an SM, four a clock: an instruction of a warp and its latency, a pass through shared memory, a
+// sector between SM and L2.
+constexpr double kSlotsOfLatency = 16;
+constexpr double kSlotsOfPass = 4;
+constexpr double kSlotsOfSector = 2;
+/// Blocks of a stratum differ from its first one by less than the first of these factors that leaves few enough strata.
 constexpr std::array<double, 8> kFactors = {1.05, 1.1, 1.2, 1.5, 2, 4, 16, 1e18};
-constexpr std::size_t kMostStrata = 12;
+constexpr std::size_t kMostStrata = 16;
 /// The shortest blocks are one stratum if they take no more of the work together.
 constexpr double kNegligible = 0.01;
 /// Traces of a stratum that is all of the work.
 constexpr double kTraces = 3;
 
-/// What a block asks of the SM, in issue slots: its instructions; its passes through shared memory beyond those that
-/// its bytes need, one a clock; its sectors, two a clock.
-double demand(const RecordedBlock& block) {
-  return static_cast<double>(block.issued + 4 * block.conflicts + 2 * block.global_sectors);
+/// What a block asks of the SM's pipes, and how long its longest path is.
+double throughput(const BlockWork& work) {
+  return 1 + static_cast<double>(work.instructions) + kSlotsOfPass * static_cast<double>(work.shared_passes) +
+         kSlotsOfSector * static_cast<double>(work.sectors);
+}
+double latency(const BlockWork& work) {
+  return kSlotsOfLatency * static_cast<double>(work.longest_path);
+}
+
+double throughput_apart(const BlockWork& a, const BlockWork& b, double times) {
+  const auto apart = [&](std::uint64_t of_a, std::uint64_t of_b) {
+    return std::abs(static_cast<double>(of_a) - times * static_cast<double>(of_b));
+  };
+  double all = kSlotsOfPass * apart(a.shared_passes, b.shared_passes) + kSlotsOfSector * apart(a.sectors, b.sectors);
+  for (std::size_t part = 0; part < kCodeParts; ++part) all += apart(a.code[part], b.code[part]);
+  return all;
+}
+double latency_apart(const BlockWork& a, const BlockWork& b, double times) {
+  return std::abs(latency(a) - times * latency(b));
+}
+
+/// Whether they execute the same code about as often, and ask about as much of memory.
+bool alike(const BlockWork& a, const BlockWork& b, double factor) {
+  return throughput_apart(a, b, 1) <= (factor - 1) * throughput(a) &&
+         latency_apart(a, b, 1) <= (factor - 1) * latency(a);
 }
 
 /// Of Student's distribution, 97.5 %.
@@ -35,43 +59,56 @@ double quantile(std::size_t degrees_of_freedom) {
 }  // namespace
 
 double issue_slots(const BlockWork& work) {
-  return 1 + static_cast<double>(work.instructions) + kSlotsOfOneWarp * static_cast<double>(work.longest_warp);
+  return throughput(work) + latency(work);
 }
 
-BlockStrata::BlockStrata(std::span<const BlockWork> work) {
+double slots_apart(const BlockWork& a, const BlockWork& b, double times) {
+  return throughput_apart(a, b, times) + latency_apart(a, b, times);
+}
+
+BlockStrata::BlockStrata(std::span<const BlockWork> work) : work_(work) {
   if (work.empty()) return;
   std::vector<double> slots(work.size());
   std::ranges::transform(work, slots.begin(), issue_slots);
   std::vector<std::uint32_t> order(work.size());
   std::iota(order.begin(), order.end(), 0u);
-  const auto [least, most] = std::ranges::minmax_element(slots);
-  const bool alike = *most <= kFactors[0] * *least;
-  if (!alike) std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t block) { return slots[block]; });
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::uint32_t block) { return slots[block]; });
   for (const double factor : kFactors) {
-    divide(order, slots, alike ? kFactors.back() : factor);
+    divide(order, factor);
     if (strata_.size() <= kMostStrata) return;
   }
 }
 
+/// The stratum that the block belongs to; the number of strata if there is none.
+std::size_t BlockStrata::choose(const BlockWork& block, double factor) const {
+  for (std::size_t s = 0; s < strata_.size(); ++s)
+    if (alike(work_[strata_[s].blocks.front()], block, factor)) return s;
+  return strata_.size();
+}
+
 /// `order`: the blocks, the longest first.
-void BlockStrata::divide(std::span<const std::uint32_t> order, std::span<const double> slots, double factor) {
-  const double all = std::accumulate(slots.begin(), slots.end(), 0.0);
+void BlockStrata::divide(std::span<const std::uint32_t> order, double factor) {
+  double all = 0, before = 0;
+  for (const BlockWork& one : work_) all += issue_slots(one);
   strata_.clear();
-  shares_.clear();
   stratum_of_.assign(order.size(), 0);
-  double longest = 0, before = 0;
   bool last = false;
+  std::size_t latest = 0;
   for (const std::uint32_t block : order) {
-    if (strata_.empty() || (!last && longest > factor * slots[block])) {
+    if (strata_.empty() || (!last && work_[block] != work_[strata_[latest].blocks.front()]))
+      latest = choose(work_[block], factor);
+    if (latest == strata_.size()) {
+      if (latest > kMostStrata) return;
       last = before >= (1 - kNegligible) * all;
-      longest = slots[block];
       strata_.emplace_back();
-      shares_.push_back(0);
     }
-    stratum_of_[block] = static_cast<std::uint8_t>(std::min<std::size_t>(strata_.size() - 1, 255));
-    strata_.back().push_back(block);
-    shares_.back() += slots[block] / all;
-    before += slots[block];
+    Stratum& stratum = strata_[latest];
+    stratum.blocks.push_back(block);
+    stratum.alike = stratum.alike && work_[block] == work_[stratum.blocks.front()];
+    const double slots = issue_slots(work_[block]);
+    stratum.share += slots / all;
+    before += slots;
+    stratum_of_[block] = static_cast<std::uint8_t>(latest);
   }
 }
 
@@ -86,10 +123,12 @@ std::vector<std::uint64_t> BlockStrata::missing(const RecordedTrace& trace, std:
   const auto traced = traces(trace);
   std::vector<std::uint64_t> drawn;
   for (std::size_t s = 0; s < strata_.size(); ++s) {
-    const std::vector<std::uint32_t>& blocks = strata_[s];
+    const std::vector<std::uint32_t>& blocks = strata_[s].blocks;
     const auto is_long = [](const RecordedBlock* block) { return block->issued >= RecordedTrace::kLong; };
-    const double wanted =
-        std::ranges::any_of(traced[s], is_long) ? 1 : std::ceil(kTraces * shares_[s]) * static_cast<double>(round);
+    const double least = strata_[s].alike ? 1 : 2;
+    const double wanted = std::ranges::any_of(traced[s], is_long)
+                              ? 1
+                              : std::max(least, std::ceil(kTraces * strata_[s].share)) * static_cast<double>(round);
     const auto most = std::min(blocks.size(), static_cast<std::size_t>(wanted));
     std::size_t count = traced[s].size();
     // Few blocks are soon drawn twice.
@@ -104,15 +143,16 @@ std::vector<std::uint64_t> BlockStrata::missing(const RecordedTrace& trace, std:
   return drawn;
 }
 
-double BlockStrata::interval(const RecordedTrace& trace, std::span<const BlockWork> work) const {
+double BlockStrata::interval(const RecordedTrace& trace, std::span<const double> clocks) const {
   const auto traced = traces(trace);
   double squares = 0;
   for (std::size_t s = 0; s < strata_.size(); ++s) {
     const std::size_t count = traced[s].size();
-    if (count < 2 || count == strata_[s].size()) continue;
+    if (strata_[s].alike || count < 2 || count == strata_[s].blocks.size()) continue;
     double sum = 0, sum_of_squares = 0;
     for (const RecordedBlock* block : traced[s]) {
-      const double each = demand(*block) / issue_slots(work[block->number]);
+      const double each =
+          clocks[static_cast<std::size_t>(block - trace.blocks.data())] / issue_slots(work_[block->number]);
       sum += each;
       sum_of_squares += each * each;
     }
@@ -120,7 +160,7 @@ double BlockStrata::interval(const RecordedTrace& trace, std::span<const BlockWo
     const double mean = sum / n, variance = std::max(0.0, sum_of_squares - sum * mean) / (n - 1);
     if (mean <= 0) continue;
     const double half = quantile(count - 1) * std::sqrt(variance / n) / mean;
-    squares += std::pow(shares_[s] * half, 2);
+    squares += std::pow(strata_[s].share * half, 2);
   }
   return std::sqrt(squares);
 }

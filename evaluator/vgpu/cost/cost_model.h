@@ -40,6 +40,7 @@ struct LaunchCost {
   double sm_us = 0;                       ///< Part of it: the time of the busiest SM.
   double hidden_us = 0;                   ///< Part of sm_us that overlaps the preceding launch (programmatic launches).
   double waiting_us = 0;                  ///< Part of sm_us: blocks wait for each other.
+  double uncertain_us = 0;                ///< How far sm_us may be off, as its blocks differ from each other.
   double l2_us = 0;                       ///< Least time for the traffic between SMs and L2, all SMs together.
   double memory_us = 0;                   ///< Least time for the traffic to memory.
   int blocks_per_sm = 0;                  ///< Resident blocks.

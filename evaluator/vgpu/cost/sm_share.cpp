@@ -5,6 +5,8 @@
 #include <queue>
 #include <utility>
 
+#include "evaluator/base/random.h"
+
 namespace evo::vgpu {
 namespace {
 
@@ -44,27 +46,52 @@ Dispatch dispatch(std::span<const double> clocks, const Residence& residence) {
   return result;
 }
 
+/// Of `traces`, which are sorted by their work.
+const RecordedBlock* stand_in(std::span<const RecordedBlock* const> traces, std::span<const BlockWork> work,
+                              std::size_t block) {
+  constexpr double kAboutAsMuch = 1.02;
+  const double own = issue_slots(work[block]);
+  const auto slots = [&](const RecordedBlock* one) { return issue_slots(work[one->number]); };
+  const auto first = std::ranges::lower_bound(traces, own / kAboutAsMuch, {}, slots);
+  const auto end = std::ranges::upper_bound(traces, own * kAboutAsMuch, {}, slots);
+  if (first < end) return first[static_cast<std::ptrdiff_t>(mix(0, block) % static_cast<std::uint64_t>(end - first))];
+  if (first == traces.begin()) return traces.front();
+  if (first == traces.end()) return traces.back();
+  return slots(*first) / own < own / slots(first[-1]) ? *first : first[-1];
+}
+
 }  // namespace
 
-/// The traces of a stratum stand for its blocks in turn. A stratum that has none takes those of its neighbour.
+/// The traces of a stratum stand for its blocks: those of about as much work in turn, or the nearest. A stratum that
+/// has none takes those of its neighbour.
 Assigned assign(const RecordedTrace& trace, std::span<const BlockWork> work, const BlockStrata& strata) {
   std::vector<std::vector<const RecordedBlock*>> traces = strata.traces(trace);
   for (std::size_t s = 1; s < traces.size(); ++s)
     if (traces[s].empty()) traces[s] = traces[s - 1];
   for (std::size_t s = traces.size() - 1; s-- > 0;)
     if (traces[s].empty()) traces[s] = traces[s + 1];
-  std::vector<std::size_t> turn(traces.size(), 0);
+  for (std::vector<const RecordedBlock*>& of_stratum : traces)
+    std::ranges::stable_sort(of_stratum, {}, [&](const RecordedBlock* one) { return issue_slots(work[one->number]); });
   Assigned assigned;
   assigned.trace.reserve(work.size());
   assigned.ratio.reserve(work.size());
   for (std::size_t i = 0; i < work.size(); ++i) {
-    const std::size_t stratum = strata.stratum_of(i);
     const RecordedBlock* own = trace.find(i);
-    const RecordedBlock* one = own != nullptr ? own : traces[stratum][turn[stratum]++ % traces[stratum].size()];
+    const RecordedBlock* one = own != nullptr ? own : stand_in(traces[strata.stratum_of(i)], work, i);
     assigned.trace.push_back(one);
     assigned.ratio.push_back(issue_slots(work[i]) / issue_slots(work[one->number]));
   }
   return assigned;
+}
+
+double untold(const RecordedTrace& trace, std::span<const BlockWork> work, const BlockStrata& strata) {
+  const Assigned assigned = assign(trace, work, strata);
+  double apart = 0, all = 0;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    apart += slots_apart(work[i], work[assigned.trace[i]->number], assigned.ratio[i]);
+    all += issue_slots(work[i]);
+  }
+  return all > 0 ? apart / all : 0;
 }
 
 SmResult busiest_sm(const DeviceModel& model, const RecordedTrace& trace, std::span<const BlockWork> work,

@@ -31,6 +31,9 @@ struct Assigned {
 };
 Assigned assign(const RecordedTrace& trace, std::span<const BlockWork> work, const BlockStrata& strata);
 
+/// The part of what was counted in all blocks that the traces do not tell, each as often as it stands for a block.
+double untold(const RecordedTrace& trace, std::span<const BlockWork> work, const BlockStrata& strata);
+
 /// How many blocks each trace stands for, in the order of `trace.blocks`; a block that is half as long is half a block.
 std::vector<double> blocks_of_traces(const RecordedTrace& trace, std::span<const BlockWork> work, std::uint64_t blocks);
 

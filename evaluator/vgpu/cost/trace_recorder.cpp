@@ -12,15 +12,9 @@ namespace {
 
 /// Events kept of one block, about ten times the largest block that is usually searched; later ones only count.
 constexpr std::uint64_t kMaxEvents = 4'000'000;
-/// Sectors remembered as being in L1: 128 KiB.
-constexpr std::size_t kL1Sectors = 4096;
 
 std::uint16_t narrow(std::uint64_t value) {
   return static_cast<std::uint16_t>(std::min<std::uint64_t>(value, std::numeric_limits<std::uint16_t>::max()));
-}
-
-bool reads_through_l1(OpClass op_class) {
-  return op_class == OpClass::load;
 }
 
 }  // namespace
@@ -77,7 +71,7 @@ std::uint32_t TraceRecorder::keep(const AsyncAction& action) {
 
 /// What memory must bring and take back: a sector that is read and then written passes twice.
 void TraceRecorder::count_sectors(const MemoryAccess& memory, OpClass op_class) {
-  auto& [block, kept_results, phases, touched, read, written, rounds] = *current_;
+  auto& [block, kept_results, phases, l1, read, written, rounds] = *current_;
   const bool changes = op_class == OpClass::atomic || op_class == OpClass::reduction;
   const bool writes = changes || op_class == OpClass::store || op_class == OpClass::matrix_store;
   for (const std::uint64_t sector : memory.sectors) {
@@ -101,12 +95,7 @@ void TraceRecorder::count_memory(const MemoryAccess& memory, OpClass op_class, E
   const std::uint64_t conflicts = memory.wavefronts > needed ? memory.wavefronts - needed : 0;
   block.conflicts += conflicts;
   round.conflicts += conflicts;
-  std::uint64_t known = 0;
-  if (reads_through_l1(op_class)) {
-    std::unordered_set<std::uint64_t>& touched = current_->touched;
-    if (touched.size() > kL1Sectors) touched.clear();
-    for (std::uint64_t sector : memory.sectors) known += touched.insert(sector).second ? 0 : 1;
-  }
+  const std::size_t known = op_class == OpClass::load ? current_->l1.load(memory.sectors) : 0;
   event.l1_sectors = narrow(known);
   event.l2_sectors = narrow(memory.sectors.size() - known);
   block.global_sectors += memory.sectors.size() - known;
@@ -151,8 +140,8 @@ void TraceRecorder::issue(const TracedInstruction& instruction, const Issue& iss
     event.waits = issue.barrier->waits;
   }
   if (issue.async != nullptr && issue.async->global) {
-    block.global_sectors += (issue.async->bytes + 31) / 32;  // A loop that polls copies nothing.
-    block.distinct_sectors += (issue.async->bytes + 31) / 32;
+    block.global_sectors += issue.async->sectors;  // A loop that polls copies nothing.
+    block.distinct_sectors += issue.async->sectors;
   }
   if (instruction.polls && instruction.strong && event.space == TracedSpace::global) {
     std::vector<Event>& events = block.events[issue.warp];

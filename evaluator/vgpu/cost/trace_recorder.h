@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "evaluator/vgpu/cost/recorded_trace.h"
+#include "evaluator/vgpu/machine/block_demand.h"
 
 namespace evo::vgpu {
 
@@ -35,7 +36,7 @@ class TraceRecorder : public Tracer {
     RecordedBlock recorded;
     std::unordered_set<std::uint64_t> kept_results;           ///< Warps and instructions.
     std::unordered_map<std::uint64_t, std::uint32_t> phases;  ///< AsyncAction::phase to RecordedBlock::phases.
-    std::unordered_set<std::uint64_t> touched;                ///< Sectors that it has loaded.
+    L1Sectors l1;
     std::unordered_set<std::uint64_t> read, written;          ///< Sectors of global memory that it has, at any time.
     std::vector<Round> rounds;                                ///< By warp.
   };

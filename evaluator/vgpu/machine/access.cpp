@@ -201,15 +201,15 @@ std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t addr
   return describe_address(*warp.launch->memory, address);
 }
 
-// ---- Tracing
+// ---- What the cost model asks
 
 namespace {
 
 /// Passes through 32 banks of 4 bytes. Wide accesses go in groups of lanes that together ask for 128 bytes;
 /// in a group a bank serves one word at a time, to everybody who wants that word.
 std::uint32_t wavefronts(std::uint32_t mask, std::uint32_t bytes, const std::uint64_t* address) {
-  const std::uint32_t words = std::max(bytes / 4, 1u);
-  const int lanes_in_group = static_cast<int>(32 / words);
+  const std::uint32_t unit = std::max(bytes, 4u), units = 128 / unit;  // An aligned unit has all of its banks.
+  const int lanes_in_group = static_cast<int>(units);
   std::uint32_t total = 0;
   for (int first = 0; first < 32; first += lanes_in_group) {
     std::uint64_t wanted[32][32];
@@ -217,17 +217,29 @@ std::uint32_t wavefronts(std::uint32_t mask, std::uint32_t bytes, const std::uin
     std::uint32_t worst = 0;
     for (int lane = first; lane < first + lanes_in_group; ++lane) {
       if ((mask >> lane & 1u) == 0) continue;
-      for (std::uint32_t i = 0; i < words; ++i) {
-        const std::uint64_t word = address[lane] / 4 + i;
-        const std::uint32_t bank = word % 32;
-        if (std::find(wanted[bank], wanted[bank] + count[bank], word) != wanted[bank] + count[bank]) continue;
-        wanted[bank][count[bank]++] = word;
-        worst = std::max(worst, count[bank]);
-      }
+      const std::uint64_t word = address[lane] / unit;
+      const std::uint32_t bank = word % units;
+      if (std::find(wanted[bank], wanted[bank] + count[bank], word) != wanted[bank] + count[bank]) continue;
+      wanted[bank][count[bank]++] = word;
+      worst = std::max(worst, count[bank]);
     }
     total += worst;
   }
   return total;
+}
+
+/// The same, remembered for lanes that lie as they did when the instruction was executed last: the banks are alike.
+std::uint32_t remembered_wavefronts(Warp& warp, const Instruction& in, std::uint32_t mask, std::uint32_t bytes,
+                                    const std::uint64_t* address) {
+  if (warp.launch->patterns.empty()) return wavefronts(mask, bytes, address);
+  SharedPattern& pattern = warp.launch->patterns[in.cache];
+  std::array<std::uint32_t, 32> from_first;
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    from_first[lane] = static_cast<std::uint32_t>(address[lane]) - static_cast<std::uint32_t>(address[0]);
+  from_first[0] = static_cast<std::uint32_t>(address[0]) % 4;
+  if (pattern.mask != mask || pattern.from_first != from_first)
+    pattern = {from_first, mask, wavefronts(mask, bytes, address)};
+  return pattern.passes;
 }
 
 void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool local, const std::uint64_t* address) {
@@ -242,9 +254,10 @@ void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool l
       continue;
     }
     for (std::uint64_t sector = address[lane] / 32; sector <= (address[lane] + bytes - 1) / 32; ++sector) {
-      sectors.push_back(sector);
+      if (sectors.empty() || sectors.back() != sector) sectors.push_back(sector);
     }
   }
+  if (std::ranges::is_sorted(sectors)) return;  // Mostly.
   std::sort(sectors.begin(), sectors.end());
   sectors.erase(std::unique(sectors.begin(), sectors.end()), sectors.end());
 }
@@ -253,6 +266,10 @@ void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool l
 TracedSpace shared_space(const Warp& warp, std::uint64_t address) {
   const auto rank = static_cast<std::uint32_t>(address & 0xffff'ffffu) >> kRankShift;
   return rank == 0 || rank == warp.block->rank + 1 ? TracedSpace::shared : TracedSpace::remote_shared;
+}
+
+bool is_shared(TracedSpace space) {
+  return space == TracedSpace::shared || space == TracedSpace::remote_shared;
 }
 
 TracedSpace traced_space(const Warp& warp, AccessMode mode, std::uint64_t address) {
@@ -276,26 +293,55 @@ TracedSpace traced_space(const Warp& warp, AccessMode mode, std::uint64_t addres
   return TracedSpace::global;
 }
 
-}  // namespace
+void count_access(Warp& warp, const Instruction& in, TracedSpace space, std::uint32_t passes) {
+  const Launch& launch = *warp.launch;
+  WarpDemand& demand = warp.demand;
+  const bool remote = space == TracedSpace::remote_shared;
+  if (!remote) demand.shared_passes += passes;
+  if (space == TracedSpace::shared) return;
+  std::size_t moved = remote ? 4 * passes : launch.sectors.size();  // A pass is 128 bytes.
+  const OpClass op_class = launch.kernel->trace.traced[launch.kernel->index_of(in)].op_class;
+  if (!remote && op_class == OpClass::load) moved -= warp.block->l1.load(launch.sectors);
+  demand.sectors += moved;
+  demand.waited += moved > 0 ? kTrip : 0;
+}
 
-void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes, const Touched& touched) {
+void trace_access(Warp& warp, std::uint32_t mask, std::uint32_t bytes, std::uint64_t address, TracedSpace space,
+                  std::uint32_t passes) {
   MemoryAccess& access = warp.launch->access;
-  const TracedSpace space = traced_space(warp, mode, touched.address[std::countr_zero(mask)]);
-  if (space == TracedSpace::shared || space == TracedSpace::remote_shared) {
+  if (is_shared(space)) {
     // Where global memory takes part, too (cp.async), only the wavefronts of the shared side are added.
-    access.wavefronts += wavefronts(mask, bytes, touched.address);
+    access.wavefronts += passes;
     if (access.space != TracedSpace::none) return;
   } else if (space == TracedSpace::global || space == TracedSpace::local) {
-    collect_sectors(warp, mask, bytes, space == TracedSpace::local, touched.address);
     access.sectors = warp.launch->sectors;
     if (space == TracedSpace::global) {
-      const Allocation* buffer = warp.launch->memory->find(touched.address[std::countr_zero(mask)]);
+      const Allocation* buffer = warp.launch->memory->find(address);
       access.space = buffer != nullptr && buffer->read_only ? TracedSpace::constant : space;
     }
   }
   if (access.space != TracedSpace::constant) access.space = space;
   access.lanes = mask;
   access.bytes_per_lane = bytes;
+}
+
+}  // namespace
+
+void note_access(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                 const Touched& touched) {
+  const Launch& launch = *warp.launch;
+  const std::uint64_t address = touched.address[std::countr_zero(mask)];
+  const TracedSpace space = traced_space(warp, mode, address);
+  std::uint32_t passes = 0;
+  if (is_shared(space)) {
+    passes = remembered_wavefronts(warp, in, mask, bytes, touched.address);
+  } else if (space == TracedSpace::global || space == TracedSpace::local) {
+    collect_sectors(warp, mask, bytes, space == TracedSpace::local, touched.address);
+  } else {
+    warp.launch->sectors.clear();
+  }
+  if (!launch.code_parts.empty()) count_access(warp, in, space, passes);
+  if (launch.tracer != nullptr) trace_access(warp, mask, bytes, address, space, passes);
 }
 
 }  // namespace evo::vgpu

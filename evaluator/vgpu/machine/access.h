@@ -32,8 +32,9 @@ std::optional<SharedPlace> shared_place(Warp& warp, const Instruction& in, int l
 /// "byte 12 of 'tile' (shared memory, 512 bytes)": for reports.
 std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t address);
 
-/// Notes the access for the tracer. `touched.address` must be filled.
-void trace_access(Warp& warp, std::uint32_t mask, AccessMode mode, std::uint32_t bytes, const Touched& touched);
+/// Counts the access and notes it for the tracer. `touched.address` must be filled.
+void note_access(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
+                 const Touched& touched);
 
 /// The bytes that accesses of one mode can reach without a closer look: `host` is where address `begin` is.
 struct Reach {
@@ -87,7 +88,7 @@ EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask
     high = address > high ? address : high;
     all |= address;
   }
-  if (warp.launch->tracer != nullptr) trace_access(warp, mask, mode, bytes, touched);
+  if (warp.launch->notes_accesses) note_access(warp, in, mask, mode, bytes, touched);
   if (warp.launch->waits != nullptr) warp.launch->waits->access(warp, in, mask, bytes, touched);
   const Reach reach = reach_of(warp, in, mode);
   // `high < end` comes first, so the difference cannot wrap. An empty reach admits nothing.
@@ -114,7 +115,7 @@ EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, P
 EVO_INLINE std::byte* contiguous_bytes(Warp& warp, const Instruction& in, std::uint32_t mask, Place base,
                                        std::uint32_t bytes) {
   const Launch& launch = *warp.launch;
-  if (mask != kAllLanes || launch.tracer != nullptr || launch.observer != nullptr || launch.waits != nullptr)
+  if (mask != kAllLanes || launch.notes_accesses || launch.observer != nullptr || launch.waits != nullptr)
     return nullptr;
   const AccessMode mode = AccessMode::decoded(in.aux0);
   std::uint64_t first = 0;

@@ -73,6 +73,7 @@ void Block::start(std::array<std::uint32_t, 3> block_index) {
   barriers = {};
   mbarriers.clear();
   free_registers = 0;
+  l1.clear();
   warpgroups.assign((warps.size() + kWarpgroupWarps - 1) / kWarpgroupWarps, {});
   std::memset(shared.data(), kFreshByte, shared.size());
   const std::size_t reserved = kReservedSmemBytes + kernel.reserved_smem;
@@ -202,17 +203,20 @@ void Block::fill_specials(Warp& warp) {
   }
 }
 
-template <bool kTraced, bool kWatched>
+template <Block::Noted kNoted, bool kWatched>
 void Block::run_split(Warp& warp, std::uint64_t limit) {
+  const bool counts = kNoted == Noted::counts || !launch->code_parts.empty();
   while (warp.stop == Stop::none && warp.executed < limit) {
     const Instruction& instruction = *warp.next++;
     ++warp.executed;
+    if constexpr (kNoted != Noted::nothing)
+      if (counts) ++warp.demand.code[launch->code_parts[launch->kernel->index_of(instruction)]];
     const std::uint32_t mask = warp.active & (warp.predicates[instruction.guard] ^ instruction.guard_flip);
     if constexpr (kWatched) {
       if (launch->observer != nullptr) launch->observer->before_instruction(warp, instruction, mask);
     }
     if (mask == 0) continue;
-    if constexpr (kTraced) {
+    if constexpr (kNoted == Noted::trace) {
       launch->access = {};
       launch->arrival = {};
       launch->async = {};
@@ -229,7 +233,7 @@ void Block::run_split(Warp& warp, std::uint64_t limit) {
       }
     }
     instruction.execute(warp, instruction, mask);
-    if constexpr (kTraced) {
+    if constexpr (kNoted == Noted::trace) {
       if (launch->async.kind == AsyncAction::Kind::parked) continue;  // It will be executed again.
       const TracedInstruction& traced = launch->kernel->trace.traced[launch->kernel->index_of(instruction)];
       Issue issue;
@@ -257,9 +261,11 @@ bool Block::run_warp(Warp& warp) {
   while (true) {
     const bool watched = launch->observer != nullptr || !launch->kernel->warpgroup_forms.empty();
     if (launch->tracer != nullptr) {
-      watched ? run_split<true, true>(warp, limit) : run_split<true, false>(warp, limit);
+      watched ? run_split<Noted::trace, true>(warp, limit) : run_split<Noted::trace, false>(warp, limit);
+    } else if (launch->notes_accesses) {
+      watched ? run_split<Noted::counts, true>(warp, limit) : run_split<Noted::counts, false>(warp, limit);
     } else {
-      watched ? run_split<false, true>(warp, limit) : run_split<false, false>(warp, limit);
+      watched ? run_split<Noted::nothing, true>(warp, limit) : run_split<Noted::nothing, false>(warp, limit);
     }
     const Stop why = warp.stop;
     if (why == Stop::failed) break;
@@ -291,7 +297,7 @@ bool Block::advance_others(const Warp& waiting) {
   for (Warp& warp : warps) {
     if (&warp == &waiting || warp.finished() || warp.stop == Stop::failed) continue;
     if (warp.current < 0 && !warp.resume()) continue;
-    run_split<false, true>(warp, warp.executed + kTurn);
+    run_split<Noted::nothing, true>(warp, warp.executed + kTurn);
     if (warp.stop != Stop::failed) warp.stop = Stop::none;
     advanced = true;
   }
@@ -311,7 +317,7 @@ std::string Block::lines_of_loop(Warp& warp) {
       least = std::min(least, line);
       greatest = std::max(greatest, line);
     }
-    run_split<false, true>(warp, warp.executed + 1);
+    run_split<Noted::nothing, true>(warp, warp.executed + 1);
     if (warp.stop != Stop::failed) warp.stop = Stop::none;
   }
   if (greatest == 0) return "";
@@ -324,6 +330,7 @@ bool Block::run_warps() {
   bool advanced = false;
   polls = polls_own = false;
   launch->tracer = tracer;
+  launch->notes_accesses = tracer != nullptr || !launch->code_parts.empty();
   if (tracer != nullptr) tracer->go_on_with(number);
   for (Warp& warp : warps) {
     if (warp.finished()) continue;
@@ -339,6 +346,7 @@ bool Block::run_warps() {
     if (launch->failure) break;
   }
   launch->tracer = nullptr;
+  launch->notes_accesses = false;
   return advanced;
 }
 
@@ -347,7 +355,10 @@ BlockWork Block::work() const {
   for (const Warp& warp : warps) {
     const std::uint64_t own = warp.executed - warp.polls.idle;
     all.instructions += own;
-    all.longest_warp = std::max(all.longest_warp, own);
+    all.longest_path = std::max(all.longest_path, warp.path());
+    all.shared_passes += warp.demand.shared_passes;
+    all.sectors += warp.demand.sectors;
+    for (std::size_t part = 0; part < kCodeParts; ++part) all.code[part] += warp.demand.code[part];
   }
   return all;
 }
@@ -419,12 +430,16 @@ void Block::release_if_complete(std::uint32_t id) {
   barrier = {};
   ++launch->progress;
   if (launch->observer != nullptr) launch->observer->barrier_complete(*this, id, complete.expected == 0);
+  std::uint64_t last = 0;
+  for (const Warp& warp : warps)
+    if ((complete.warps >> warp.index & 1u) != 0) last = std::max(last, warp.path());
   for (Warp& warp : warps) {
     if ((complete.warps >> warp.index & 1u) == 0) continue;
     for (Split& split : warp.splits) {
       if (split.state != Split::State::waits_at_barrier || split.barrier != id) continue;
       finish_barrier(warp, *split.waits_in, split.waiting, complete.votes, complete.voters);
       split.state = Split::State::ready;
+      warp.demand.waited += last - warp.path();
       if (launch->observer != nullptr) launch->observer->barrier_passed(warp, split.waiting);
     }
   }

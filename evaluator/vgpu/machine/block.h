@@ -94,6 +94,7 @@ struct Block {
   MbarrierTable mbarriers;
   std::uint32_t free_registers = 0;  ///< Of each thread of a warp: given back by setmaxnreg.
   Tracer* tracer = nullptr;          ///< Set while the block is sampled.
+  L1Sectors l1;                      ///< While its accesses are counted.
   std::uint64_t number = 0;          ///< In the grid, x first.
   std::vector<WarpgroupLog> warpgroups;
   std::unique_ptr<ObservedBlock> observed;  ///< The observer's own; null: there is none.
@@ -101,7 +102,8 @@ struct Block {
  private:
   void fill_specials(Warp& warp);
   bool run_warp(Warp& warp);
-  template <bool kTraced, bool kWatched>
+  enum class Noted { nothing, counts, trace };
+  template <Noted kNoted, bool kWatched>
   void run_split(Warp& warp, std::uint64_t fuel);
   bool advance_others(const Warp& waiting);
   std::string lines_of_loop(Warp& warp);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "evaluator/base/random.h"
 #include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/machine/wait_log.h"
@@ -27,6 +28,11 @@ class Prepared {
     launch.constants = constants_.resize(constants.size());
     if (!constants.empty()) std::memcpy(launch.constants, constants.data(), constants.size() * sizeof(std::uint32_t));
     launch.caches.assign(launch.kernel->caches, nullptr);
+    if (launch.work != nullptr) {
+      launch.patterns.assign(launch.kernel->caches, {});
+      for (std::size_t i = 0; i < launch.kernel->code.size(); ++i)
+        launch.code_parts.push_back(static_cast<std::uint8_t>(mix(launch.salt, i) % kCodeParts));
+    }
     launch.takes_turns = launch.kernel->cooperative || launch.kernel->awaits_blocks ||
                          (launch.kernel->shares_counters && all_resident(launch));
     if (launch.kernel->awaits_blocks && launch.waits == nullptr) {
@@ -34,11 +40,13 @@ class Prepared {
       launch.waits = &*own_waits_;
     }
     if (!launch.kernel->cooperative) return;
-    launch.grid_workspace = launch.memory->allocate(kGridWorkspaceBytes, "grid barrier");
+    launch.grid_workspace = launch.memory->allocate_for_launch(kGridWorkspaceBytes, "grid barrier");
     std::memset(launch.memory->at(launch.grid_workspace, kGridWorkspaceBytes), 0, kGridWorkspaceBytes);
   }
   ~Prepared() {
     launch_.constants = nullptr;
+    launch_.code_parts.clear();
+    launch_.patterns.clear();
     if (own_waits_) launch_.waits = nullptr;
     if (!launch_.kernel->cooperative) return;
     if (launch_.observer != nullptr) launch_.observer->freed(launch_.grid_workspace);

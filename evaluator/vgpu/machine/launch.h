@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evaluator/device/device.h"
+#include "evaluator/vgpu/machine/block_demand.h"
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/machine/kernel.h"
 #include "evaluator/vgpu/machine/memory.h"
@@ -23,13 +24,6 @@ class WaitLog;
 struct Budget {
   std::uint64_t warp_instructions = 100'000'000;       ///< Of one warp.
   std::uint64_t launch_instructions = 40'000'000'000;  ///< Of all warps of a launch.
-};
-
-/// What a block has executed, without rounds of loops that only wait for others.
-struct BlockWork {
-  std::uint64_t instructions = 0;  ///< Of all its warps.
-  std::uint64_t longest_warp = 0;
-  bool operator==(const BlockWork&) const = default;
 };
 
 /// One kernel launch and what its blocks share while it runs.
@@ -60,6 +54,7 @@ struct Launch {
   bool takes_turns = false;    ///< Clusters let each other run often: one of them may spin on another's work.
   std::uint64_t phases = 0;    ///< Of all mbarriers: gives each phase a number.
   BlockWork* work = nullptr;   ///< Filled for each block that ends, by its number; null: nobody asks.
+  std::uint64_t salt = 0;      ///< Divides the kernel's instructions into BlockWork::code.
   std::optional<Failure> failure;
   FindingKind failure_kind = FindingKind::fault;
   std::uint32_t failure_line = 0;  ///< Of the CUDA source; 0: unknown.
@@ -68,9 +63,14 @@ struct Launch {
   Observer* observer = nullptr;  ///< Null: none.
   WaitLog* waits = nullptr;      ///< Of a kernel that awaits blocks. Null: run_blocks() makes one.
 
-  Tracer* tracer = nullptr;  ///< Set while a sampled block runs.
+  // While `work` is asked for:
+  std::vector<std::uint8_t> code_parts;  ///< Of each instruction. Empty: nothing is counted.
+  std::vector<SharedPattern> patterns;   ///< Of each memory instruction.
+
+  bool notes_accesses = false;  ///< They are counted or traced.
+  Tracer* tracer = nullptr;     ///< Set while a sampled block runs.
   MemoryAccess access;       ///< Filled by memory instructions while traced.
-  std::vector<std::uint64_t> sectors;
+  std::vector<std::uint64_t> sectors;  ///< Of the access that is noted.
   BarrierArrival arrival;   ///< Filled by barriers while traced.
   AsyncAction async;        ///< Filled by mbarrier instructions and bulk copies while traced.
   std::uint32_t paths = 1;  ///< Filled by branches while traced.

@@ -20,6 +20,10 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kFirstPages = 1ull << 26;
 constexpr std::uint64_t kGapPages = 1ull << 14;
 
+std::uint64_t aligned(std::uint64_t address) {
+  return (address + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 /// A block of the heap with what the allocator adds.
 std::uint64_t heap_cost(std::uint64_t bytes) {
   return bytes + 16;
@@ -32,7 +36,7 @@ void GlobalMemory::scatter(std::uint64_t salt) {
   salt_ = salt;
 }
 
-std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool read_only) {
+Allocation& GlobalMemory::place(std::uint64_t begin, std::size_t bytes, std::string name, bool read_only) {
   auto owned = std::make_unique<Owned>();
   // new[] of std::byte is 16-byte aligned at least: enough for the widest host access we make.
   owned->bytes.reset(new (std::nothrow) std::byte[std::max<std::size_t>(bytes, 1)]);
@@ -40,11 +44,23 @@ std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool r
     throw machine_error(fmt::format("out of memory: no {} bytes for '{}' on the virtual GPU", bytes, name));
   }
   std::memset(owned->bytes.get(), kFreshByte, bytes);
-  owned->allocation = {next_, next_ + bytes, owned->bytes.get(), std::move(name), read_only, false};
+  owned->allocation = {begin, begin + bytes, owned->bytes.get(), std::move(name), read_only, false};
+  const auto behind =
+      std::ranges::upper_bound(buffers_, begin, {}, [](const auto& one) { return one->allocation.begin; });
+  return (*buffers_.insert(behind, std::move(owned)))->allocation;
+}
+
+std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool read_only) {
+  const std::uint64_t begin = place(next_, bytes, std::move(name), read_only).begin;
   const std::uint64_t pages = salt_ ? mix(*salt_, next_) % kGapPages : 0;
-  next_ = (next_ + bytes + kGap + pages * kPage + kAlignment - 1) / kAlignment * kAlignment;
-  buffers_.push_back(std::move(owned));  // Addresses only grow, so the order holds.
-  return buffers_.back()->allocation.begin;
+  next_ = aligned(next_ + bytes + kGap + pages * kPage);
+  return begin;
+}
+
+std::uint64_t GlobalMemory::allocate_for_launch(std::size_t bytes, std::string name) {
+  const std::uint64_t begin = place(next_of_launch_, bytes, std::move(name), false).begin;
+  next_of_launch_ = aligned(next_of_launch_ + bytes + kGap);
+  return begin;
 }
 
 void GlobalMemory::free(std::uint64_t address) {
@@ -76,10 +92,22 @@ void GlobalMemory::open_all() {
 
 std::uint64_t GlobalMemory::allocate_from_heap(std::uint64_t bytes) {
   if (bytes == 0 || bytes > kHeapBytes || heap_cost(bytes) > kHeapBytes - heap_bytes_) return 0;
-  const std::uint64_t address = allocate(bytes, "malloc");
-  buffers_.back()->allocation.of_heap = true;
+  Allocation& block = place(next_of_launch_, bytes, "malloc", false);
+  block.of_heap = true;
+  next_of_launch_ = aligned(block.end + kGap);
   heap_bytes_ += heap_cost(bytes);
-  return address;
+  return block.begin;
+}
+
+std::vector<std::uint64_t> GlobalMemory::clear_heap() {
+  std::vector<std::uint64_t> freed;
+  for (const auto& owned : buffers_)
+    if (owned->allocation.of_heap) freed.push_back(owned->allocation.begin);
+  std::erase_if(buffers_, [](const auto& owned) { return owned->allocation.of_heap; });
+  heap_bytes_ = 0;
+  ++heaps_;
+  next_of_launch_ = kLaunchesBegin + (salt_ ? kPage * (mix(mix(*salt_, "heap"), heaps_) % kFirstPages) : 0);
+  return freed;
 }
 
 const Allocation* GlobalMemory::find(std::uint64_t address) const {

@@ -16,6 +16,7 @@ constexpr std::uint64_t kSharedWindow = 0x7a00'0000'0000ull;
 constexpr std::uint64_t kLocalWindow = 0x7b00'0000'0000ull;
 constexpr std::uint64_t kParameterWindow = 0x7c00'0000'0000ull;
 constexpr std::uint64_t kWindowBytes = 1ull << 32;
+constexpr std::uint64_t kLaunchesBegin = 0x7d00'0000'0000ull;  ///< What launches have for themselves.
 constexpr std::uint64_t kGlobalBegin = 0x7f00'0000'0000ull;
 
 /// The first KiB of shared memory belongs to the system on sm_80 and newer; it also makes null pointers
@@ -56,8 +57,12 @@ class GlobalMemory {
   /// Until open_all() kernels may only write the buffers that hold these addresses.
   void close_all_but(std::span<const std::uint64_t> addresses);
   void open_all();
+  /// For a launch alone. Its address says nothing of the calls before clear_heap().
+  std::uint64_t allocate_for_launch(std::size_t bytes, std::string name);
   /// What malloc in a kernel returns: 0 for no bytes, and when the heap is full.
   std::uint64_t allocate_from_heap(std::uint64_t bytes);
+  /// Frees all that kernels still have from malloc. Returns where that was.
+  std::vector<std::uint64_t> clear_heap();
 
   /// The buffer that holds the address; null when there is none.
   const Allocation* find(std::uint64_t address) const;
@@ -71,8 +76,11 @@ class GlobalMemory {
     Allocation allocation;
     std::unique_ptr<std::byte[]> bytes;
   };
+  Allocation& place(std::uint64_t begin, std::size_t bytes, std::string name, bool read_only);
+
   std::vector<std::unique_ptr<Owned>> buffers_;  ///< By ascending address.
-  std::uint64_t next_ = kGlobalBegin;
+  std::uint64_t next_ = kGlobalBegin, next_of_launch_ = kLaunchesBegin;
+  std::uint64_t heaps_ = 0;            ///< How many were cleared.
   std::optional<std::uint64_t> salt_;  ///< Of the gaps; none: all are alike.
   std::uint64_t heap_bytes_ = 0;       ///< In use.
 };

@@ -138,9 +138,10 @@ struct AsyncAction {
   /// The phase of the block's mbarrier or the cluster's barrier that is arrived at or waited for, or that the copy
   /// signals. Numbers are unique in a launch; 0: none.
   std::uint64_t phase = 0;
-  std::uint32_t bytes = 0;  ///< Of a copy.
-  bool global = false;      ///< The copy reads or writes global memory.
-  bool writes = false;      ///< Out of shared memory.
+  std::uint32_t bytes = 0;    ///< Of a copy.
+  std::uint32_t sectors = 0;  ///< Of 32 bytes, in global memory: what the lanes' copies need.
+  bool global = false;        ///< The copy reads or writes global memory.
+  bool writes = false;        ///< Out of shared memory.
 };
 
 /// A branch back to the begin of a loop that polls memory, as others may have written it meanwhile.

@@ -30,6 +30,7 @@ void Warp::start(const Instruction* first) {
   polls.at = nullptr;
   polls.in_vain = false;
   polls.idle = polls.still = 0;
+  demand = polls.demand = {};
   polls.releases = 0;
   polls.waits.clear();
   polls.settled = ~std::size_t{0};
@@ -55,6 +56,7 @@ void Warp::polled(const Instruction& branch, bool waits) {
   }
   const bool forgotten = polls.in_vain || (again && waits);
   if (forgotten) polls.idle += executed - polls.executed;
+  forgotten ? demand = polls.demand : polls.demand = demand;
   polls.settled = polls.waits.size();
   polls.began = polls.executed;
   polls.executed = executed;

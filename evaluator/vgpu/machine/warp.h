@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluator/vgpu/machine/block_demand.h"
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/machine/instruction.h"
 #include "evaluator/vgpu/machine/product_watch.h"
@@ -124,6 +125,7 @@ struct Polls {
   std::uint64_t idle = 0;                       ///< Instructions of rounds in vain, all together,
   std::uint64_t still = 0;                      ///< and of those after which all was as a round before.
   std::vector<std::uint32_t> rows, predicates;  ///< All of the warp's, then.
+  WarpDemand demand;                            ///< What it had asked for at the latest branch.
   // For the WaitLog, where the kernel awaits blocks:
   std::uint32_t releases = 0;         ///< Strong instructions that write global memory.
   std::vector<Wait> waits;            ///< The warp's reads in loops that poll, but for those of rounds in vain,
@@ -164,6 +166,9 @@ struct Warp {
   std::uint32_t registers = 0;                         ///< Of each thread, by setmaxnreg; 0: unknown.
   ProductWatch products;
   Polls polls;
+  WarpDemand demand;  ///< While it is counted.
+  /// The instructions on the longest way to where it is.
+  std::uint64_t path() const { return executed - polls.idle + demand.waited; }
 
   const std::uint32_t* row(Place place) const { return bases[place >> 31] + (place & ~kConstantBit); }
   std::uint32_t* own(Place place) const { return bases[0] + place; }

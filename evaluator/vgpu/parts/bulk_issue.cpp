@@ -58,10 +58,17 @@ void add_to_group(Warp& warp, const Instruction& in, int lane, std::function<voi
 }
 
 void note_copy(Warp& warp, const BulkTraffic& traffic, const Mbarrier* barrier) {
+  const std::uint32_t sectors = traffic.global ? (traffic.bytes + 31) / 32 : 0;
+  if (!warp.launch->code_parts.empty()) {
+    warp.demand.sectors += sectors;
+    warp.demand.waited += kTrip;
+    if (!traffic.global) warp.demand.shared_passes += (traffic.bytes + 127) / 128;
+  }
   if (warp.launch->tracer == nullptr) return;
   AsyncAction& action = warp.launch->async;
   action.kind = AsyncAction::Kind::copy;
   action.bytes += traffic.bytes;
+  action.sectors += sectors;
   action.global = traffic.global;
   action.writes = traffic.writes;
   if (barrier != nullptr) action.phase = barrier->phase;
