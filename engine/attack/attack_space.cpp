@@ -208,7 +208,7 @@ void set_distribution(const AttackSpace& space, Regime& regime, Rng& rng) {
 /// A step with another amount, share or inputs.
 void change_step(const AttackSpace& space, DrawStep& step, Rng& rng) {
   const StepMembers members = members_of(step.step);
-  const double factor = std::exp2((by_chance(0.5, rng) ? 4 : 0.5) * (rng.unit() - 0.5));
+  const double factor = std::exp2(4 * rng.unit() - 2);
   if (members.share && (by_chance(0.4, rng) || !members.amount)) {
     step.share = std::clamp(rounded_to_digits(step.share * factor, 3), 1e-5, 1.0);
   } else if (members.amount && by_chance(0.75, rng)) {
