@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/attack/attack_search.h"
+#include "engine/attack/attacked_shapes.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/random.h"
@@ -15,7 +16,6 @@
 #include "evaluator/device/regime_values.h"
 #include "evaluator/hosts/binary_cache.h"
 #include "evaluator/numbers/elements.h"
-#include "evaluator/pipeline/attacked_shapes.h"
 #include "evaluator/pipeline/candidate_worker.h"
 #include "evaluator/pipeline/case_judge.h"
 #include "evaluator/pipeline/honest_arithmetic.h"

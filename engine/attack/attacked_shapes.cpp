@@ -1,4 +1,4 @@
-#include "evaluator/pipeline/attacked_shapes.h"
+#include "engine/attack/attacked_shapes.h"
 
 #include <algorithm>
 #include <cmath>
