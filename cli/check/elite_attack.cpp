@@ -13,11 +13,8 @@
 #include "cli/subject/restore.h"
 #include "cli/text/result_text.h"
 #include "engine/base/error.h"
-#include "engine/base/hash.h"
-#include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
-#include "evaluator/base/random.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo::cli {
@@ -99,8 +96,6 @@ EliteAttack::Result EliteAttack::attack(const Claim& claim, std::vector<KnownAtt
   const DeviceKind& kind = kind_named(options_.device.kind);
   AttackReport report;
   AttackBudget budget{.seconds = kShortAttackSeconds, .seed = options_.salt, .known = std::move(known)};
-  for (const Program& program : claim.programs)
-    budget.seed = mix(budget.seed, *number_in<std::uint64_t>(hash_hex(program.source).substr(0, 16), 16));
   if (kind.on_host) {
     budget.seconds = std::numeric_limits<double>::infinity();
     budget.tries = kShortAttackTries;

@@ -261,21 +261,20 @@ FurtherTrials::FurtherTrials(Options options) : options_(std::move(options)) {}
 
 FurtherTrials::~FurtherTrials() = default;
 
-FurtherTrials::Group& FurtherTrials::group(const std::string& what, const Claim& claim,
-                                           std::vector<TriedShape> shapes) {
-  std::string key = fmt::format("{} {} {} {}", what, claim.task.hash, claim.target.objective, claim.family.name);
+FurtherTrials::Group& FurtherTrials::group(Draws draws, const Claim& claim, std::vector<TriedShape> shapes) {
+  const int seeds = draws == Draws::watched ? kWatchedSeeds : kSeeds;
+  std::string key = fmt::format("{} {} {} {}", seeds, claim.task.hash, claim.target.objective, claim.family.name);
   for (const TriedShape& one : shapes) key += " " + one.shape.name;
   for (const auto& [option, value] : claim.target.options) key += fmt::format(" {}={}", option, expr::to_string(value));
   std::unique_ptr<Group>& found = groups_[key];
-  if (!found)
-    found = std::make_unique<Group>(options_, claim, std::move(shapes), what == "validated" ? kWatchedSeeds : kSeeds);
+  if (!found) found = std::make_unique<Group>(options_, claim, std::move(shapes), seeds);
   return *found;
 }
 
-FurtherTrials::Judged FurtherTrials::judge_at(const std::string& what, const Claim& claim,
-                                              std::vector<Program> programs, std::vector<TriedShape> shapes) {
+FurtherTrials::Judged FurtherTrials::judge_at(Draws draws, const Claim& claim, std::vector<Program> programs,
+                                              std::vector<TriedShape> shapes) {
   if (shapes.empty()) return {};
-  return group(what, claim, std::move(shapes)).judge(claim, programs);
+  return group(draws, claim, std::move(shapes)).judge(claim, programs);
 }
 
 /// Listed shapes that no program of the kernel is for: its genome is rendered for them where it is legal.
@@ -313,7 +312,7 @@ FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& cl
       target.timed = target.validated;
       std::vector<Program> programs =
           make_candidate(claim.tree, claim.task, claim.family, claim.genome, target, claim.device.facts).programs;
-      judged = judge_at("specialisation", claim, std::move(programs), std::move(shapes));
+      judged = judge_at(Draws::tried, claim, std::move(programs), std::move(shapes));
     } catch (const Error& error) {
       if (error.fault() != Fault::usage) throw;
       judged.left_out.push_back(error.what());
@@ -330,7 +329,7 @@ EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>&
   std::vector<std::string> too_large;
   std::vector<TriedShape> shapes = as_tried(
       small_shapes(claim.task, claim.target, options_.device.kind, work_of_watched(claim, options_.device), too_large));
-  Judged judged = judge_at("validated", claim, claim.programs, std::move(shapes));
+  Judged judged = judge_at(Draws::watched, claim, claim.programs, std::move(shapes));
   finding = std::move(judged.finding);
   for (const std::string& shape : too_large) judged.left_out.push_back(fmt::format("{} is too large", shape));
   EliteCheck check{"sanitiser", EliteCheck::Outcome::passed, {}};
@@ -345,7 +344,7 @@ EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>&
 EliteCheck FurtherTrials::try_sizes(const Claim& claim, std::optional<EliteFinding>& finding) {
   std::vector<TriedShape> shapes =
       tried_shapes(claim.task, claim.target, claim.family, options_.device.kind, work_of_tried(options_.device));
-  Judged judged = judge_at("sizes", claim, claim.programs, std::move(shapes));
+  Judged judged = judge_at(Draws::tried, claim, claim.programs, std::move(shapes));
   if (!judged.finding && !claim.edited) {
     Judged others = judge_other_specialisations(claim);
     std::ranges::move(others.shapes, std::back_inserter(judged.shapes));

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -60,9 +61,10 @@ class FurtherTrials {
     std::optional<EliteFinding> finding;
   };
 
-  Group& group(const std::string& what, const Claim& claim, std::vector<TriedShape> shapes);
-  Judged judge_at(const std::string& what, const Claim& claim, std::vector<Program> programs,
-                  std::vector<TriedShape> shapes);
+  /// Shapes that had their draws when the kernel was validated, and others.
+  enum class Draws : std::uint8_t { watched, tried };
+  Group& group(Draws draws, const Claim& claim, std::vector<TriedShape> shapes);
+  Judged judge_at(Draws draws, const Claim& claim, std::vector<Program> programs, std::vector<TriedShape> shapes);
   Judged judge_other_specialisations(const Claim& claim);
 
   Options options_;

@@ -16,13 +16,16 @@ constexpr std::int64_t kLongest = 1 << 17;
 /// Of the longest. Sums are long there, too, and a try takes less time.
 constexpr std::int64_t kPart = 4;
 
-/// Every parameter that may be 1 is; the others are those of `base`.
+/// Some rows beside each other tell more than one does.
+constexpr std::int64_t kFew = 8;
+
+/// Parameters are few where they may be; the others are those of `base`.
 Shape least_shape(const Task& task, const Target& target, const Shape& base) {
   Shape least = base;
   for (auto& [parameter, value] : least.parameters) {
     if (task.is_specialised(parameter)) continue;
     const Value given = value;
-    value = std::int64_t{1};
+    value = std::min(std::get<std::int64_t>(value), kFew);
     if (!is_legal(task, target.options, least)) value = given;
   }
   return least;

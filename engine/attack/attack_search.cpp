@@ -32,11 +32,9 @@ Attack AttackSearch::next() {
   return mutated(space_, child, rng_);
 }
 
-/// Of the opening while it lasts. Its shapes are drawn: the small ones oftener.
+/// Of the opening while it lasts.
 Attack AttackSearch::opening() {
-  Attack attack = random_attack(space_, rng_);
-  if (opened_ < opening_.size()) attack.regime = opening_[opened_++].regime;
-  return attack;
+  return opened_ < opening_.size() ? opening_[opened_++] : random_attack(space_, rng_);
 }
 
 void AttackSearch::tell(const std::vector<Attacked>& generation) {

@@ -1,6 +1,7 @@
 #include "engine/attack/attack_space.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <set>
@@ -14,6 +15,17 @@ namespace evo {
 namespace {
 
 constexpr std::size_t kMostSteps = 5;
+/// Inputs that are shifted so far apart have products whose sums are far from 0, also where they are short.
+constexpr double kFarProducts = 150;
+/// What one row of ones is larger by: the exponential of its sum of 16, 32, ... 256 products with ones, over the root
+/// of their number, is then e^12.8 times that of the others. Many of these are as much together.
+constexpr std::array<double, 5> kOutstanding = {4.2, 3.26, 2.6, 2.13, 1.8};
+constexpr double kOneRow = 1e-5;
+constexpr double kLargeInput = 1000;
+/// Pairs of so many inputs are tried.
+constexpr std::size_t kMostPaired = 2;
+/// Of attacks that could have any shape.
+constexpr double kLongSums = 0.25;
 
 template <class T>
 const T& any_of(const std::vector<T>& values, Rng& rng) {
@@ -95,32 +107,28 @@ std::vector<double> telling_amounts(StepKind kind) {
   }
 }
 
-struct TellingSteps {
-  std::vector<DrawStep> first;  ///< One of each kind.
-  std::vector<DrawStep> others;
-};
-
-TellingSteps telling_steps(const AttackSpace& space) {
-  TellingSteps steps;
-  for (std::size_t i = 0; i < kEnumerators<StepKind>; ++i) {
-    const auto kind = static_cast<StepKind>(i);
-    const StepMembers members = members_of(kind);
-    if (members.like) continue;
-    const std::vector<double> amounts = members.amount ? telling_amounts(kind) : std::vector<double>{1};
-    for (const double amount : amounts)
-      (amount == amounts.front() ? steps.first : steps.others)
-          .push_back({.step = kind, .amount = amount, .share = 0.01});
+/// Of one sign, alike or growing: what is added grows. Signs that alternate are not among these: whether the parts of
+/// a long sum grow then depends on the order, and honest orders differ.
+bool makes_sums_grow(StepKind kind) {
+  switch (kind) {
+    case StepKind::positive:
+    case StepKind::negative:
+    case StepKind::constant_rows:
+    case StepKind::constant_columns:
+    case StepKind::growing_rows:
+    case StepKind::growing_columns:
+      return true;
+    default:
+      return false;
   }
-  for (const std::string& one : space.floats)
-    for (const std::string& other : space.floats)
-      if (one != other) steps.others.push_back({.step = StepKind::like, .tensors = {one}, .like = other});
-  return steps;
 }
 
-Attack with_step(const DrawStep& step) {
-  Attack attack;
-  attack.regime.steps = {step};
-  return attack;
+std::vector<double> amounts_of(StepKind kind) {
+  return members_of(kind).amount ? telling_amounts(kind) : std::vector<double>{1};
+}
+
+DrawStep step_of(StepKind kind, double amount, std::vector<std::string> tensors = {}) {
+  return {.step = kind, .amount = amount, .share = 0.01, .tensors = std::move(tensors)};
 }
 
 template <class T>
@@ -174,13 +182,17 @@ Distribution random_distribution(const AttackSpace& space, Rng& rng) {
   return static_cast<Distribution>(rng.below(kEnumerators<Distribution>));
 }
 
-std::size_t random_shape(const AttackSpace& space, Rng& rng) {
+std::size_t one_by_weight(const std::vector<double>& weights, Rng& rng) {
   double all = 0;
-  for (const double weight : space.shapes) all += weight;
+  for (const double weight : weights) all += weight;
   double left = rng.unit() * all;
-  for (std::size_t i = 0; i < space.shapes.size(); ++i)
-    if ((left -= space.shapes[i]) < 0) return i;
-  return space.shapes.size() - 1;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if ((left -= weights[i]) < 0) return i;
+  return weights.size() - 1;
+}
+
+std::size_t random_shape(const AttackSpace& space, Rng& rng) {
+  return one_by_weight(by_chance(kLongSums, rng) ? space.long_sums : space.shapes, rng);
 }
 
 void set_distribution(const AttackSpace& space, Regime& regime, Rng& rng) {
@@ -272,11 +284,105 @@ std::vector<DrawStep> simpler_steps(const DrawStep& step) {
   return all;
 }
 
+/// What evolution begins with.
+struct Opening {
+  Regime regime = {};
+  bool long_sums = false;  ///< Tried where sums are longest.
+};
+
+Opening with_steps(std::vector<DrawStep> steps, bool long_sums = false) {
+  Opening one;
+  one.long_sums = long_sums;
+  one.regime.steps = std::move(steps);
+  return one;
+}
+
+/// All values are `size` with any sign.
+Opening with_equal_sizes(double size, std::vector<std::string> tensors, std::vector<DrawStep> steps, bool long_sums) {
+  Opening one = with_steps(std::move(steps), long_sums);
+  one.regime.distribution = Distribution::max_magnitude;
+  one.regime.gain = size;
+  one.regime.tensors = std::move(tensors);
+  return one;
+}
+
+/// Large numbers whose sums are exact, but for a bit less than half of the last bit of a sum, which is lost each time:
+/// rows that begin with a few large numbers, as many of 2,048 as a warp has threads, and whole numbers everywhere.
+std::vector<Opening> sums_that_lose_bits() {
+  const DrawStep small = step_of(StepKind::shift, 0.03);
+  return {with_equal_sizes(0.508, {},
+                           {step_of(StepKind::positive, 1), step_of(StepKind::growing_columns, 0),
+                            step_of(StepKind::rounded, 1), step_of(StepKind::scale, 1e6), small},
+                           false),
+          with_steps({step_of(StepKind::rounded, 1), step_of(StepKind::scale, 20'000), small})};
+}
+
+/// What a step makes of all inputs, for each kind of step; and what single steps do not lead to: sums that lose bits,
+/// and two inputs far away on opposite sides, whose products are large and all of one sign.
+std::vector<Opening> first_steps(const AttackSpace& space) {
+  std::vector<Opening> block = sums_that_lose_bits();
+  for (std::size_t i = 0; i < kEnumerators<StepKind>; ++i)
+    if (const auto kind = static_cast<StepKind>(i); !members_of(kind).like)
+      block.push_back(with_steps({step_of(kind, amounts_of(kind).front())}, makes_sums_grow(kind)));
+  const std::size_t inputs = space.floats.size();
+  for (std::size_t i = 0; i + (inputs > 2 ? 0 : 1) < inputs; ++i)
+    block.push_back(with_steps({step_of(StepKind::shift, kFarProducts, {space.floats[i]}),
+                                step_of(StepKind::shift, -kFarProducts, {space.floats[(i + 1) % inputs]})}));
+  return block;
+}
+
+/// Large values of one input, and one like another.
+std::vector<Opening> on_one_input(const AttackSpace& space) {
+  std::vector<Opening> block;
+  for (const std::string& input : space.floats) {
+    if (space.floats.size() > 1)
+      for (const StepKind kind : {StepKind::scale, StepKind::shift})
+        block.push_back(with_steps({step_of(kind, kLargeInput, {input})}));
+    for (const std::string& other : space.floats)
+      if (other != input) block.push_back(with_steps({{.step = StepKind::like, .tensors = {input}, .like = other}}));
+  }
+  return block;
+}
+
+/// One row of an input stands out of products with another, by so much that all others together still count.
+std::vector<Opening> outstanding_rows(const AttackSpace& space) {
+  std::vector<Opening> block;
+  const std::size_t inputs = std::min(space.floats.size(), kMostPaired);
+  for (std::size_t i = 0; i < inputs; ++i)
+    for (std::size_t j = 0; j < inputs; ++j)
+      for (const double amount : kOutstanding) {
+        if (i == j) break;
+        const std::vector<std::string> both = {space.floats[i], space.floats[j]};
+        DrawStep one_row = step_of(StepKind::few_rows, amount, {both.front()});
+        one_row.share = kOneRow;
+        block.push_back(with_equal_sizes(1, both, {step_of(StepKind::positive, 1, both), one_row}, true));
+      }
+  return block;
+}
+
+std::vector<Opening> other_amounts(const AttackSpace& space) {
+  std::vector<Opening> block;
+  std::vector<std::vector<std::string>> some = {{}};
+  for (const std::string& input : space.floats)
+    if (space.floats.size() > 1) some.push_back({input});
+  for (const std::vector<std::string>& inputs : some)
+    for (std::size_t i = 0; i < kEnumerators<StepKind>; ++i) {
+      const auto kind = static_cast<StepKind>(i);
+      if (members_of(kind).like) continue;
+      for (const double amount : amounts_of(kind))
+        if (!inputs.empty() || amount != amounts_of(kind).front())
+          block.push_back(with_steps({step_of(kind, amount, inputs)}));
+    }
+  return block;
+}
+
 }  // namespace
 
-AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<double> shapes) {
+AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<double> shapes,
+                         std::vector<double> long_sums) {
   AttackSpace space;
   space.shapes = std::move(shapes);
+  space.long_sums = std::move(long_sums);
   std::set<std::string> computed;
   bool zero_points = false;
   for (const Tensor& tensor : task.inputs) {
@@ -301,21 +407,15 @@ AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<
 }
 
 std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng) {
-  std::vector<Attack> attacks, one_of_each, others, on_one;
-  for (const Regime& regime : telling_distributions(space)) attacks.push_back({.regime = regime});
-  const TellingSteps steps = space.floats.empty() ? TellingSteps{} : telling_steps(space);
-  for (const DrawStep& step : steps.first) one_of_each.push_back(with_step(step));
-  for (const DrawStep& step : steps.others) others.push_back(with_step(step));
-  for (const std::vector<DrawStep>* some : {&steps.first, &steps.others})
-    for (DrawStep step : *some)
-      if (space.floats.size() > 1 && step.step != StepKind::like)
-        for (const std::string& input : space.floats) {
-          step.tensors = {input};
-          on_one.push_back(with_step(step));
-        }
-  for (std::vector<Attack>* some : {&one_of_each, &others, &on_one}) {
-    shuffle(*some, rng);
-    attacks.insert(attacks.end(), some->begin(), some->end());
+  std::vector<Attack> attacks;
+  for (const Regime& regime : telling_distributions(space))
+    attacks.push_back({.shape = one_by_weight(space.shapes, rng), .regime = regime});
+  if (space.floats.empty()) return attacks;
+  for (std::vector<Opening> block :
+       {first_steps(space), on_one_input(space), outstanding_rows(space), other_amounts(space)}) {
+    shuffle(block, rng);
+    for (Opening& one : block)
+      attacks.push_back({one_by_weight(one.long_sums ? space.long_sums : space.shapes, rng), std::move(one.regime)});
   }
   return attacks;
 }

@@ -18,6 +18,8 @@ struct AttackSpace {
   double rounded_to = 1;            ///< The gain of the regime `ties`; 1: no output is rounded.
   /// How often each shape is tried, relative to the others; at least one shape.
   std::vector<double> shapes;
+  /// The same for attacks on long sums; at least one is not 0.
+  std::vector<double> long_sums;
 };
 
 /// One attack: a shape by its number, and how the inputs are drawn.
@@ -28,10 +30,13 @@ struct Attack {
 };
 
 /// What the inputs of a task under these options leave open, for so many shapes of these weights.
-AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<double> shapes);
+AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<double> shapes,
+                         std::vector<double> long_sums);
 
-/// Without a shape: what distributions make of integers and of ties; then single steps of telling amounts, one of each
-/// kind before the others, those on all inputs before those on one, else in any order.
+/// What is tried before anything evolves, block after block: what distributions make of integers and of ties; one step
+/// of each kind on all inputs, and what single steps do not lead to; large values of one input, and inputs like others;
+/// single rows that stand out of products; other amounts, and all on single inputs. What makes sums grow is tried where
+/// these are longest.
 std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng);
 /// One or two steps on normal values, or another distribution.
 Attack random_attack(const AttackSpace& space, Rng& rng);

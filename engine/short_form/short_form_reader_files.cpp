@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/base/dtype.h"
+#include "engine/base/rounding.h"
 #include "engine/base/text.h"
 #include "engine/device/device_limits.h"
 #include "engine/short_form/json_layout.h"
@@ -24,6 +25,26 @@ bool has_word(std::string_view text, std::string_view word) {
       return true;
   }
   return false;
+}
+
+/// Codes of floats are rounded: one of the regimes has ties, whatever the file names. `json`: the task. A tensor whose
+/// dtype is an option's does not count.
+void add_ties(nlohmann::ordered_json& json) {
+  const auto has_dtype = [&](const auto& tensor, auto is) {
+    const std::string dtype = tensor["dtype"];
+    return !(json.contains("options") && json["options"].contains(dtype)) && is(parse_dtype(dtype));
+  };
+  double greatest = 1;
+  for (const auto& output : json["outputs"])
+    has_dtype(output, [&](DType dtype) {
+      if (info_of(dtype).bits == 8) greatest = std::max(greatest, greatest_rounded_to(dtype));
+      return true;
+    });
+  const bool of_floats =
+      std::ranges::any_of(json["inputs"], [&](const auto& input) { return has_dtype(input, is_floating); });
+  const bool has_ties = std::ranges::any_of(
+      json["regimes"], [](const auto& regime) { return regime.value("distribution", "") == "ties"; });
+  if (greatest > 1 && of_floats && !has_ties) json["regimes"]["ties"] = {{"distribution", "ties"}, {"gain", greatest}};
 }
 
 /// How CUDA's headers call an element in a kernel.
@@ -239,6 +260,7 @@ void ShortFormReader::task_json() {
   put("outputs");
   put("shapes");
   for (const char* key : {"sets", "seeds", "regimes", "deterministic"}) take(key);
+  if (json.contains("regimes")) add_ties(json);
   put("limits");
   for (const char* key : {"objectives", "floor"}) take(key);
   put("reference");

@@ -281,38 +281,47 @@ std::size_t ordinary_case(const Task& task, const Target& target, const CasePlan
   return found == plan.cases.end() ? plan.smoke : static_cast<std::size_t>(found - plan.cases.begin());
 }
 
-void OracleStore::put(std::size_t number, Expected expected) {
-  const std::lock_guard lock(mutex_);
-  expected_.at(number) = std::make_shared<const Expected>(std::move(expected));
-  changed_.notify_all();
+OracleStore::Filling::Filling(OracleStore& store) : store_(store) {
+  const std::lock_guard lock(store_.mutex_);
+  store_.filling_ = true;
 }
 
-void OracleStore::finish() {
-  const std::lock_guard lock(mutex_);
-  finished_ = true;
-  changed_.notify_all();
+OracleStore::Filling::~Filling() {
+  const std::lock_guard lock(store_.mutex_);
+  store_.filling_ = false;
+  store_.changed_.notify_all();
+}
+
+void OracleStore::Filling::put(std::size_t number, Expected expected) {
+  const std::lock_guard lock(store_.mutex_);
+  store_.expected_.at(number) = std::make_shared<const Expected>(std::move(expected));
+  store_.changed_.notify_all();
+}
+
+void OracleStore::Filling::fail(std::exception_ptr error) {
+  const std::lock_guard lock(store_.mutex_);
+  store_.failure_ = std::move(error);
+  store_.changed_.notify_all();
 }
 
 void OracleStore::wait_until_finished() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return finished_ || failure_; });
-  if (!finished_) std::rethrow_exception(failure_);
-}
-
-void OracleStore::fail(std::exception_ptr error) {
-  const std::lock_guard lock(mutex_);
-  failure_ = std::move(error);
-  changed_.notify_all();
+  changed_.wait(lock, [&] { return !filling_ || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 std::shared_ptr<const Expected> OracleStore::get(std::size_t number) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return expected_.at(number) || failure_; });
-  if (!expected_[number]) std::rethrow_exception(failure_);
-  return expected_[number];
+  std::shared_ptr<const Expected>& one = expected_.at(number);
+  if (!one && compute_) one = compute_(number);
+  changed_.wait(lock, [&] { return one || failure_ || !filling_; });
+  if (one) return one;
+  if (failure_) std::rethrow_exception(failure_);
+  throw machine_error(fmt::format("nobody computes the reference's answer to case {}", number));
 }
 
-void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store) {
+void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop,
+                     OracleStore::Filling& store) {
   OracleRun run(options, plan, &stop);
   run.open();
   store.put(plan.smoke, run.compute(plan.cases[plan.smoke]));

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "evaluator/base/recently_used.h"
@@ -42,32 +43,52 @@ Limits grown(Limits limits, const ExpectedOutput& answer, const ExpectedOutput& 
 /// The ordinary case of a shape: the first regime's first draw. Every shape of a plan has it.
 std::size_t ordinary_case(const Task& task, const Target& target, const CasePlan& plan, const Case& one);
 
-/// Expected outputs by case. One thread fills it, another reads. They never enter a process that runs candidates.
+/// Expected outputs by case. They never enter a process that runs candidates. Nobody waits for what nobody computes:
+/// either whoever asks computes, or a thread that holds a Filling does, and without one asking is an error.
 class OracleStore {
  public:
-  explicit OracleStore(std::size_t cases) : expected_(cases) {}
+  using Compute = std::function<std::shared_ptr<const Expected>(std::size_t number)>;
 
-  void put(std::size_t number, Expected expected);
-  /// To be called when all are there and the worker that computed them has ended.
-  void finish();
-  /// To be called when no further oracle will come: readers that wait get this error.
-  void fail(std::exception_ptr error);
-  /// Waits for one case's. Throws the error that `fail` was given.
+  /// To be filled.
+  explicit OracleStore(std::size_t cases) : expected_(cases) {}
+  /// Whoever asks for one that is not there computes it. Used by one thread.
+  OracleStore(std::size_t cases, Compute compute) : compute_(std::move(compute)), expected_(cases) {}
+
+  /// While it lives oracles are to come: made before anybody asks, given up when the worker that computes has ended.
+  class Filling {
+   public:
+    explicit Filling(OracleStore& store);
+    ~Filling();
+    Filling(const Filling&) = delete;
+    Filling& operator=(const Filling&) = delete;
+    void put(std::size_t number, Expected expected);
+    /// No further oracle will come: readers get this error.
+    void fail(std::exception_ptr error);
+
+   private:
+    OracleStore& store_;
+  };
+
+  /// Waits for one case's while there is a Filling. Throws the error that `fail` was given, machine_error where nobody
+  /// computes it, what `compute` throws.
   std::shared_ptr<const Expected> get(std::size_t number);
-  /// Waits for `finish`, because nothing else may run on a GPU while a candidate is timed. Throws as `get` does.
+  /// Waits for the end of the Filling, because nothing else may run on a GPU while a candidate is timed. Throws as
+  /// `get` does.
   void wait_until_finished();
 
  private:
+  const Compute compute_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<const Expected>> expected_;
   std::exception_ptr failure_;
-  bool finished_ = false;
+  bool filling_ = false;
 };
 
 /// Compiles the reference and runs it on every case, the smoke case first, in worker processes of its own. Throws
 /// usage_error for a reference that does not compile, fails, or leaves elements unwritten.
-void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop, OracleStore& store);
+void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop,
+                     OracleStore::Filling& store);
 
 /// Oracles of one reference that were computed once, by the case's recipe: all devices of a run share them. Oracles
 /// that were not used for long are forgotten. Any thread may ask.

@@ -38,8 +38,8 @@ OutsideAnswers::OutsideAnswers(PipelineOptions options)
     : options_(with_deadline(std::move(options))),
       calibration_(load_calibration(options_.tree, options_.task)),
       plan_(plan_cases(options_.task, options_.target, options_.device.kind, options_.salt)),
-      ordinary_(plan_.cases.size()),
       oracles_(options_, plan_, nullptr),
+      ordinary_(plan_.cases.size(), [this](std::size_t number) { return oracles_.get(plan_.cases[number]); }),
       floor_(options_, calibration_, plan_, ordinary_, nullptr) {}
 
 OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span<const std::byte> outputs) {
@@ -51,11 +51,12 @@ OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span
   const auto limits_of_one = [&](const Tensor& output) {
     Limits limits = limits_of_output(task, output, choices, of_regime);
     const std::size_t mine = number++;
-    const Case& ordinary = plan_.cases[ordinary_case(task, options_.target, plan_, one)];
-    if (limits.atol > 0 && ordinary.shape.name == one.shape.name && ordinary.regime.name != one.regime.name)
-      limits = grown(limits, expected->at(mine), oracles_.get(ordinary)->at(mine));
+    const std::size_t ordinary = ordinary_case(task, options_.target, plan_, one);
+    const Case& usual = plan_.cases[ordinary];
+    if (limits.atol > 0 && usual.shape.name == one.shape.name && usual.regime.name != one.regime.name)
+      limits = grown(limits, expected->at(mine), ordinary_.get(ordinary)->at(mine));
     return following(limits,
-                     limits.follow_emulation() ? floor().emulation_error(one, *expected, mine) : EmulationError{});
+                     limits.follow_emulation() ? floor_.emulation_error(one, *expected, mine) : EmulationError{});
   };
   const auto compared =
       compare_outputs(task, choices, one, plan, *expected, {outputs.begin(), outputs.end()}, limits_of_one);
@@ -63,7 +64,7 @@ OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span
   for (std::size_t i = 0; i < compared.size(); ++i) {
     const ComparedOutput& output = compared[i];
     const auto miss = miss_of(output.difference, output.limits);
-    if (miss && floor().explains(output.difference, output.limits, one, *expected, i)) {
+    if (miss && floor_.explains(output.difference, output.limits, one, *expected, i)) {
       answer.set_aside = true;
       continue;
     }
@@ -73,15 +74,6 @@ OutsideAnswer OutsideAnswers::judge(const Case& one, const Plan& plan, std::span
           .shape = one.shape.name, .regime = one.regime.name, .seed = one.seed, .output = output.name, .miss = *miss};
   }
   return answer;
-}
-
-NoiseFloor& OutsideAnswers::floor() {
-  if (!has_ordinary_) {
-    const std::size_t first = plan_.timed.front().rotation.front();
-    ordinary_.put(first, *oracles_.get(plan_.cases[first]));
-    has_ordinary_ = true;
-  }
-  return floor_;
 }
 
 void OutsideAnswers::rest() {

@@ -39,15 +39,11 @@ class OutsideAnswers {
   void rest();
 
  private:
-  /// The floor, which asks for the oracle of the first timed case.
-  NoiseFloor& floor();
-
   PipelineOptions options_;
   std::optional<Calibration> calibration_;
   CasePlan plan_;
-  OracleStore ordinary_;  ///< Holds the oracle of the first timed case, once it was asked for.
-  bool has_ordinary_ = false;
   ExtraOracles oracles_;
+  OracleStore ordinary_;  ///< The same, of the plan's cases.
   NoiseFloor floor_;
 };
 

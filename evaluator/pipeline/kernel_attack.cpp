@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "engine/attack/attack_search.h"
+#include "engine/attack/attacked_shapes.h"
 #include "engine/base/error.h"
 #include "engine/device/device_kind.h"
-#include "engine/task/floor.h"
 #include "evaluator/base/random.h"
 #include "evaluator/base/stopwatch.h"
 #include "evaluator/compile/compiler.h"
@@ -51,12 +50,6 @@ PipelineOptions attack_options(PipelineOptions options) {
 bool is_fault(Verdict verdict) {
   return verdict == Verdict::crashed || verdict == Verdict::wrong_answer || verdict == Verdict::unrepeatable ||
          verdict == Verdict::timed_out;
-}
-
-/// How often a shape is tried, whose case is so many times the least work. Small ones oftener: time is short. A GPU is
-/// not busy with them, and sums are longer in large ones.
-double weight_of(double work, const DeviceKind& kind) {
-  return 1 / std::pow(std::max(1.0, work), kind.on_host ? 1 : 0.5);
 }
 
 /// Whether an output's own type holds what the reference gives, to well within the limits.
@@ -112,15 +105,15 @@ struct KernelAttack::Impl {
       : options(attack_options(given)),
         calibration(load_calibration(options.tree, options.task)),
         plan(plan_cases(options.task, options.target, options.device.kind, options.salt)),
-        oracles(plan.cases.size()),
         extra(options, plan, nullptr),
+        oracles(plan.cases.size(), [this](std::size_t number) { return extra.get(plan.cases[number]); }),
         perturbed(options, plan, nullptr),
         floor(options, calibration, plan, oracles, nullptr),
         honest(options, plan, extra),
         compiler(worker_options(options, {"compile", options.device.kind}, nullptr)),
         device(worker_options(options, {"device", options.device.id}, nullptr)),
         setup{options, calibration, plan, oracles, extra, floor, device} {
-    compute_ordinary(plan.timed.front().rotation.front());
+    oracles.get(plan.timed.front().rotation.front());  // Throws for a reference that fails.
   }
 
   AttackReport attack(const Candidate& given, const AttackBudget& budget,
@@ -128,9 +121,10 @@ struct KernelAttack::Impl {
     AttackReport report;
     candidate = &given;
     if ((report.not_built = build())) return report;
-    choose_shapes();
-    report.shapes = shapes;
-    AttackSearch search(attack_space(options.task, options.target.options, weights), budget.seed);
+    attacked = attacked_shapes(options.task, options.target, given, kind_named(options.device.kind));
+    report.shapes = attacked.shapes;
+    AttackSearch search(attack_space(options.task, options.target.options, attacked.weights, attacked.long_sums),
+                        budget.seed);
     Stopwatch watch;
     AttackProgress& progress = report.progress;
     report.find = known_find(budget.known);
@@ -200,32 +194,10 @@ struct KernelAttack::Impl {
     worker.reset();
   }
 
-  /// The target's shapes that the kernel has, each with how often it is tried.
-  void choose_shapes() {
-    const DeviceKind& kind = kind_named(options.device.kind);
-    shapes.clear();
-    weights.clear();
-    std::vector<double> works;
-    std::vector<Shape> all = options.target.timed;
-    all.insert(all.end(), options.target.validated.begin(), options.target.validated.end());
-    double least = 1e300;
-    for (const Shape& shape : all) {
-      if (!program_for(*candidate, shape.name) || std::ranges::find(shapes, shape.name, &Shape::name) != shapes.end())
-        continue;
-      const double work = work_of(options.task, options.target.options, shape, kind);
-      if (work > kind.held_out_work && !shapes.empty()) continue;
-      shapes.push_back(shape);
-      works.push_back(work);
-      least = std::min(least, work);
-    }
-    if (shapes.empty()) throw usage_error("the kernel has none of the shapes");
-    for (const double work : works) weights.push_back(weight_of(work / std::max(least, 1.0), kind));
-  }
-
   // ---- Tries
 
   Case case_of(const Attack& attack, std::uint64_t seed) const {
-    const Shape& shape = shapes[attack.shape];
+    const Shape& shape = attacked.shapes[attack.shape];
     Case one{shape, attack.regime, seed, {}};
     one.regime.name = "attack";
     one.recipe = recipe_of_case(options.task, options.target.options, shape, one.regime, seed, options.salt);
@@ -268,16 +240,10 @@ struct KernelAttack::Impl {
     }
   }
 
-  /// Limits may grow as answers do, from the one to ordinary inputs of the same shape on.
-  void compute_ordinary(std::size_t number) {
-    if (ordinary.insert(number).second) oracles.put(number, *extra.get(plan.cases[number]));
-  }
-
   /// `pool`: takes what is left open; may be null.
   Outcome judged(const Case& one, std::optional<Failure> failure, std::vector<std::byte> outputs, CaseJudge* pool) {
     const std::shared_ptr<const Expected> expected = reference_of(one, extra);
     if (!expected) return {.set_aside = true};
-    compute_ordinary(ordinary_case(options.task, options.target, plan, one));
     if (failure && !is_fault(failure->verdict)) return {.set_aside = true};
     if (failure) return {.error = kIncomparable, .failure = failure_at(*candidate, one, *std::move(failure))};
     Evaluation evaluation;
@@ -346,7 +312,8 @@ struct KernelAttack::Impl {
   std::optional<AttackFind> known_find(const std::vector<KnownAttack>& known) {
     std::uint64_t number = UINT64_MAX;
     for (const KnownAttack& one : known) {
-      std::vector<std::size_t> places = shapes_if([&](std::size_t i) { return shapes[i].parameters == one.shape; });
+      std::vector<std::size_t> places =
+          shapes_if([&](std::size_t i) { return attacked.shapes[i].parameters == one.shape; });
       if (const auto listed = listed_shapes(); !listed.empty()) places.push_back(listed.front());
       for (const std::size_t place : places) {
         auto find = confirmed({place, one.regime}, number--);
@@ -362,7 +329,7 @@ struct KernelAttack::Impl {
   std::optional<AttackFind> confirmed(const Attack& attack, std::uint64_t number) {
     Evaluation evaluation;
     CaseJudge pool(setup, *candidate, evaluation);
-    AttackFind find{.shape = shapes[attack.shape], .regime = attack.regime, .failure = {}};
+    AttackFind find{.shape = attacked.shapes[attack.shape], .regime = attack.regime, .failure = {}};
     int wrong = 0, draws = kDrawsOfFind;
     for (int i = 0; i < draws; ++i) {
       const std::vector<Case> cases = {case_of(attack, mix(number, static_cast<std::uint64_t>(i)))};
@@ -388,9 +355,9 @@ struct KernelAttack::Impl {
   /// Takes, in at most as long again, a listed shape or else the smallest one, and every simplification, that leave the
   /// kernel wrong.
   void minimise(AttackReport& report, const AttackBudget& budget) {
-    Attack attack{
-        static_cast<std::size_t>(std::ranges::find(shapes, report.find->shape.name, &Shape::name) - shapes.begin()),
-        report.find->regime};
+    Attack attack{static_cast<std::size_t>(std::ranges::find(attacked.shapes, report.find->shape.name, &Shape::name) -
+                                           attacked.shapes.begin()),
+                  report.find->regime};
     Stopwatch watch;
     double seconds = 0;
     std::uint64_t left = std::max(budget.tries, kTriesToMinimise);
@@ -412,11 +379,11 @@ struct KernelAttack::Impl {
 
   /// A regime that fails at one of the task's own is of use in every search.
   std::vector<std::size_t> listed_shapes() const {
-    return shapes_if([&](std::size_t i) { return is_among(options.task.shapes, shapes[i].name); });
+    return shapes_if([&](std::size_t i) { return is_among(options.task.shapes, attacked.shapes[i].name); });
   }
 
   std::vector<std::size_t> smaller_shapes(std::size_t than) const {
-    return shapes_if([&](std::size_t i) { return weights[i] > weights[than]; });
+    return shapes_if([&](std::size_t i) { return attacked.weights[i] > attacked.weights[than]; });
   }
 
   static bool is_among(const std::vector<Shape>& listed, const std::string& name) {
@@ -427,18 +394,18 @@ struct KernelAttack::Impl {
   template <typename Is>
   std::vector<std::size_t> shapes_if(Is is) const {
     std::vector<std::size_t> chosen;
-    for (std::size_t i = 0; i < shapes.size(); ++i)
+    for (std::size_t i = 0; i < attacked.shapes.size(); ++i)
       if (is(i)) chosen.push_back(i);
-    std::ranges::stable_sort(chosen, std::ranges::greater{}, [&](std::size_t i) { return weights[i]; });
+    std::ranges::stable_sort(chosen, std::ranges::greater{}, [&](std::size_t i) { return attacked.weights[i]; });
     return chosen;
   }
 
   const PipelineOptions options;
   const std::optional<Calibration> calibration;
-  const CasePlan plan;             ///< Its first timed case is the ordinary one.
-  OracleStore oracles;             ///< Of ordinary cases.
-  std::set<std::size_t> ordinary;  ///< Those that are there.
-  ExtraOracles extra, perturbed;   ///< Answers to inputs as they are, and with random last bits.
+  const CasePlan plan;     ///< Its first timed case is the ordinary one.
+  ExtraOracles extra;      ///< Answers to inputs as they are.
+  OracleStore oracles;     ///< The same, of the plan's cases.
+  ExtraOracles perturbed;  ///< Of inputs with random last bits.
   NoiseFloor floor;
   HonestArithmetic honest;
   WorkerClient compiler, device;
@@ -447,8 +414,7 @@ struct KernelAttack::Impl {
   std::vector<Binary> binaries;
   std::optional<CandidateWorker> worker;
   std::uint64_t next_module = 1;
-  std::vector<Shape> shapes;
-  std::vector<double> weights;
+  AttackedShapes attacked;
 };
 
 KernelAttack::KernelAttack(const PipelineOptions& options) : impl_(std::make_unique<Impl>(options)) {}

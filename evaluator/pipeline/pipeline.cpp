@@ -40,7 +40,8 @@ class Pipeline final : public DevicePipeline {
     const std::lock_guard lock(shared_.mutex);
     add_lane(shared_.options.device);
     for (const DeviceInfo& device : shared_.options.further_devices) add_lane(device);
-    oracle_thread_ = std::thread([this] { compute_oracles(); });
+    oracle_thread_ = std::thread(
+        [this, filling = std::make_unique<OracleStore::Filling>(shared_.oracles)] { compute_oracles(*filling); });
     for (const std::unique_ptr<Lane>& lane : lanes_) lane->start();
   }
 
@@ -164,19 +165,18 @@ class Pipeline final : public DevicePipeline {
   }
 
   /// On the first device, and where the machine fails there on the next of the options.
-  void compute_oracles() {
+  void compute_oracles(OracleStore::Filling& oracles) {
     const std::size_t devices = 1 + shared_.options.further_devices.size();
     for (std::size_t i = 0; i < devices; ++i) {
       try {
-        evo::compute_oracles(options_of_lane(i), shared_.plan, shared_.stop, shared_.oracles);
-        shared_.oracles.finish();
+        evo::compute_oracles(options_of_lane(i), shared_.plan, shared_.stop, oracles);
         return;
       } catch (const Error& error) {
         if (error.fault() == Fault::machine && i + 1 < devices) continue;
-        shared_.oracles.fail(std::current_exception());
+        oracles.fail(std::current_exception());
         return;
       } catch (...) {
-        shared_.oracles.fail(std::current_exception());
+        oracles.fail(std::current_exception());
         return;
       }
     }

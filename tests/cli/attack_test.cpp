@@ -72,9 +72,10 @@ std::vector<std::string> tune(const std::string& seed, const std::string& databa
 
 TEST_CASE("an attack finds each of these faults with two seeds", "[long]") {
   const Bench bench;
-  const char* const name = GENERATE("cross_entropy_max_from_zero", "distance_in_s8", "half_away", "last_of_equal",
-                                    "max_from_-1e4", "max_from_zero", "max_of_first_tile", "online_max_from_-1e4",
-                                    "overflow_of_s32", "products_in_s16", "squares_in_f16", "truncated");
+  const char* const name = GENERATE(
+      "attention_max_from_-1e4", "cross_entropy_max_from_zero", "distance_in_s8", "gemm_in_f16", "half_away",
+      "last_of_equal", "max_from_-1e4", "max_from_zero", "max_of_first_tile", "online_max_from_-1e4", "overflow_of_s32",
+      "products_in_s16", "scores_in_f16", "squares_in_f16", "sum_not_compensated", "sum_of_codes", "truncated");
   for (const char* seed : {"1", "2"}) {
     const nlohmann::json one = attacked(bench, kernel_of("fault", name), 1, "120", seed);
     INFO(name << " " << seed << one.dump(1));
@@ -86,9 +87,9 @@ TEST_CASE("an attack finds each of these faults with two seeds", "[long]") {
 TEST_CASE("an attack finds nothing wrong with honest kernels", "[long]") {
   const Bench bench;
   const char* const name =
-      GENERATE("argmax", "attention", "cross_entropy", "distance", "dot", "gelu", "gemm", "gemm_s8", "layer_norm",
-               "quantise", "quantise_times", "rms_norm", "row_sum", "row_sum_serial", "scan", "softmax", "softmax_long",
-               "softmax_online", "softmax_serial", "squares_s16");
+      GENERATE("argmax", "attention", "attention_two_pass", "cross_entropy", "distance", "dot", "gelu", "gemm",
+               "gemm_s8", "layer_norm", "quantise", "quantise_times", "rms_norm", "row_sum", "row_sum_serial", "scan",
+               "softmax", "softmax_long", "softmax_online", "softmax_serial", "squares_s16");
   for (const char* seed : {"1", "2"}) {
     const nlohmann::json one = attacked(bench, kernel_of("honest", name), 0, "120", seed);
     INFO(name << " " << seed << one.dump(1));

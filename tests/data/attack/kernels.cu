@@ -329,3 +329,108 @@ __global__ void distance_plain(unsigned char* y, const signed char* x, const sig
   const int i = blockIdx.x * 128 + threadIdx.x;
   if (i < n) y[i] = (unsigned char)(x[i] > z[i] ? x[i] - z[i] : z[i] - x[i]);
 }
+
+// ---- Written after the attack's generator was tuned: each with an honest twin.
+#ifndef ONE_PASS
+#define ONE_PASS 0
+#endif
+#ifndef WITH_MAX
+#define WITH_MAX 1
+#endif
+// The deviation of a row.
+__global__ void deviation(float* y, const float* x, int m) {
+  const float* row = x + blockIdx.x * m;
+  float sum = 0, squares = 0;
+  for (int i = threadIdx.x; i < m; i += 32) sum += row[i];
+  const float mean = warp_sum(sum) / m;
+  for (int i = threadIdx.x; i < m; i += 32) {
+    const float v = ONE_PASS ? row[i] : row[i] - mean;
+    squares += v * v;
+  }
+  squares = warp_sum(squares) / m;
+  for (int i = threadIdx.x; i < m; i += 32)
+    y[blockIdx.x * m + i] = (row[i] - mean) * rsqrtf((ONE_PASS ? squares - mean * mean : squares) + 1e-5f);
+}
+__global__ void deviation_plain(float* y, const float* x, int m) {
+  const float* row = x + blockIdx.x * m;
+  double mean = 0, squares = 0;
+  for (int i = 0; i < m; ++i) mean += row[i];
+  mean /= m;
+  for (int i = 0; i < m; ++i) squares += (row[i] - mean) * (row[i] - mean);
+  for (int i = 0; i < m; ++i) y[blockIdx.x * m + i] = (row[i] - mean) / sqrt(squares / m + 1e-5);
+}
+// The logarithm of a row's sum of exponentials.
+__global__ void log_sum_exp(float* y, const float* x, int m) {
+  const float* row = x + blockIdx.x * m;
+  float top = -INFINITY, sum = 0;
+  for (int i = threadIdx.x; i < m; i += 32) top = fmaxf(top, row[i]);
+  top = WITH_MAX ? warp_max(top) : 0;
+  for (int i = threadIdx.x; i < m; i += 32) sum += expf(row[i] - top);
+  sum = warp_sum(sum);
+  if (threadIdx.x == 0) y[blockIdx.x] = logf(sum) + top;
+}
+__global__ void log_sum_exp_plain(float* y, const float* x, int m) {
+  const float* row = x + blockIdx.x * m;
+  double top = row[0], sum = 0;
+  for (int i = 1; i < m; ++i) top = fmax(top, (double)row[i]);
+  for (int i = 0; i < m; ++i) sum += exp((double)row[i] - top);
+  y[blockIdx.x] = log(sum) + top;
+}
+// The mean of a row.
+__global__ void row_mean(half* y, const half* x, int m) {
+  ACC sum = 0;
+  for (int i = threadIdx.x; i < m; i += 32) sum = (ACC)((float)sum + __half2float(x[blockIdx.x * m + i]));
+  const float mean = warp_sum((float)sum) / m;
+  if (threadIdx.x == 0) y[blockIdx.x] = __float2half(mean);
+}
+__global__ void row_mean_plain(half* y, const half* x, int m) {
+  double sum = 0;
+  for (int i = 0; i < m; ++i) sum += (double)(float)x[blockIdx.x * m + i];
+  y[blockIdx.x] = (half)(float)(sum / m);
+}
+// The probability of the columns that a row is paired with: a product of two softmaxes.
+__global__ void agreement(float* y, const float* a, const float* b, int m) {
+  const float *one = a + blockIdx.x * m, *other = b + blockIdx.x * m;
+  float top = -INFINITY, far = -INFINITY, sum = 0, all = 0, both = 0;
+  for (int i = threadIdx.x; i < m; i += 32) top = fmaxf(top, one[i]), far = fmaxf(far, other[i]);
+  top = warp_max(top), far = warp_max(far);
+  for (int i = threadIdx.x; i < m; i += 32) sum += expf(one[i] - top), all += expf(other[i] - far);
+  sum = warp_sum(sum), all = warp_sum(all);
+  for (int i = threadIdx.x; i < m; i += 32)
+    both += (float)(SCORE)((float)(SCORE)(expf(one[i] - top) / sum) * (float)(SCORE)(expf(other[i] - far) / all));
+  both = warp_sum(both);
+  if (threadIdx.x == 0) y[blockIdx.x] = both;
+}
+__global__ void agreement_plain(float* y, const float* a, const float* b, int m) {
+  const float *one = a + blockIdx.x * m, *other = b + blockIdx.x * m;
+  double top = one[0], far = other[0], sum = 0, all = 0, both = 0;
+  for (int i = 1; i < m; ++i) top = fmax(top, (double)one[i]), far = fmax(far, (double)other[i]);
+  for (int i = 0; i < m; ++i) sum += exp(one[i] - top), all += exp(other[i] - far);
+  for (int i = 0; i < m; ++i) both += exp(one[i] - top) / sum * (exp(other[i] - far) / all);
+  y[blockIdx.x] = both;
+}
+
+// ---- Attention whose row has one maximum: the scores are computed twice.
+__global__ void attention_two_pass(float* o, const float* q, const float* k, const float* v, int s) {
+  float top = LOWEST, sum = 0, acc[16] = {};
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int j = threadIdx.x; j < s; j += 32) {
+      float score = 0;
+      for (int d = 0; d < 16; ++d) score += q[blockIdx.x * 16 + d] * k[j * 16 + d];
+      score = (float)(SCORE)(score * 0.25f);
+      if (pass == 0) {
+        top = fmaxf(top, score);
+        continue;
+      }
+      const float weight = expf(score - top), code = (float)__nv_fp8_e4m3(weight * 256) / 256;
+      sum += SUM_OF_CODES ? code : weight;
+      for (int d = 0; d < 16; ++d) acc[d] += code * v[j * 16 + d];
+    }
+    if (pass == 0) top = warp_max(top);
+  }
+  sum = warp_sum(sum);
+  for (int d = 0; d < 16; ++d) {
+    const float value = warp_sum(acc[d]) / sum;
+    if (threadIdx.x == 0) o[blockIdx.x * 16 + d] = value;
+  }
+}

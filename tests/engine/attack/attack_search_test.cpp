@@ -9,7 +9,7 @@ using namespace evo;
 
 namespace {
 
-const AttackSpace kSpace{{"q", "k", "v"}, true, true, false, 1, {1, 0.5, 0.25}};
+const AttackSpace kSpace{{"q", "k", "v"}, true, true, false, 1, {1, 0.5, 0.25}, {0, 0, 1}};
 
 /// Tells each attack's error to a search for so many generations; gives the largest.
 template <typename Error>
@@ -96,7 +96,7 @@ TEST_CASE("taking one simplification after another ends") {
 
 TEST_CASE("an attack leaves inputs alone that are not drawn by regimes") {
   const Task task = load_task(test::scale_task(), "scale");
-  const AttackSpace space = attack_space(task, task.default_options(), {1});
+  const AttackSpace space = attack_space(task, task.default_options(), {1}, {1});
   CHECK(space.floats == std::vector<std::string>{"x"});
   CHECK(space.scaled);
   CHECK(!space.integers);
