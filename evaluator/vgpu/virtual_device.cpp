@@ -172,7 +172,8 @@ std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const e
   if (auto reason = illegal_launch(info_.limits, {planned.grid, planned.block, cluster_of(kernel, planned), smem}))
     return refuse(*reason);
   const std::uint64_t limit = volume(kernel.maximum_block);
-  if (limit != 0 && threads > limit) return refuse(fmt::format("block of {} threads exceeds __launch_bounds__ {}", threads, limit));
+  if (limit != 0 && threads > limit)
+    return refuse(fmt::format("block of {} threads exceeds __launch_bounds__ {}", threads, limit));
   if (kernel.required_block[0] != 0 &&
       !std::equal(planned.block.begin(), planned.block.end(), kernel.required_block.begin())) {
     return refuse("a block of another size than the kernel requires");
