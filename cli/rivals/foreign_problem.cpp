@@ -1,3 +1,5 @@
+// Long because: Definitions and problems in Python share the way to a task.
+
 #include "cli/rivals/foreign_problem.h"
 
 #include <fmt/format.h>

@@ -300,7 +300,7 @@ TEST_CASE("no solution is held to less error than the problem's own code makes, 
     };
     INFO("scale " << scale);
     CHECK(why_wrong("(x + 3e4) - 3e4") == "");
-    CHECK(set_aside == 10);
+    CHECK(set_aside >= 2);  // In other regimes than the first a large answer's usual error passes by itself.
     CHECK(why_wrong("x") == "");
     CHECK(set_aside == 0);
     CHECK(why_wrong("3e4 - (3e4 - x)") == "");
