@@ -25,7 +25,7 @@ TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait 
     const Aimed aimed(task, hopper(), {shape}, options);
     const Space space = aimed.space();
     Rng rng(5);
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 12; ++i) {
       const Genome genome = space.sample(rng, "wgmma");
       INFO(task << " " << shape << " " << to_text(genome));
       const Program program = aimed.candidate(space, genome).programs.front();

@@ -37,8 +37,8 @@ class TraceRecorder : public Tracer {
     std::unordered_set<std::uint64_t> kept_results;           ///< Warps and instructions.
     std::unordered_map<std::uint64_t, std::uint32_t> phases;  ///< AsyncAction::phase to RecordedBlock::phases.
     L1Sectors l1;
-    std::unordered_set<std::uint64_t> read, written;          ///< Sectors of global memory that it has, at any time.
-    std::vector<Round> rounds;                                ///< By warp.
+    std::unordered_set<std::uint64_t> read, written;  ///< Sectors of global memory that it has, at any time.
+    std::vector<Round> rounds;                        ///< By warp.
   };
 
   std::uint32_t keep(const AsyncAction& action);

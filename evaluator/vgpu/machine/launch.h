@@ -67,14 +67,14 @@ struct Launch {
   std::vector<std::uint8_t> code_parts;  ///< Of each instruction. Empty: nothing is counted.
   std::vector<SharedPattern> patterns;   ///< Of each memory instruction.
 
-  bool notes_accesses = false;  ///< They are counted or traced.
-  Tracer* tracer = nullptr;     ///< Set while a sampled block runs.
-  MemoryAccess access;       ///< Filled by memory instructions while traced.
+  bool notes_accesses = false;         ///< They are counted or traced.
+  Tracer* tracer = nullptr;            ///< Set while a sampled block runs.
+  MemoryAccess access;                 ///< Filled by memory instructions while traced.
   std::vector<std::uint64_t> sectors;  ///< Of the access that is noted.
-  BarrierArrival arrival;   ///< Filled by barriers while traced.
-  AsyncAction async;        ///< Filled by mbarrier instructions and bulk copies while traced.
-  std::uint32_t paths = 1;  ///< Filled by branches while traced.
-  Poll poll = Poll::none;   ///< Filled by branches at the ends of loops that poll memory.
+  BarrierArrival arrival;              ///< Filled by barriers while traced.
+  AsyncAction async;                   ///< Filled by mbarrier instructions and bulk copies while traced.
+  std::uint32_t paths = 1;             ///< Filled by branches while traced.
+  Poll poll = Poll::none;              ///< Filled by branches at the ends of loops that poll memory.
 };
 
 inline Failure failure_of(Verdict verdict, std::string reason) {
