@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "engine/base/dtype.h"
@@ -30,18 +31,19 @@ bool has_word(std::string_view text, std::string_view word) {
 /// Codes of floats are rounded: one of the regimes has ties, whatever the file names. `json`: the task. A tensor whose
 /// dtype is an option's does not count.
 void add_ties(nlohmann::ordered_json& json) {
-  const auto has_dtype = [&](const auto& tensor, auto is) {
+  const auto fixed_dtype = [&](const auto& tensor) -> std::optional<DType> {
     const std::string dtype = tensor["dtype"];
-    return !(json.contains("options") && json["options"].contains(dtype)) && is(parse_dtype(dtype));
+    if (json.contains("options") && json["options"].contains(dtype)) return {};
+    return parse_dtype(dtype);
   };
   double greatest = 1;
   for (const auto& output : json["outputs"])
-    has_dtype(output, [&](DType dtype) {
-      if (info_of(dtype).bits == 8) greatest = std::max(greatest, greatest_rounded_to(dtype));
-      return true;
-    });
-  const bool of_floats =
-      std::ranges::any_of(json["inputs"], [&](const auto& input) { return has_dtype(input, is_floating); });
+    if (const auto dtype = fixed_dtype(output); dtype && info_of(*dtype).bits == 8)
+      greatest = std::max(greatest, greatest_rounded_to(*dtype));
+  const bool of_floats = std::ranges::any_of(json["inputs"], [&](const auto& input) {
+    const auto dtype = fixed_dtype(input);
+    return dtype && is_floating(*dtype);
+  });
   const bool has_ties = std::ranges::any_of(
       json["regimes"], [](const auto& regime) { return regime.value("distribution", "") == "ties"; });
   if (greatest > 1 && of_floats && !has_ties) json["regimes"]["ties"] = {{"distribution", "ties"}, {"gain", greatest}};

@@ -216,6 +216,23 @@ TEST_CASE("a tensor's strides, scale, zero point, condition and ties stand behin
         std::vector<std::int64_t>{24, 4, 1});
 }
 
+TEST_CASE("where floats become codes of 8 bits, the regimes that a file names get ties") {
+  const auto regimes_of = [](const char* output, const Json& regimes) {
+    Json form = changed("arguments", {output, "x=float[H, W]", "float:0.5", "size_t:H * W"});
+    form["regimes"] = regimes;
+    std::map<std::string, Distribution> distributions;
+    for (const Regime& regime : load(form).task.regimes) distributions[regime.name] = regime.distribution;
+    return distributions;
+  };
+  const Json normal = {{"normal", {{"distribution", "normal"}}}};
+  const Json tied = {{"tied", {{"distribution", "ties"}, {"gain", 100}}}};
+  using Distributions = std::map<std::string, Distribution>;
+  CHECK(regimes_of("y=out signed char[H, W]", normal) ==
+        Distributions{{"normal", Distribution::normal}, {"ties", Distribution::ties}});
+  CHECK(regimes_of("y=out signed char[H, W]", tied) == Distributions{{"tied", Distribution::ties}});
+  CHECK(regimes_of("y=out float[H, W]", normal) == Distributions{{"normal", Distribution::normal}});
+}
+
 TEST_CASE("limits hold for all outputs, or under an output's name for that one") {
   Json form = changed("arguments", {"y=out float[H, W]", "z=out float[H]", "x=float[H, W]", "float:0.5"});
   form["limits"] = {{"relative_l2", 0.1}, {"cosine", 0.9}, {"z", {{"exact", true}}}};
