@@ -360,7 +360,7 @@ def main(path):
     small = small_sizes(model, inputs, outputs, sizes, {size for one in weights for size in one.shape})
 
     large = sum(one.numel() for one in inputs) > 1 << 24
-    others = {size: 24 + 8 * i for i, size in enumerate(sizes) if size > 64} if large else {}
+    others = {size: 64 + 8 * i for i, size in enumerate(sizes) if size > 64} if large else {}  # Enough to tell by.
     real = made_inputs(problem, input_settings, others)
     if real is None or len(real) != len(inputs):
         real = [torch.empty(0)] * len(inputs)
