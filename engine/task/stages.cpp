@@ -83,7 +83,7 @@ class StagesLoader {
   }
 
   Probe probe(const JsonPlace& place) const {
-    place.allow_only({"name", "about", "dims", "stages", "tolerance"});
+    place.allow_only({"name", "about", "dims", "stages", "tolerance", "negligible"});
     Probe probe;
     probe.tensor.name = place.at("name").text();
     probe.about = place.at("about").text();
@@ -94,6 +94,7 @@ class StagesLoader {
     }
     if (probe.stages.empty()) place.at("stages").fail("at least one stage is needed");
     probe.tolerance = place.at("tolerance").number();
+    if (const auto negligible = place.find("negligible")) probe.negligible = negligible->number();
     return probe;
   }
 

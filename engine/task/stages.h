@@ -52,8 +52,9 @@ struct Probe {
   Tensor tensor;
   std::string about;
   std::vector<std::string>
-      stages;            ///< Where the fault is when this is the first wrong probe; the last is the usual one.
-  double tolerance = 0;  ///< The largest difference of a right value.
+      stages;             ///< Where the fault is when this is the first wrong probe; the last is the usual one.
+  double tolerance = 0;   ///< The largest relative error of right values; a row may have more.
+  double negligible = 0;  ///< A value that is off by no more is right, however small it is: of logarithms.
 };
 
 /// How a wrong answer of a task is traced to the step that is wrong.

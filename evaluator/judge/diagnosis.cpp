@@ -184,11 +184,15 @@ struct Diagnostician::Impl {
     return values;
   }
 
-  /// What the reference leaves unwritten has no meaning: a masked score.
+  /// What the reference leaves unwritten has no meaning: a masked score. Negligible differences have none either.
   std::optional<WrongAnswer> compared(const Probe& probe, const Case& one, std::vector<double> got,
                                       std::vector<double> want) const {
     for (std::size_t i = 0; i < want.size(); ++i)
-      if (!std::isfinite(want[i])) got[i] = want[i] = 0;
+      if (!std::isfinite(want[i])) {
+        got[i] = want[i] = 0;
+      } else if (std::abs(got[i] - want[i]) <= probe.negligible) {
+        got[i] = want[i];
+      }
     Bindings known = options.target.options;
     for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
     Limits limits;
