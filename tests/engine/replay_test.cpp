@@ -137,6 +137,7 @@ TEST_CASE("a file that is no recorded space is refused in one line") {
   const auto refusal = [](const std::string& text) { return complaint_of([&] { read_recording(text, "f"); }); };
   CHECK_THAT(refusal(""), ContainsSubstring("f: is empty"));
   CHECK_THAT(refusal("{\"cache\": [1"), ContainsSubstring("f: malformed JSON"));
+  CHECK_THAT(refusal("a,time_ms\n\xb4,1\n"), ContainsSubstring("f: is no UTF-8 text"));
   CHECK_THAT(refusal("{}"), ContainsSubstring("neither a Kernel Tuner cache"));
   CHECK_THAT(refusal("{\"cache\": {}, \"tune_params_keys\": [\"x\"]}"), ContainsSubstring("no configurations"));
   CHECK_THAT(refusal("{\"cache\": {\"1\": {}}, \"tune_params_keys\": [\"x\"]}"),
