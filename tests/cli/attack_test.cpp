@@ -73,8 +73,9 @@ std::vector<std::string> tune(const std::string& seed, const std::string& databa
 TEST_CASE("an attack finds each of these faults with two seeds", "[long]") {
   const Bench bench;
   const char* const name = GENERATE(
-      "attention_max_from_-1e4", "cross_entropy_max_from_zero", "distance_in_s8", "gemm_in_f16", "half_away",
-      "last_of_equal", "max_from_-1e4", "max_from_zero", "max_of_first_tile", "online_max_from_-1e4", "overflow_of_s32",
+      "attention_max_from_-1e4", "cross_entropy_max_from_zero", "deviation_in_one_pass", "distance_in_s8",
+      "gemm_in_f16", "half_away", "last_of_equal", "log_sum_exp_without_max", "max_from_-1e4", "max_from_zero",
+      "max_of_first_tile", "mean_in_f16", "online_max_from_-1e4", "overflow_of_s32", "product_in_f16",
       "products_in_s16", "scores_in_f16", "squares_in_f16", "sum_not_compensated", "sum_of_codes", "truncated");
   for (const char* seed : {"1", "2"}) {
     const nlohmann::json one = attacked(bench, kernel_of("fault", name), 1, "120", seed);
@@ -86,10 +87,10 @@ TEST_CASE("an attack finds each of these faults with two seeds", "[long]") {
 
 TEST_CASE("an attack finds nothing wrong with honest kernels", "[long]") {
   const Bench bench;
-  const char* const name =
-      GENERATE("argmax", "attention", "attention_two_pass", "cross_entropy", "distance", "dot", "gelu", "gemm",
-               "gemm_s8", "layer_norm", "quantise", "quantise_times", "rms_norm", "row_sum", "row_sum_serial", "scan",
-               "softmax", "softmax_long", "softmax_online", "softmax_serial", "squares_s16");
+  const char* const name = GENERATE(
+      "agreement", "argmax", "attention", "attention_two_pass", "cross_entropy", "deviation", "distance", "dot", "gelu",
+      "gemm", "gemm_s8", "layer_norm", "log_sum_exp", "quantise", "quantise_times", "rms_norm", "row_mean", "row_sum",
+      "row_sum_serial", "scan", "softmax", "softmax_long", "softmax_online", "softmax_serial", "squares_s16");
   for (const char* seed : {"1", "2"}) {
     const nlohmann::json one = attacked(bench, kernel_of("honest", name), 0, "120", seed);
     INFO(name << " " << seed << one.dump(1));
