@@ -7,7 +7,7 @@ namespace {
 const std::string kHonest = "1.00005f";
 
 /// The verdicts of a kernel that computes a + b times a factor, one element at a time and on so many draws that some
-/// sums nearly cancel. The limit of the relative error is 1e-4.
+/// sums nearly cancel. The limit of the relative error is 1e-4. Without an attack, which makes all of them cancel.
 nlohmann::json few_elements_verdicts(const std::string& factor) {
   const ToyBench bench;
   std::string kernel = bench.read("templates/toy/plain/kernel.cu");
@@ -22,8 +22,9 @@ nlohmann::json few_elements_verdicts(const std::string& factor) {
   task["seeds"] = 40;
   bench.write("templates/toy/task.json", task.dump());
   const int code = factor == kHonest ? 0 : 1;
-  return bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"},
-                    code)["verdicts"];
+  return bench.json(
+      {"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "1", "--check-time", "0", "--quiet"},
+      code)["verdicts"];
 }
 
 }  // namespace
