@@ -295,7 +295,7 @@ Json parse_open_ended(std::string_view text) {
   return last_entry == std::string_view::npos ? parsed : parse(std::string(body.substr(0, last_entry + 1)) + "}}");
 }
 
-/// What is read becomes JSON in many places, which holds nothing else.
+/// What is read becomes JSON in many places, which holds nothing else. JSON is checked where it is parsed.
 void check_is_utf8(std::string_view text, const std::string& name) {
   try {
     static_cast<void>(Json(text).dump());
@@ -309,8 +309,10 @@ void check_is_utf8(std::string_view text, const std::string& name) {
 Recording read_recording(std::string_view text, const std::string& name) {
   const Table table{name, {}, {}, {}};
   if (trim(text).empty()) throw usage_error(fmt::format("{}: is empty", name));
-  check_is_utf8(text, name);
-  if (trim(text).front() != '{') return read_values(read_csv(text, name), table);
+  if (trim(text).front() != '{') {
+    check_is_utf8(text, name);
+    return read_values(read_csv(text, name), table);
+  }
   Json root = parse(text);
   if (root.is_discarded()) root = parse_open_ended(text);
   if (root.is_discarded()) throw usage_error(fmt::format("{}: malformed JSON", name));

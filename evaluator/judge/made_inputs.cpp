@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "engine/device/device_kind.h"
 #include "evaluator/judge/torch_process.h"
 
 namespace evo {
@@ -24,9 +23,7 @@ class Makers {
     const std::lock_guard lock(mutex_);
     const std::string file = task.name + "/reference.py";
     std::unique_ptr<TorchProcess>& process = processes_[source];
-    if (!process || process->has_ended())
-      process =
-          std::make_unique<TorchProcess>(file, source, nullptr, TorchProcess::kPatience * DeviceKind{}.run_deadline_s);
+    if (!process || process->has_ended()) process = std::make_unique<TorchProcess>(file, source, nullptr, 0);
     Message message = {{"make", Message::array()},
                        {"sizes", Message::object()},
                        {"seed", made.front()->stream >> 1U}};  // torch takes 63 bits.

@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "engine/base/error.h"
+#include "engine/device/device_kind.h"
 #include "evaluator/worker/process.h"
 #include "evaluator/worker/worker_client.h"
 
@@ -30,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 using Message = nlohmann::ordered_json;
 
 constexpr auto kStartPatience = std::chrono::minutes(5);  ///< Until torch is there.
+constexpr double kPatience = 10;                          ///< Times the deadline of a candidate's run.
 constexpr std::size_t kMostAnswerBytes = 1 << 16;         ///< Of a line; outputs travel as files.
 
 }  // namespace
@@ -48,8 +50,10 @@ struct TorchProcess::Impl {
   std::optional<Process> process;
   std::string received;
 
-  Impl(std::string of, const StopSignal* signal, double patience)
-      : file(std::move(of)), stop(signal), patience_s(patience) {
+  Impl(std::string of, const StopSignal* signal, double run_deadline_s)
+      : file(std::move(of)),
+        stop(signal),
+        patience_s(kPatience * (run_deadline_s > 0 ? run_deadline_s : DeviceKind{}.run_deadline_s)) {
     std::error_code error;
     std::string path = (fs::temp_directory_path(error) / "evo-reference-XXXXXX").string();
     if (error || ::mkdtemp(path.data()) == nullptr)
@@ -128,8 +132,8 @@ struct TorchProcess::Impl {
 };
 
 TorchProcess::TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop,
-                           double patience_s)
-    : impl_(std::make_unique<Impl>(file, stop, patience_s)) {
+                           double run_deadline_s)
+    : impl_(std::make_unique<Impl>(file, stop, run_deadline_s)) {
   const Message greeting = impl_->receive(Clock::now() + kStartPatience);
   if (greeting.contains("missing")) {
     throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,

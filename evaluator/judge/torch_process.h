@@ -16,12 +16,10 @@ std::string python_name();
 /// A process of python that has loaded a task's reference.py. Tensors travel as files. Used by one thread at a time.
 class TorchProcess {
  public:
-  /// Times the deadline of a candidate's run: as much as a reference in CUDA has for an answer.
-  static constexpr double kPatience = 10;
-
-  /// `file`: the name of `source` in messages. `stop`, which may be null, must outlive it. `patience_s`: for an answer.
-  /// Throws machine_error where there is no torch, usage_error for a reference.py that cannot be loaded.
-  TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop, double patience_s);
+  /// `file`: the name of `source` in messages. `stop`, which may be null, must outlive it. An answer has ten times
+  /// `run_deadline_s`, the deadline of a candidate's run (0: the usual one), as one of a reference in CUDA has. Throws
+  /// machine_error where there is no torch, usage_error for a reference.py that cannot be loaded.
+  TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop, double run_deadline_s);
   ~TorchProcess();
 
   bool has_ended() const;

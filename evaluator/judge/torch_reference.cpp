@@ -7,7 +7,6 @@
 #include <string>
 
 #include "engine/base/error.h"
-#include "engine/device/device_kind.h"
 #include "evaluator/base/log.h"
 #include "evaluator/judge/torch_process.h"
 
@@ -29,8 +28,7 @@ struct TorchReference::Impl {
 
   void open() {
     const std::string& file = options.task.reference;
-    const double run_deadline_s = options.run_deadline_s > 0 ? options.run_deadline_s : DeviceKind{}.run_deadline_s;
-    process.emplace(file, options.tree.find(file)->second, stop, TorchProcess::kPatience * run_deadline_s);
+    process.emplace(file, options.tree.find(file)->second, stop, options.run_deadline_s);
   }
 
   Message tensor(const std::string& name, DType dtype, const Bindings& known, const std::string& file) const {
@@ -51,7 +49,7 @@ TorchReference::~TorchReference() = default;
 std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
   if (impl_->process->has_ended()) {
     log_line(LogLevel::warning,
-             [] { return fmt::format("{}, which computes references: is lost while idle", python_name()); });
+             [] { return fmt::format("{}, which computes references, was lost while idle", python_name()); });
     impl_->open();
   }
   const Task& task = impl_->options.task;
