@@ -69,11 +69,11 @@ TEST_CASE("plants: codes to the nearest even; halves away from zero, and truncat
   check_file("codes.json");
 }
 
-TEST_CASE("plants: sums of squares; right up to 128 rows, or up to 32,767 columns, is found") {
+TEST_CASE("plants: sums of squares; right up to 128 rows, or up to 32,767 columns, is found", "[long]") {
   check_file("energy.json");
 }
 
-TEST_CASE("plants: shares of a sum over the whole grid; a grid that does not wait is found") {
+TEST_CASE("plants: shares of a sum over the whole grid; a grid that does not wait is found", "[long]") {
   check_file("shares.json");
 }
 

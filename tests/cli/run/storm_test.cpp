@@ -52,17 +52,19 @@ std::uint64_t evaluated(const Bench& bench) {
   }
 }
 
-/// Device workers of the `evo` that works in this folder.
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Device workers of the `evo` that was started in this folder.
 std::vector<int> device_workers(const Bench& bench) {
   std::vector<int> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
-    const std::string command((std::istreambuf_iterator<char>(in)), {});
-    std::error_code error;
-    if (command.find(std::string("worker\0device", 13)) == std::string::npos) continue;
-    if (fs::read_symlink(entry.path() / "cwd", error) == fs::canonical(bench.folder()))
+    if (!holds(bytes_of(entry.path() / "cmdline"), std::string("worker\0device", 13))) continue;
+    if (holds(bytes_of(entry.path() / "environ"), "PWD=" + bench.folder().string() + '\0'))
       found.push_back(std::stoi(name));
   }
   return found;
