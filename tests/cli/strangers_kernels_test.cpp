@@ -59,7 +59,8 @@ void write_sums(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("genes called threads and blocks, two launches, scratch, options and host code are tuned and exported") {
+TEST_CASE("genes called threads and blocks, two launches, scratch, options and host code are tuned and exported",
+          "[long]") {
   const Bench bench;
   write_sums(bench);
   const Outcome tuned = bench.evo({"tune", "sums.json", "--device", "vgpu", "--evals", "8", "--seed", "1"});
