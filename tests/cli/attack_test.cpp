@@ -148,7 +148,7 @@ TEST_CASE("an elite goes through a short attack, and one that is found wrong is 
   with_normal_regime_alone(bench);
   for (const char* seed : {"1", "2", "3", "4", "5"}) {
     const std::string database = std::string(seed) + ".db";
-    const Outcome outcome = bench.evo(tune(seed, database));
+    const Outcome outcome = bench.evo(tune(seed, database), kChecksElites);
     CHECK_THAT(outcome.out, ContainsSubstring("1 valid, 1 wrong_answer"));
     CHECK_THAT(outcome.err, ContainsSubstring("is no elite any more: wrong_answer: on inputs that an attack found, "
                                               "\"attack\": {\"distribution\":"));
@@ -164,7 +164,8 @@ TEST_CASE("the same seed attacks elites with the same inputs") {
     const std::size_t at = text.find("\"attack\": {");
     return text.substr(std::min(at, text.size()), text.find('\n', std::min(at, text.size())) - at);
   };
-  const Outcome one = bench.evo(tune("7", "one.db")), again = bench.evo(tune("7", "again.db"));
+  const Outcome one = bench.evo(tune("7", "one.db"), kChecksElites);
+  const Outcome again = bench.evo(tune("7", "again.db"), kChecksElites);
   INFO(one.err << again.err);
   CHECK_THAT(one.err, ContainsSubstring("\"attack\": {"));
   CHECK(regime_of(one.err) == regime_of(again.err));
@@ -173,8 +174,8 @@ TEST_CASE("the same seed attacks elites with the same inputs") {
 TEST_CASE("what an attack has found rejects later candidates of the task, and files when they are verified", "[long]") {
   const Bench bench;
   with_normal_regime_alone(bench);
-  bench.evo(tune("1", "runs/evo.db"));
-  const Outcome again = bench.evo(tune("1", "runs/evo.db"));
+  bench.evo(tune("1", "runs/evo.db"), kChecksElites);
+  const Outcome again = bench.evo(tune("1", "runs/evo.db"), kChecksElites);
   CHECK_THAT(again.err, ContainsSubstring("1 regime that evo attack found is validated, too"));
   CHECK_THAT(again.out, ContainsSubstring("1 valid, 1 wrong_answer"));
   CHECK_THAT(again.err, !ContainsSubstring("no elite any more"));

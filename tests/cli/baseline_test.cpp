@@ -114,12 +114,9 @@ TEST_CASE("rivals are given the timed inputs, judged by the task's limits, and t
 
 TEST_CASE("beside rivals stands the candidate's error on inputs like theirs, not its worst one") {
   const ToyBench bench;
-  // Larger sums, as those of the regime peaked, err by more. No attack looks for those that err by too much.
+  // Larger sums, as those of the regime peaked, err by more.
   bench.change("templates/toy/plain/kernel.cu", "b[i${item}];", "b[i${item}] * (1.0f + 1e-6f * b[i${item}]);");
-  REQUIRE(bench
-              .evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "1", "--check-time", "0",
-                    "--quiet"})
-              .code == 0);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code == 0);
   bench.write("rival.py", kScript);
   const nlohmann::json shown = bench.json({"show", best_of(bench)});
   std::map<std::string, double> worst;  // By regime.

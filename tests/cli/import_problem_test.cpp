@@ -199,7 +199,7 @@ TEST_CASE("a problem of KernelBench becomes a task, and its solutions are judged
     bench.write("solution.py", solution(body));
     const Outcome outcome =
         bench.evo({"verify", "solution.py", "--task", "kb_softmax", "--device", "vgpu", "--json"}, with_torch());
-    INFO(body << "\n" << outcome.out << outcome.err);
+    INFO(body);
     CHECK(outcome.code == code);
     return nlohmann::json::parse(outcome.out);
   };
@@ -508,7 +508,6 @@ TEST_CASE("a Definition's init makes the inputs of each case, and what it does n
       "def init(M, N, device='cuda'):\n    return {'A': helper(M, N).to(device), 'factor': 2.0, 'more': 1}\n";
   bench.write("d.json", definition.dump());
   const Outcome outcome = bench.evo({"import", "d.json", "--name", "made"}, with_torch());
-  INFO(outcome.out << outcome.err);
   REQUIRE(outcome.code == 0);
   CHECK(holds(outcome.out, "its init makes A, factor, of each case anew"));
   CHECK(holds(outcome.out, "input M_: its init is not followed"));
@@ -526,7 +525,6 @@ TEST_CASE("a solution may rely on what get_inputs() always gives, and is judged 
               "def get_inputs():\n    return [torch.triu(torch.rand(N, N)), torch.softmax(torch.randn(40, 96), -1),\n"
               "            torch.randint(0, 2, (N, 1)).float() * 2 - 1]\n");
   const Outcome imported = bench.evo({"import", "p.py", "--name", "relies"}, with_torch());
-  INFO(imported.out << imported.err);
   REQUIRE(imported.code == 0);
   CHECK(holds(imported.out, "get_inputs() makes A_, probs, labels, of each case anew"));
   const auto verified = [&](const std::string& product) {
@@ -537,7 +535,6 @@ TEST_CASE("a solution may rely on what get_inputs() always gives, and is judged 
     return bench.evo({"verify", "s.py", "--task", "relies", "--device", "vgpu"}, with_torch());
   };
   const Outcome right = verified("torch.triu(A).abs() @ torch.triu(A)");
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
   CHECK(verified("torch.tril(A) @ A").code == 1);
   // One draw is not the other: a fixed answer is wrong.
@@ -555,7 +552,6 @@ TEST_CASE("a Model without an answer for numbers of any sign gets the problem's 
       "def get_inputs():\n    return {'y': torch.rand(40, 24), 'x': torch.rand(40, 96) + 0.5}\n\n"
       "def get_init_inputs():\n    return {'a': 2, 'b': 3}\n");
   const Outcome imported = bench.evo({"import", "p.py", "--name", "logs"}, with_torch());
-  INFO(imported.out << imported.err);
   REQUIRE(imported.code == 0);
   CHECK(holds(imported.out, "get_inputs() makes x, y, of each case anew"));
   bench.write("s.py",
@@ -563,7 +559,6 @@ TEST_CASE("a Model without an answer for numbers of any sign gets the problem's 
               "        super().__init__()\n        self.scale = a * b\n"
               "    def forward(self, x, y):\n        return x.log().sum() * self.scale, y, 1 + y\n");
   const Outcome right = bench.evo({"verify", "s.py", "--task", "logs", "--device", "vgpu"}, with_torch());
-  INFO(right.out << right.err);
   CHECK(right.code == 0);
 }
 

@@ -34,7 +34,8 @@ std::vector<std::string> environment_of(const ProcessOptions& options) {
   }
   for (const char* name : kUnset) variables.erase(name);
   variables["CUDA_VISIBLE_DEVICES"] = "";
-  variables["EVO_CHECK_TIME"] = "20m";  // A busy machine decides nothing.
+  variables["EVO_CHECK_TIME"] = "0";
+  variables["PWD"] = options.folder;  // As a shell does: it tells whose workers those are that work elsewhere.
   // Tests of tasks write them there.
   if (std::filesystem::exists(options.folder / "templates")) variables["EVO_TEMPLATES"] = "templates";
   for (const auto& [name, value] : options.environment) variables[name] = value;

@@ -31,8 +31,12 @@ struct ProcessOptions {
   std::chrono::minutes deadline{20};  ///< Killed after this, and the test fails: long, for a busy machine.
 };
 
-/// A running `evo`, started without a shell. GPUs are hidden from it and variables that evo reads are unset,
-/// so that tests mean the same everywhere. Killed in the destructor when it still runs.
+/// For tests of the checks of elites: a run waits for them, however busy the machine is.
+inline const ProcessOptions kChecksElites = {.environment = {{"EVO_CHECK_TIME", "20m"}}};
+
+/// A running `evo`, started without a shell. GPUs are hidden from it and variables that evo reads are unset, so that
+/// tests mean the same everywhere; elites are not checked, which takes longer than searches of tests. Killed in the
+/// destructor when it still runs.
 class EvoProcess {
  public:
   EvoProcess(const std::vector<std::string>& arguments, const ProcessOptions& options = {});

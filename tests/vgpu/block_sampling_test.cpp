@@ -1,7 +1,7 @@
 // Which blocks a modelled time stands on: whatever few blocks do, all blocks count.
 #include <catch2/catch_approx.hpp>
 
-#include "evaluator/vgpu/virtual_device.h"
+#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo;
@@ -63,47 +63,19 @@ extern "C" __global__ void writes_to(unsigned long long address) { *(volatile fl
 extern "C" __global__ void reads_table(float* out) { out[threadIdx.x] = table[threadIdx.x]; }
 )";
 
-struct Bench {
-  std::unique_ptr<vgpu::VirtualGpu> device;
-  std::unique_ptr<Module> module;
-  Buffers buffers;
-  std::optional<Failure> failure;
+struct Bench : vgpu::DeviceBench {
+  explicit Bench(int threads = 1)
+      : DeviceBench(vgpu::ptx_of(kKernels),
+                    {{"in", DType::s32, kWords * 4, false}, {"out", DType::s32, kWords * 4, true}}, {"flag", 4, true},
+                    threads) {}
 
-  explicit Bench(int threads = 1) : device(vgpu::make_device("h200", threads)) {
-    Binary binary;
-    binary.ptx = vgpu::ptx_of(kKernels);
-    module = device->load(binary, failure);
-    REQUIRE_FALSE(failure);
-    for (const char* name : {"in", "out"}) buffers.tensors.push_back(device->allocate(kWords * 4, name));
-    buffers.workspaces.push_back(device->allocate(4, "flag"));
-    for (const DeviceAddress tensor : buffers.tensors) device->fill(tensor, std::byte{0}, kWords * 4);
+  Plan plan_of(const std::string& kernel, std::uint32_t blocks, int n) const {
+    return plan_with({launch_of(kernel, blocks, 64, {tensor(0), tensor(1), workspace(), Argument::of_int(n)})});
   }
-
-  Plan plan_of(const std::string& kernel, std::uint32_t blocks, int n, std::uint32_t threads = 64) const {
-    Plan plan;
-    plan.tensors = {{"in", DType::s32, kWords * 4, false}, {"out", DType::s32, kWords * 4, true}};
-    plan.workspaces = {{"flag", 4, true}};
-    Launch launch;
-    launch.kernel = kernel;
-    launch.grid = {blocks, 1, 1};
-    launch.block = {threads, 1, 1};
-    launch.arguments = {
-        {Argument::Kind::tensor, 0}, {Argument::Kind::tensor, 1}, {Argument::Kind::workspace, 0}, Argument::of_int(n)};
-    plan.launches = {launch};
-    return plan;
-  }
-
-  double timed(const Plan& plan) { return device->time(*module, plan, {&buffers, 1}, {}, failure).median_us; }
   double timed(const std::string& kernel, std::uint32_t blocks, int n) {
-    const double us = timed(plan_of(kernel, blocks, n));
-    if (failure) FAIL(failure->reason);
-    return us;
+    return DeviceBench::timed(plan_of(kernel, blocks, n));
   }
-  std::vector<std::uint32_t> out() {
-    std::vector<std::uint32_t> words(kWords);
-    device->download(std::as_writable_bytes(std::span(words)), buffers.tensors[1]);
-    return words;
-  }
+  std::vector<std::uint32_t> out() const { return words(buffers.tensors[1], kWords); }
 };
 
 }  // namespace
@@ -149,7 +121,7 @@ TEST_CASE("what is computed in place is computed once, however many blocks are t
 
 TEST_CASE("a block that executes something else when it runs again makes the launch unrepeatable") {
   Bench bench;
-  bench.timed(bench.plan_of("done_before", 64, 300));
+  bench.timing(bench.plan_of("done_before", 64, 300));
   REQUIRE(bench.failure);
   CHECK(bench.failure->verdict == Verdict::unrepeatable);
 }
@@ -163,7 +135,7 @@ TEST_CASE("the same inputs give the same modelled time with any number of thread
 TEST_CASE("a plan writes its own buffers and nothing else") {
   Bench bench;
   const DeviceAddress other = bench.device->allocate(64, "other");
-  Plan plan = bench.plan_of("writes_to", 1, 1, 1);
+  Plan plan = bench.plan_with({Bench::launch_of("writes_to", 1, 1, {})});
   const auto fails_at = [&](DeviceAddress address) {
     plan.launches[0].arguments = {
         {Argument::Kind::value, 0, {{{DType::s64, 1}, {static_cast<std::int64_t>(address)}}}}};
@@ -190,8 +162,8 @@ TEST_CASE("a table that a program only reads cannot be written through another a
   const std::vector<std::byte> argument(reinterpret_cast<const std::byte*>(&address),
                                         reinterpret_cast<const std::byte*>(&address) + sizeof address);
   vgpu::KernelRun run;
-  const auto failure =
-      bench.device->run_kernel(*bench.module, bench.plan_of("writes_to", 1, 1, 1).launches[0], {{argument}}, run);
+  const Launch launch = Bench::launch_of("writes_to", 1, 1, {});
+  const auto failure = bench.device->run_kernel(*bench.module, launch, {{argument}}, run);
   REQUIRE(failure);
   CHECK(failure->reason.find("'table'") != std::string::npos);
 }

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "evaluator/vgpu/virtual_device.h"
+#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo;
@@ -83,40 +82,18 @@ KERNEL(where_malloc_is) {
 }
 )";
 
-struct Bench {
-  std::unique_ptr<vgpu::VirtualGpu> device;
-  std::unique_ptr<Module> module;
-  Buffers buffers;
-  std::optional<Failure> failure;
+struct Bench : vgpu::DeviceBench {
+  explicit Bench(std::optional<std::uint64_t> salt = {})
+      : DeviceBench(vgpu::ptx_of(kKernels), {{"out", DType::s32, kWords * 4, true}}, {"state", 64 * 8, false}, 1,
+                    salt) {}
 
-  explicit Bench(std::optional<std::uint64_t> salt = {}) : device(vgpu::make_device("h200", 1, salt)) {
-    Binary binary;
-    binary.ptx = vgpu::ptx_of(kKernels);
-    module = device->load(binary, failure);
-    REQUIRE_FALSE(failure);
-    buffers.tensors.push_back(device->allocate(kWords * 4, "out"));
-    buffers.workspaces.push_back(device->allocate(64 * 8, "state"));
-    device->fill(buffers.workspaces[0], std::byte{0}, 64 * 8);
-  }
   Plan plan_of(const std::string& kernel) const {
-    Plan plan;
-    plan.tensors = {{"out", DType::s32, kWords * 4, true}};
-    plan.workspaces = {{"state", 64 * 8, false}};
-    Launch launch;
-    launch.kernel = kernel;
-    launch.grid = {64, 1, 1};
-    launch.block = {64, 1, 1};
-    launch.arguments = {{Argument::Kind::tensor, 0}, {Argument::Kind::workspace, 0}};
-    plan.launches.push_back(launch);
-    return plan;
+    return plan_with({launch_of(kernel, 64, 64, {tensor(0), workspace()})});
   }
-  double timed(const std::string& kernel) {
-    return device->time(*module, plan_of(kernel), {&buffers, 1}, {}, failure).median_us;
-  }
+  double timed(const std::string& kernel) { return DeviceBench::timed(plan_of(kernel)); }
   std::uint64_t state() const {
-    std::uint64_t word = 0;
-    device->download(std::as_writable_bytes(std::span(&word, 1)), buffers.workspaces[0]);
-    return word;
+    const std::vector<std::uint32_t> halves = words(buffers.workspaces[0], 2);
+    return halves[0] | std::uint64_t{halves[1]} << 32;
   }
 };
 
@@ -128,7 +105,6 @@ TEST_CASE("what shared or local memory, a timer or a full heap tell is the same 
   for (const char* kernel : {"by_shared", "by_shared_address", "by_local", "by_timer", "by_clock"}) {
     INFO(kernel);
     const double first = bench.timed(kernel);
-    REQUIRE_FALSE(bench.failure);
     CHECK(first > 0.9 * honest);
     for (int call = 0; call < 3; ++call) CHECK(bench.timed(kernel) == first);
   }
@@ -140,9 +116,7 @@ TEST_CASE("a heap that an earlier call has filled is empty again") {
   const auto answers = [&] {
     bench.device->fill(bench.buffers.tensors[0], std::byte{0}, kWords * 4);
     REQUIRE_FALSE(bench.device->run(*bench.module, plan, bench.buffers));
-    std::vector<std::uint32_t> out(kWords);
-    bench.device->download(std::as_writable_bytes(std::span(out)), bench.buffers.tensors[0]);
-    return out;
+    return bench.words(bench.buffers.tensors[0], kWords);
   };
   const std::vector<std::uint32_t> first = answers();
   CHECK(std::ranges::count(first, 0u) < kWords);

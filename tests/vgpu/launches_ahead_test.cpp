@@ -1,16 +1,11 @@
 // Programmatic dependent launches: the sanitiser's findings for kernels that do not wait for the preceding launch.
 #include <catch2/catch_test_macros.hpp>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "engine/base/error.h"
-#include "evaluator/compile/compiler.h"
-#include "evaluator/compile/nvrtc_compiler.h"
-#include "evaluator/vgpu/virtual_device.h"
+#include "tests/vgpu/device_bench.h"
+#include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo;
 
@@ -57,44 +52,16 @@ Launch launch(std::string kernel, bool programmatic, std::vector<Argument> argum
 }
 
 /// A virtual GPU with the kernels, an input, an output and a workspace of 64 numbers each.
-struct Bench {
-  std::unique_ptr<vgpu::VirtualGpu> device = vgpu::make_device("h200");
-  std::unique_ptr<Module> module;
-  Buffers buffers;
-
-  Bench() {
-    std::optional<Failure> failure;
-    module = device->load(compiled(), failure);
-    REQUIRE_FALSE(failure);
-    const std::vector<std::byte> zeros(256);
-    for (const char* name : {"in", "out"}) buffers.tensors.push_back(device->allocate(256, name));
-    buffers.workspaces.push_back(device->allocate(256, "scratch"));
-    device->upload(buffers.tensors[0], zeros);
-  }
-
-  static Binary compiled() {
-    std::unique_ptr<Compiler> compiler;
-    try {
-      compiler = make_nvrtc_compiler();
-    } catch (const Error&) {
-      SKIP("no NVRTC on this machine");
-    }
-    const auto result = compiler->compile(std::string(kKernels), "sm_90a", 0);
-    REQUIRE(std::holds_alternative<Binary>(result));
-    return std::get<Binary>(result);
-  }
-
-  static Plan plan_of(std::vector<Launch> launches, bool zeroed = false) {
-    Plan plan;
-    plan.tensors = {{"in", DType::s32, 256, false}, {"out", DType::s32, 256, true}};
-    plan.workspaces = {{"scratch", 256, zeroed}};
-    plan.launches = std::move(launches);
-    return plan;
-  }
+struct Bench : vgpu::DeviceBench {
+  Bench()
+      : DeviceBench(vgpu::ptx_of(kKernels), {{"in", DType::s32, 256, false}, {"out", DType::s32, 256, true}},
+                    {"scratch", 256, false}) {}
 
   /// The reason of the failure; empty if there is no finding.
   std::string found(std::vector<Launch> launches, bool zeroed = false) {
-    const auto failure = device->run_sanitised(*module, plan_of(std::move(launches), zeroed), buffers);
+    Plan plan = plan_with(std::move(launches));
+    plan.workspaces[0].zeroed = zeroed;
+    const auto failure = device->run_sanitised(*module, plan, buffers);
     return failure ? failure->reason : "";
   }
 };
@@ -159,12 +126,11 @@ TEST_CASE("zeroing a workspace before a launch orders that launch after all prec
 
 TEST_CASE("a kernel that does not wait for the preceding launch gains nothing by programmatic launch") {
   Bench bench;
-  std::optional<Failure> failure;
   const auto modelled_us = [&](const std::string& kernel, bool programmatic) {
-    const Plan plan = Bench::plan_of({launch(kernel, programmatic, {tensor(0), tensor(1)})});
-    return bench.device->model(*bench.module, plan, bench.buffers, false, failure).launches.front();
+    const Plan plan = bench.plan_with({launch(kernel, programmatic, {tensor(0), tensor(1)})});
+    return bench.device->model(*bench.module, plan, bench.buffers, false, bench.failure).launches.front();
   };
   CHECK(modelled_us("hasty", true).hidden_us == 0);
   CHECK(modelled_us("deferred", true).hidden_us > 0);
-  CHECK_FALSE(failure);
+  CHECK_FALSE(bench.failure);
 }

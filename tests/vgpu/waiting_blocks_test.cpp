@@ -1,8 +1,7 @@
 // Blocks that wait for what other blocks write: a wait costs until that is written, and spinning costs nothing.
 #include <catch2/catch_approx.hpp>
-#include <span>
 
-#include "evaluator/vgpu/virtual_device.h"
+#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo;
@@ -11,6 +10,7 @@ using Catch::Approx;
 namespace {
 
 constexpr std::size_t kWords = 300 * 1024;
+constexpr std::size_t kFlags = 8192;
 
 const std::string kKernels = R"(
 #include <cooperative_groups.h>
@@ -155,45 +155,15 @@ extern "C" __global__ void look_back(unsigned* flag, unsigned* out, int own, int
 }
 )";
 
-struct Bench {
-  std::unique_ptr<vgpu::VirtualGpu> device = vgpu::make_device("h200");
-  std::unique_ptr<Module> module;
-  Buffers buffers;
-  std::optional<Failure> failure;
-
-  Bench() {
-    Binary binary;
-    binary.ptx = vgpu::ptx_of(kKernels);
-    module = device->load(binary, failure);
-    REQUIRE_FALSE(failure);
-    buffers.workspaces.push_back(device->allocate(8192 * 4, "flag"));
-    buffers.tensors.push_back(device->allocate(kWords * 4, "out"));
-  }
+struct Bench : vgpu::DeviceBench {
+  Bench() : DeviceBench(vgpu::ptx_of(kKernels), {{"out", DType::s32, kWords * 4, true}}, {"flag", kFlags * 4, true}) {}
 
   Plan plan_of(const std::string& kernel, std::uint32_t blocks, int own, int n) const {
-    Plan plan;
-    plan.tensors = {{"out", DType::s32, kWords * 4, true}};
-    plan.workspaces = {{"flag", 8192 * 4, true}};
-    Launch launch;
-    launch.kernel = kernel;
-    launch.grid = {blocks, 1, 1};
-    launch.block = {64, 1, 1};
-    launch.arguments = {
-        {Argument::Kind::workspace, 0}, {Argument::Kind::tensor, 0}, Argument::of_int(own), Argument::of_int(n)};
-    plan.launches = {launch};
-    return plan;
+    return plan_with(
+        {launch_of(kernel, blocks, 64, {workspace(), tensor(0), Argument::of_int(own), Argument::of_int(n)})});
   }
   double timed(const std::string& kernel, std::uint32_t blocks, int own, int n) {
-    const Plan plan = plan_of(kernel, blocks, own, n);
-    const double us = device->time(*module, plan, {&buffers, 1}, {}, failure).median_us;
-    INFO(kernel);
-    if (failure) FAIL(failure->reason);
-    return us;
-  }
-  std::vector<std::uint32_t> out(std::size_t count) {
-    std::vector<std::uint32_t> words(count);
-    device->download(std::as_writable_bytes(std::span(words)), buffers.tensors[0]);
-    return words;
+    return DeviceBench::timed(plan_of(kernel, blocks, own, n));
   }
 };
 
@@ -246,7 +216,7 @@ TEST_CASE("a scan that looks back does not wait for each block in turn") {
   const double one = bench.timed("look_back", 1, 10, 0), many = bench.timed("look_back", 1000, 10, 0);
   CHECK(many > one + 1);
   CHECK(many < one + 30);  // 1000 links take 300 us.
-  const std::vector<std::uint32_t> sums = bench.out(64 * 1000);
+  const std::vector<std::uint32_t> sums = bench.words(bench.buffers.tensors[0], 64 * 1000);
   std::uint32_t all = 0;
   for (std::size_t b = 0; b < 1000; ++b) {
     std::uint32_t hash = static_cast<std::uint32_t>(b);
@@ -261,11 +231,7 @@ TEST_CASE("what a model alone says of blocks that wait is what a run says") {
   for (const char* kernel : {"chain", "semaphore", "lock", "meets"}) {
     INFO(kernel);
     const double timed = bench.timed(kernel, 32, 100, 300);
-    const Plan plan = bench.plan_of(kernel, 32, 100, 300);
-    bench.device->fill(bench.buffers.workspaces[0], std::byte{0}, 8192 * 4);
-    const double modelled = bench.device->model(*bench.module, plan, bench.buffers, false, bench.failure).latency_us;
-    REQUIRE_FALSE(bench.failure);
-    CHECK(modelled == timed);
+    CHECK(bench.modelled(bench.plan_of(kernel, 32, 100, 300)) == timed);
   }
 }
 
@@ -292,7 +258,5 @@ TEST_CASE("lanes that take a lock in turn hand it over after few instructions") 
   Bench bench;
   const double few = bench.timed("lanes", 2, 0, 0), many = bench.timed("lanes", 8, 0, 0);
   CHECK(many == Approx(4 * few).epsilon(0.2));
-  std::vector<std::uint32_t> flags(2);
-  bench.device->download(std::as_writable_bytes(std::span(flags)), bench.buffers.workspaces[0]);
-  CHECK(flags == std::vector<std::uint32_t>{0, 512});
+  CHECK(bench.words(bench.buffers.workspaces[0], 2) == std::vector<std::uint32_t>{0, 512});
 }

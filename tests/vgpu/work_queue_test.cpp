@@ -1,8 +1,7 @@
 // Blocks that take their work from a counter in global memory: each gets its share, also where one runs alone.
 #include <catch2/catch_approx.hpp>
-#include <span>
 
-#include "evaluator/vgpu/virtual_device.h"
+#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 using namespace evo;
@@ -45,64 +44,24 @@ extern "C" __global__ void meets(unsigned* arrived, unsigned* out, int works) {
 }
 )";
 
-struct Bench {
-  std::unique_ptr<vgpu::VirtualGpu> device = vgpu::make_device("h200");
-  std::unique_ptr<Module> module;
-  Buffers buffers;
-
-  Bench() {
-    std::optional<Failure> failure;
-    Binary binary;
-    binary.ptx = vgpu::ptx_of(kKernels);
-    module = device->load(binary, failure);
-    REQUIRE_FALSE(failure);
-    buffers.tensors.push_back(device->allocate(kWorks * kThreads * 4, "out"));
-    buffers.workspaces.push_back(device->allocate(4, "next"));
-  }
+struct Bench : vgpu::DeviceBench {
+  Bench()
+      : DeviceBench(vgpu::ptx_of(kKernels), {{"out", DType::s32, kWorks * kThreads * 4, true}}, {"next", 4, true}) {}
 
   Plan plan_of(const std::string& kernel) const {
-    Plan plan;
-    plan.tensors = {{"out", DType::s32, kWorks * kThreads * 4, true}};
-    plan.workspaces = {{"next", 4, true}};
-    Launch launch;
-    launch.kernel = kernel;
-    launch.grid = {kBlocks, 1, 1};
-    launch.block = {kThreads, 1, 1};
-    launch.arguments = {{Argument::Kind::workspace, 0}, {Argument::Kind::tensor, 0}, Argument::of_int(kWorks)};
-    plan.launches = {launch};
-    return plan;
+    return plan_with({launch_of(kernel, kBlocks, kThreads, {workspace(), tensor(0), Argument::of_int(kWorks)})});
   }
-
-  void clear() {
-    device->upload(buffers.tensors[0], std::vector<std::byte>(kWorks * kThreads * 4));
-    device->upload(buffers.workspaces[0], std::vector<std::byte>(4));
-  }
-
-  std::vector<std::byte> results(const std::string& kernel) {
-    clear();
+  std::vector<std::uint32_t> results(const std::string& kernel) {
+    for (const DeviceAddress buffer : {buffers.tensors[0], buffers.workspaces[0]})
+      device->fill(buffer, std::byte{0}, 4);
     REQUIRE_FALSE(device->run(*module, plan_of(kernel), buffers));
-    std::vector<std::byte> out(kWorks * kThreads * 4);
-    device->download(out, buffers.tensors[0]);
-    return out;
+    return words(buffers.tensors[0], kWorks * kThreads);
   }
 
   /// Only traced blocks run.
-  double modelled_alone_us(const std::string& kernel) {
-    clear();
-    std::optional<Failure> failure;
-    const auto cost = device->model(*module, plan_of(kernel), buffers, false, failure);
-    REQUIRE_FALSE(failure);
-    return cost.latency_us;
-  }
-
+  double modelled_alone_us(const std::string& kernel) { return modelled(plan_of(kernel)); }
   /// All blocks run.
-  double timed_us(const std::string& kernel) {
-    clear();
-    std::optional<Failure> failure;
-    const Timing timing = device->time(*module, plan_of(kernel), std::span(&buffers, 1), {}, failure);
-    REQUIRE_FALSE(failure);
-    return timing.median_us;
-  }
+  double timed_us(const std::string& kernel) { return timed(plan_of(kernel)); }
 };
 
 }  // namespace

@@ -74,6 +74,15 @@ TEST_CASE("a row that cannot be read is not merged, and a repair drops its candi
 
 TEST_CASE("a view, a table or a trigger that evo has not is refused by every command before it is read") {
   const std::string endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT ";
+  std::vector<std::vector<std::string>> commands = {{"elites"},
+                                                    {"runs"},
+                                                    {"show", "1"},
+                                                    {"report"},
+                                                    {"export", "-o", "best.cu"},
+                                                    {"verify", "1"},
+                                                    {"run", "--resume", "1"},
+                                                    {"db", "compact"},
+                                                    {"note", "1", "words"}};
   for (const std::string& sql :
        {"ALTER TABLE run RENAME TO walk; CREATE VIEW run AS " + endless + "walk.* FROM n, walk",
         std::string("CREATE TABLE more (a)"), std::string("CREATE VIEW one AS SELECT 1"),
@@ -83,21 +92,14 @@ TEST_CASE("a view, a table or a trigger that evo has not is refused by every com
     INFO(sql);
     const Databases databases;
     change(databases.bench(), sql);
-    for (const std::vector<std::string>& command : {std::vector<std::string>{"elites"},
-                                                    {"runs"},
-                                                    {"show", "1"},
-                                                    {"report"},
-                                                    {"export", "-o", "best.cu"},
-                                                    {"verify", "1"},
-                                                    {"run", "--resume", "1"},
-                                                    {"db", "compact"},
-                                                    {"note", "1", "words"}}) {
+    for (const std::vector<std::string>& command : commands) {
       std::vector<std::string> whole = command;
       whole.insert(whole.end(), {"--db", "b.db"});
       check_refused(databases.bench().evo(whole), 2, {"b.db was changed by something else than evo"});
     }
     databases.check_not_merged({"b.db was changed by something else than evo"});
     databases.repaired();
+    commands.resize(1);  // All open a database in the same way: the first change was tried with each.
   }
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("a few kilobytes that unpack into more than any sweep has are refused 
     check_refused(bench.evo(command), 2, {"sweep.json.gz has more than 134217728 bytes when decompressed"});
 }
 
-TEST_CASE("a constraint that ties all genes together is refused before it takes minutes") {
+TEST_CASE("a constraint that ties all genes together is refused before it takes minutes", "[long]") {
   const Bench bench;
   nlohmann::ordered_json genes;
   std::string sum = "0";

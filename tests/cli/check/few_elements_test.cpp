@@ -22,9 +22,8 @@ nlohmann::json few_elements_verdicts(const std::string& factor) {
   task["seeds"] = 40;
   bench.write("templates/toy/task.json", task.dump());
   const int code = factor == kHonest ? 0 : 1;
-  return bench.json(
-      {"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "1", "--check-time", "0", "--quiet"},
-      code)["verdicts"];
+  return bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"},
+                    code)["verdicts"];
 }
 
 }  // namespace

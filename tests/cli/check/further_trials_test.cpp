@@ -39,7 +39,8 @@ Outcome tuned(const Bench& bench, const std::string& guard, const std::string& m
               const std::string& factor = "1.0f") {
   bench.write("rows.cu", with(with(kRows, "GUARD", guard), "FACTOR", factor));
   bench.write("rows.json", with(kTrialForm, "MORE", more));
-  return bench.evo({"tune", "rows.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--db", "evo.db"});
+  return bench.evo({"tune", "rows.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--db", "evo.db"},
+                   kChecksElites);
 }
 
 constexpr const char* kTailRace = "r * W + c + j < H * W";

@@ -40,7 +40,7 @@ TEST_CASE("a kernel that is right for the validated shapes alone is no elite") {
   bench.change("templates/toy/plain/kernel.cu", "if (i${item} < N)",
                "if (i${item} < N && (N == 5 || N == 700 || N == 4000))");
   const Outcome outcome =
-      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"});
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}, kChecksElites);
   CHECK(outcome.code == 1);
   CHECK(holds(outcome.err, "is no elite any more: wrong_answer"));
   CHECK(
@@ -50,7 +50,9 @@ TEST_CASE("a kernel that is right for the validated shapes alone is no elite") {
 
 TEST_CASE("an elite of a finished run is checked, and verify prints the sizes that it tried") {
   const ToyBench bench;
-  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}).code == 0);
+  REQUIRE(
+      bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "1", "--quiet"}, kChecksElites)
+          .code == 0);
   const nlohmann::json elite = bench.json({"elites"})["elites"][0];
   CHECK_FALSE(elite["provisional"].get<bool>());
   CHECK(elite["checks"].size() == 3);

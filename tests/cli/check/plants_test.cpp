@@ -22,13 +22,14 @@ std::string with_fault(const std::string& text, std::size_t fault) {
   return std::string(text).replace(begin, text.find(']', begin) + 1 - begin, "[" + std::to_string(fault) + "]");
 }
 
-void check_search(const Bench& bench, const Outcome& outcome, bool honest) {
-  CHECK(outcome.code == (honest ? 0 : 1));
+void check_search(const Bench& bench, std::vector<std::string> command, bool honest, const ProcessOptions& options) {
+  command.insert(command.end(), {"--device", "vgpu", "--evals", "2", "--seed", "1", "--db", "evo.db"});
+  CHECK(bench.evo(command, options).code == (honest ? 0 : 1));
   CHECK(bench.json({"elites", "--db", "evo.db"})["elites"].empty() != honest);
 }
 
 /// A search for the honest kernel and one for each fault of a file of ten lines.
-void check_file(const std::string& name) {
+void check_file(const std::string& name, const ProcessOptions& options = {}) {
   const Bench listed;
   const std::vector<std::string> faults = entry_of(listed, "file", name)["faults"];
   for (std::size_t fault = 0; fault <= faults.size(); ++fault) {
@@ -37,8 +38,7 @@ void check_file(const std::string& name) {
     const std::string kernel = std::filesystem::path(name).stem().string() + ".cu";
     bench.write(kernel, bench.read((kPlants / kernel).string()));
     bench.write(name, with_fault(bench.read((kPlants / name).string()), fault));
-    check_search(bench, bench.evo({"tune", name, "--device", "vgpu", "--evals", "2", "--seed", "1", "--db", "evo.db"}),
-                 fault == 0);
+    check_search(bench, {"tune", name}, fault == 0, options);
   }
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("plants: running sums; a missing barrier, and leaving when the output 
 }
 
 TEST_CASE("plants: a guard that lets two blocks write a row's first elements is found") {
-  check_file("tail.json");
+  check_file("tail.json", kChecksElites);
 }
 
 TEST_CASE("plants: weights in place; never written, uphill, and twice the step are found") {
@@ -69,12 +69,12 @@ TEST_CASE("plants: codes to the nearest even; halves away from zero, and truncat
   check_file("codes.json");
 }
 
-TEST_CASE("plants: sums of squares; right up to 128 rows, or up to 32,767 columns, is found") {
-  check_file("energy.json");
+TEST_CASE("plants: sums of squares; right up to 128 rows, or up to 32,767 columns, is found", "[long]") {
+  check_file("energy.json", kChecksElites);
 }
 
-TEST_CASE("plants: shares of a sum over the whole grid; a grid that does not wait is found") {
-  check_file("shares.json");
+TEST_CASE("plants: shares of a sum over the whole grid; a grid that does not wait is found", "[long]") {
+  check_file("shares.json", kChecksElites);
 }
 
 TEST_CASE(
@@ -93,9 +93,6 @@ TEST_CASE(
     bench.write("templates/rows/task.json", task.replace(task.find(large), large.size(), R"({"B": 5, "N": 90})"));
     const std::string family = "templates/rows/skipping/family.json";
     bench.write(family, with_fault(bench.read(family), fault));
-    check_search(
-        bench,
-        bench.evo({"run", "--task", "rows", "--device", "vgpu", "--evals", "2", "--seed", "1", "--db", "evo.db"}),
-        fault < honest.size());
+    check_search(bench, {"run", "--task", "rows"}, fault < honest.size(), {});
   }
 }

@@ -21,7 +21,7 @@ bool is_provisional(const Bench& bench) {
 
 TEST_CASE("the end of a search says what it waits for, how long at most, and that it may be interrupted") {
   const ToyBench bench;
-  const Outcome outcome = bench.evo(short_run());
+  const Outcome outcome = bench.evo(short_run(), kChecksElites);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.err, ContainsSubstring("still to be checked (sanitiser, sizes"));
   CHECK_THAT(outcome.err, ContainsSubstring("), for at most 20 min 00 s; Ctrl-C leaves"));
@@ -50,9 +50,9 @@ TEST_CASE("checks whose time is over are named, and how far they are") {
 
 TEST_CASE("a resumed run makes the checks for which there was no time") {
   const ToyBench bench;
-  REQUIRE(bench.evo(short_run({"--check-time", "0"})).code == 0);
+  REQUIRE(bench.evo(short_run()).code == 0);
   REQUIRE(is_provisional(bench));
-  CHECK(bench.evo({"run", "--resume", "1"}).code == 0);
+  CHECK(bench.evo({"run", "--resume", "1"}, kChecksElites).code == 0);
   CHECK_FALSE(is_provisional(bench));
 }
 

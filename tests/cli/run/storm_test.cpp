@@ -52,20 +52,29 @@ std::uint64_t evaluated(const Bench& bench) {
   }
 }
 
-/// Device workers of the `evo` that works in this folder.
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Device workers of the `evo` that was started in this folder.
 std::vector<int> device_workers(const Bench& bench) {
   std::vector<int> found;
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
-    const std::string command((std::istreambuf_iterator<char>(in)), {});
-    std::error_code error;
-    if (command.find(std::string("worker\0device", 13)) == std::string::npos) continue;
-    if (fs::read_symlink(entry.path() / "cwd", error) == fs::canonical(bench.folder()))
+    if (!holds(bytes_of(entry.path() / "cmdline"), std::string("worker\0device", 13))) continue;
+    if (holds(bytes_of(entry.path() / "environ"), "PWD=" + bench.folder().string() + '\0'))
       found.push_back(std::stoi(name));
   }
   return found;
+}
+
+/// Elites are checked: kills have more time to come.
+ProcessOptions beginning_in(const Bench& bench) {
+  ProcessOptions options = kChecksElites;
+  options.folder = bench.folder();
+  return options;
 }
 
 /// One search, killed up to `kills` times at moments that may be anywhere between its start and its end, then left to
@@ -77,13 +86,13 @@ int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
                                           "--evals", "40",     "--seed", std::to_string(seed), "--quiet"};
   const std::vector<std::string> go_on = {"run", "--resume", "1", "--quiet"};
   const auto began = std::chrono::steady_clock::now();
-  REQUIRE(whole.evo(start).code == 0);
+  REQUIRE(whole.evo(start, kChecksElites).code == 0);
   const std::chrono::microseconds undisturbed =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
   int met = 0;
   std::uint64_t reported = 0;
   while (met < kills && reported < 40) {
-    EvoProcess process(has_run(killed) ? go_on : start, {.folder = killed.folder()});
+    EvoProcess process(has_run(killed) ? go_on : start, beginning_in(killed));
     std::this_thread::sleep_for(std::chrono::microseconds(rng.below(static_cast<std::uint64_t>(undisturbed.count()))));
     process.send(SIGKILL);
     if (process.finish().signal == SIGKILL) ++met;
@@ -93,7 +102,7 @@ int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
     REQUIRE(store.runs().front().evaluated >= reported);
     reported = store.runs().front().evaluated;
   }
-  const Outcome outcome = killed.evo(has_run(killed) ? go_on : start);
+  const Outcome outcome = killed.evo(has_run(killed) ? go_on : start, kChecksElites);
   REQUIRE(outcome.code == 0);
   CHECK(evaluated(killed) == 40);
   CHECK(essence(killed) == essence(whole));
@@ -127,12 +136,12 @@ TEST_CASE("a search in which a third of the candidates misbehave gives the elite
 TEST_CASE("each killed worker costs a retry and changes no elite") {
   const Bench calm;
   write_toy_task(calm);
-  REQUIRE(calm.evo(kWholeSpace).code == 0);
+  REQUIRE(calm.evo(kWholeSpace, kChecksElites).code == 0);
   // A search may be over before anybody looks.
   for (int kills = 0; kills == 0;) {
     const Bench fire;
     write_toy_task(fire);
-    EvoProcess process(kWholeSpace, {.folder = fire.folder()});
+    EvoProcess process(kWholeSpace, beginning_in(fire));
     for (std::uint64_t count = 2; count <= 20; count += 6) {
       process.wait_until([&] { return evaluated(fire) >= count; });
       for (const int worker : device_workers(fire)) kills += ::kill(worker, SIGKILL) == 0 ? 1 : 0;
@@ -164,13 +173,12 @@ TEST_CASE("a search that is killed repeatedly gives the elites of an undisturbed
   const std::vector<std::string> run = {"run",     "--task", "toy",    "--device", "vgpu",
                                         "--evals", "40",     "--seed", "7",        "--quiet"};
   for (const Bench* bench : {&whole, &killed}) write_toy_task(*bench, true);
-  REQUIRE(whole.evo(run).code == 0);
+  REQUIRE(whole.evo(run, kChecksElites).code == 0);
   evo::Rng rng(11);
   std::uint64_t reported = 0;
   for (int round = 0; round < 5; ++round) {
     const bool first = round == 0;
-    EvoProcess process(first ? run : std::vector<std::string>{"run", "--resume", "1", "--quiet"},
-                       {.folder = killed.folder()});
+    EvoProcess process(first ? run : std::vector<std::string>{"run", "--resume", "1", "--quiet"}, beginning_in(killed));
     const std::uint64_t enough = std::min<std::uint64_t>(reported + 1 + rng.below(5), 40);
     process.wait_until([&] { return evaluated(killed) >= enough; });
     std::this_thread::sleep_for(std::chrono::microseconds(rng.below(50'000)));
@@ -181,7 +189,7 @@ TEST_CASE("a search that is killed repeatedly gives the elites of an undisturbed
     REQUIRE(store.runs().front().evaluated >= reported);
     reported = store.runs().front().evaluated;
   }
-  const Outcome outcome = killed.evo({"run", "--resume", "1", "--quiet"});
+  const Outcome outcome = killed.evo({"run", "--resume", "1", "--quiet"}, kChecksElites);
   REQUIRE(outcome.code == 0);
   CHECK(essence(killed) == essence(whole));
   CHECK(evaluated(killed) == 40);
