@@ -1,8 +1,8 @@
     // Scores again, in f32 and by precise products, where a maximum of one of the warp's rows is so large that neither f16 nor
     // the 13 bits of the first product resolve them: eight keys of the tile at a time. They wait in local memory, and loops are
     // not unrolled: no register is kept for what is rare.
-    const auto multiply_again = [&](TileInMemory& exact, float (&tile_max)[2], const RingPlace<stages>& place, int i) {
-      float largest[2] = {lowest_score, lowest_score};
+    const auto multiply_again = [&](TileInMemory& exact, float (&highest)[2], const RingPlace<stages>& place, int i) {
+      highest[0] = highest[1] = lowest_score;
 #pragma unroll 1
       for (int first = 0; first < tile_k; first += 8) {
         EightScores some;
@@ -15,23 +15,22 @@
           if (!weighs_f32 && !large[n / 2]) some[n] = rounded_to_f16(some[n]);
           exact[first / 2 + n] = some[n];
         }
-        float highest[2];
-        find_highest(highest, some);
+        float largest[2];
+        find_highest(largest, some);
 #pragma unroll
-        for (int r = 0; r < 2; ++r) largest[r] = fmaxf(largest[r], highest[r]);
+        for (int r = 0; r < 2; ++r) highest[r] = fmaxf(highest[r], largest[r]);
       }
-#pragma unroll
-      for (int r = 0; r < 2; ++r) tile_max[r] = largest[r] * qk_scale[r];
       __syncwarp();  // all lanes have read them
       free_keys(place, i);
     };
-    // They take the scores' place: they themselves, or pairs of f16, less the maximum.
-    const auto take_exact = [&](TileScores& scores, TileInMemory& exact) {
+    // They take the scores' place, less the row's highest: scaled first, neither a score nor a maximum of thousands of octaves
+    // would keep the digits that tell how near they are. f32, or pairs of f16.
+    const auto take_exact = [&](TileScores& scores, TileInMemory& exact, const float (&highest)[2]) {
+      offset[0] = offset[1] = offset_below(0.0f, 1.0f);
       if constexpr (weighs_f32) {
 #pragma unroll
-        for (int n = 0; n < tile_k / 2; ++n) scores[n] = exact[n];
+        for (int n = 0; n < tile_k / 2; ++n) scores[n] = exact[n] - highest[n / 2 % 2];
       } else {
-        const float highest[2] = {row_max[0] * reciprocal(qk_scale[0]), row_max[1] * reciprocal(qk_scale[1])};
 #pragma unroll 1
         for (int n = 0; n < tile_k / 4; n += 2) {
 #pragma unroll
