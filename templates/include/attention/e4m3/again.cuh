@@ -3,11 +3,31 @@
     // not unrolled: no register is kept for what is rare.
     const auto multiply_again = [&](TileInMemory& exact, float (&highest)[2], const RingPlace<stages>& place, int i) {
       highest[0] = highest[1] = lowest_score;
+      // Queries that were shrunk have lost bits, which are tenths of an octave of a large score: they come again, too.
+      const auto load_rows = [&](e4m3x4 (&codes)[4], int step) {
+        if constexpr (weighs_f32) {
+          load_operand(codes, query, smem.query() + (row_part * 64 + warp * 16) * row_bytes, step, lane);
+        } else {
+          int first_of_warp = first_row + warp * 16;
+          asm volatile("" : "+r"(first_of_warp));  // places are computed here: they are not kept in registers
+          load_query(codes, arguments.q, problem, work, first_of_warp, 32 * step, lane);
+        }
+      };
+      f16x2 shrunk_by = 0;
+      if constexpr (!weighs_f32) {
+        const float scale = __uint_as_float(load_global_u32(arguments.q_scale + problem.q_scale_index(work))) *
+                            __uint_as_float(load_global_u32(arguments.k_scale + problem.kv_scale_index(work))) * score_unit;
+        // The powers of two next to what is one but for the rounding of the row's scale.
+        shrunk_by = f16x2_from_f32(scale * reciprocal(qk_scale[0]) * 1.2f, scale * reciprocal(qk_scale[1]) * 1.2f) & 0x7c007c00u;
+      }
 #pragma unroll 1
       for (int first = 0; first < tile_k; first += 8) {
         EightScores some;
-        multiply_scores_again(some, query, smem.query() + (row_part * 64 + warp * 16) * row_bytes,
-                              smem.keys(group, place.stage), first, lane);
+        multiply_scores_again(some, load_rows, smem.keys(group, place.stage), first, lane);
+        if constexpr (!weighs_f32) {
+#pragma unroll
+          for (int n = 0; n < 4; ++n) some[n] *= n < 2 ? first_of(shrunk_by) : second_of(shrunk_by);
+        }
         mask_unseen(some, first_key_of(i, work) + key_of(first / 8), 16, problem, work, first_row, warp, lane);
         // The other rows of the warp keep maxima that are f16 scores.
 #pragma unroll

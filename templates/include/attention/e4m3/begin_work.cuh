@@ -31,7 +31,7 @@
     Query query;
     int shifts[2];
 //% if q_operand == 'global'
-    load_query(query.codes, arguments.q, problem, work, first_row + warp * 16, lane);
+    load_query(query.codes, arguments.q, problem, work, first_row + warp * 16, 0, lane);
     if constexpr (!weighs_f32) shrink_query(query.codes, shifts);
 //% else
     take_query(query, shifts, smem, query_parity, warp, lane, group, row_part);
