@@ -17,8 +17,9 @@
       if constexpr (!weighs_f32) {
         const float scale = __uint_as_float(load_global_u32(arguments.q_scale + problem.q_scale_index(work))) *
                             __uint_as_float(load_global_u32(arguments.k_scale + problem.kv_scale_index(work))) * score_unit;
-        // The powers of two next to what is one but for the rounding of the row's scale.
-        shrunk_by = f16x2_from_f32(scale * reciprocal(qk_scale[0]) * 1.2f, scale * reciprocal(qk_scale[1]) * 1.2f) & 0x7c007c00u;
+        // Powers of two but for the rounding of the rows' scales.
+        const float near_it[2] = {scale * reciprocal(qk_scale[0]), scale * reciprocal(qk_scale[1])};
+        shrunk_by = f16x2_from_f32(near_it[0] * 1.2f, near_it[1] * 1.2f) & 0x7c007c00u;
       }
 #pragma unroll 1
       for (int first = 0; first < tile_k; first += 8) {
