@@ -3,6 +3,7 @@
 #include <set>
 
 #include "cli/sources/templates.h"
+#include "cli/subject/long_shapes.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
 #include "evaluator/judge/cases.h"
@@ -32,6 +33,19 @@ TEST_CASE("held-out shapes are new, bounded, and of the existing specialisations
     }
     CHECK(seen.size() > 30);
   }
+}
+
+TEST_CASE("on a device that measures one head of attention is as long as a case may cost") {
+  const SourceTree tree = cli::read_templates(kTemplates);
+  const Task task = load_task(tree, "fp8_sdpa");
+  const auto longest = [&](const char* device, double most_work) {
+    Shape shape = cli::long_shapes(task, make_target(task, device, {}, {}), device, most_work).front();
+    return std::pair{shape.parameters.at("H"), shape.parameters.at("S")};
+  };
+  CHECK(longest("cuda", 1e11) == std::pair{Value(std::int64_t{1}), Value(std::int64_t{16'384})});
+  CHECK(longest("cuda", 5e12) == std::pair{Value(std::int64_t{1}), Value(std::int64_t{131'072})});
+  // Tries are few there: several heads tell more.
+  CHECK(longest("vgpu", 1e8).first == Value(std::int64_t{4}));
 }
 
 TEST_CASE("a kernel that is right for the validated shapes alone is no elite") {
