@@ -82,8 +82,8 @@ TEST_CASE("the rendered source of fp8_attention/wgmma is as recorded") {
                rendered("fp8_attention", R"({"family": "wgmma", "genes": {
     "tile_k": 64, "warpgroups_q": 1, "warpgroups_k": 1, "kv_split": 2, "split_over": "grid", "stages": 4,
     "v_path": "producer", "transpose_batch": 2, "score_type": "f32", "pack": true, "q_operand": "global",
-    "exponential": "ex2_f32", "large_scores": "again", "row_sum": "adds", "promote_tiles": 0, "output_parts": 1,
-    "rescale": "changed", "schedule": "overlap", "kv_order": "forward", "persistent": false, "register_split": true,
-    "min_blocks": 2, "pdl": "early"}})",
+    "exponential": "ex2_f32", "large_scores": "again", "row_sum": "adds", "promote_tiles": 1, "output_parts": 1,
+    "schedule": "overlap", "kv_order": "forward", "persistent": false, "register_split": false,
+    "min_blocks": 1, "pdl": "early"}})",
                         "decode", {{"causal", true}, {"log_sum_exp", true}, {"page", std::int64_t{64}}}));
 }

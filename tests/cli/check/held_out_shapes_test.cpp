@@ -1,8 +1,11 @@
 #include "cli/subject/held_out_shapes.h"
 
+#include <algorithm>
 #include <set>
+#include <string>
 
 #include "cli/sources/templates.h"
+#include "cli/subject/long_shapes.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
 #include "evaluator/judge/cases.h"
@@ -32,6 +35,20 @@ TEST_CASE("held-out shapes are new, bounded, and of the existing specialisations
     }
     CHECK(seen.size() > 30);
   }
+}
+
+TEST_CASE("on a device that measures one head of attention is as long as a case may cost") {
+  const SourceTree tree = cli::read_templates(kTemplates);
+  const Task task = load_task(tree, "fp8_sdpa");
+  const auto longest = [&](const char* device, double most_work) {
+    const auto shapes = cli::long_shapes(task, make_target(task, device, {}, {}), device, most_work);
+    const auto in_keys = std::ranges::find_if(shapes, [](const Shape& one) { return one.name.starts_with("long_S"); });
+    return expr::to_string(in_keys->parameters.at("H")) + " " + expr::to_string(in_keys->parameters.at("S"));
+  };
+  CHECK(longest("cuda", 1e11) == "1 16384");
+  CHECK(longest("cuda", 5e12) == "1 131072");
+  // Tries are few there: several heads tell more.
+  CHECK(longest("vgpu", 1e8) == "4 256");
 }
 
 TEST_CASE("a kernel that is right for the validated shapes alone is no elite") {

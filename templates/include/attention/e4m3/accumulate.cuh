@@ -1,3 +1,13 @@
+//% if promotes_early
+    // The output of a tile's early keys is added to acc_o by itself, ahead of the late keys' product.
+    const auto promote_early = [&] {
+      wait_for_products<0>();
+      pin_registers(tile_o);
+#pragma unroll
+      for (int i = 0; i < o_registers; ++i) acc_o[i] = fmaf(acc_o[i], acc_shrink[i / 2 % 2], tile_o[i]);
+      acc_shrink[0] = acc_shrink[1] = 1.0f;
+    };
+//% end
     // The second product of a tile, or of a part of its columns.
     const auto start_part = [&](const RingPlace<stages>& place, int part) {
       const shared_address values =
@@ -9,6 +19,7 @@
         commit_products();
         weigh_late_keys();
         pin_registers<early_registers, weight_registers>(weights);
+        ${promotes_early ? 'promote_early();' : ''}
         start_products();
       }
       multiply_values<${step}>(${promote_tiles > 0 ? 'tile_o' : 'acc_o + part * part_registers'}, weights, values, part);

@@ -15,8 +15,8 @@
     float row_max[2] = {lowest_max, lowest_max};
     float row_sum[2] = {0.0f, 0.0f};  // this thread's share
     bool large[2];                    // whether the rows' scores are beyond what the first product resolves
-    bool again = false;               // whether the tile's scores are multiplied again
     float shrink[2];                  // what the rows have to shrink by to follow their maxima
+    float offset[2];                  // what their scores are moved by to be weighed
     const int first_row = work.first_row + row_part * 64;
 
     // The query, where the first product reads it, and what makes units of the weights' exponent of its scores. With f16
@@ -31,7 +31,7 @@
     Query query;
     int shifts[2];
 //% if q_operand == 'global'
-    load_query(query.codes, arguments.q, problem, work, first_row + warp * 16, lane);
+    load_query(query.codes, arguments.q, problem, work, first_row + warp * 16, 0, lane);
     if constexpr (!weighs_f32) shrink_query(query.codes, shifts);
 //% else
     take_query(query, shifts, smem, query_parity, warp, lane, group, row_part);

@@ -76,6 +76,7 @@ constexpr int early_keys = ${early_keys};              // of a tile: their outpu
 constexpr int early_registers = 4 * early_keys / step_keys;  // of their weights
 constexpr int sum_columns = ${sum_columns};              // columns of ones beside the values
 constexpr int promote_tiles = ${promote_tiles};           // whose products are summed in the tensor cores alone; 0: all
+constexpr bool promotes_early = ${promotes_early};         // the output of a tile's early keys by itself
 constexpr int output_parts = ${output_parts};
 constexpr int part_columns = ${part_columns};           // of a part of the output
 constexpr int part_registers = part_columns / 2;

@@ -34,14 +34,15 @@ __device__ __forceinline__ void shrink_query(e4m3x4 (&query)[head_dim / 8], int 
 }
 
 // The warp's 16 rows of a work as operands, rows past the end zero: of each 32 codes four of `row` and `row + 8`, and the
-// same 16 further along.
-__device__ __forceinline__ void load_query(e4m3x4 (&query)[head_dim / 8], const e4m3* q, const Problem& problem,
-                                           const Work& work, int first_row, int lane) {
+// same 16 further along. `column` is the first.
+template <int count>
+__device__ __forceinline__ void load_query(e4m3x4 (&query)[count], const e4m3* q, const Problem& problem,
+                                           const Work& work, int first_row, int column, int lane) {
 #pragma unroll
-  for (int i = 0; i < head_dim / 8; ++i) {
+  for (int i = 0; i < count; ++i) {
     const int row = first_row + lane / 4 + i % 2 * 8;
     query[i] = row < problem.rows(work)
-                   ? load_global_u32(q + problem.query_place(work, row) + i / 2 * 16 + lane % 4 * 4)
+                   ? load_global_u32(q + problem.query_place(work, row) + column + i / 2 * 16 + lane % 4 * 4)
                    : 0;
   }
 }
@@ -160,9 +161,10 @@ __device__ __forceinline__ void load_operand(e4m3x4 (&codes)[4], const SharedQue
 
 // The scores of eight keys of a tile, from `first` on, for the 16 rows of this warp alone: no other warp has to come. Codes are
 // widened to f16, whose products are summed precisely: 16 columns at a time, in the order of a thread's codes.
-__device__ __forceinline__ void multiply_scores_again(EightScores& scores, const Query& query,
-                                                      shared_address query_rows, shared_address keys, int first,
-                                                      int lane) {
+// load_rows(codes, step) brings the queries' 32 columns of a step.
+template <typename LoadRows>
+__device__ __forceinline__ void multiply_scores_again(EightScores& scores, const LoadRows& load_rows,
+                                                      shared_address keys, int first, int lane) {
 #pragma unroll
   for (int n = 0; n < 4; ++n) scores[n] = 0.0f;
 #pragma unroll
@@ -173,7 +175,7 @@ __device__ __forceinline__ void multiply_scores_again(EightScores& scores, const
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       e4m3x4 rows[4];
-      load_operand(rows, query, query_rows, step + half, lane);
+      load_rows(rows, step + half);
 #pragma unroll
       for (int i = 0; i < 4; i += 2) {
         const f16x2 widened_rows[4] = {first_pair(rows[i]), first_pair(rows[i + 1]), second_pair(rows[i]),

@@ -153,8 +153,7 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Scores
 // The keys from `begin` to `end` (so in what follows) are weighed in place. The rows' sums are left to the columns of ones
 // of the transposed values. The last argument of `weight` is the operand register that the weight will be part of.
 template <int begin, int end, typename Scores>
-__device__ __forceinline__ void weigh_f32(Scores& scores, const Scale& scale, const float (&row_max)[2]) {
-  const float offset[2] = {weight_offset(row_max[0]), weight_offset(row_max[1])};
+__device__ __forceinline__ void weigh_f32(Scores& scores, const Scale& scale, const float (&offset)[2]) {
 #pragma unroll
   for (int i = begin / 2; i < end / 2; ++i) {
     scores[i] = weight(scores[i], scale[i / 2 % 2], offset[i / 2 % 2], i / 8 * 2 + i / 2 % 2);
@@ -163,8 +162,7 @@ __device__ __forceinline__ void weigh_f32(Scores& scores, const Scale& scale, co
 
 // Two f16 weights in the place of the first of two f32 scores.
 template <int begin, int end, typename Scores>
-__device__ __forceinline__ void weigh_in_pairs(Scores& scores, const Scale& scale, const float (&row_max)[2]) {
-  const float offset[2] = {weight_offset(row_max[0]), weight_offset(row_max[1])};
+__device__ __forceinline__ void weigh_in_pairs(Scores& scores, const Scale& scale, const float (&offset)[2]) {
 #pragma unroll
   for (int i = begin / 2; i < end / 2; i += 2) {
     const int r = i / 2 % 2;
@@ -175,24 +173,29 @@ __device__ __forceinline__ void weigh_in_pairs(Scores& scores, const Scale& scal
   }
 }
 
-// `lowered`: the row's maximum is already taken off.
 template <int begin, int end, typename Scores>
-__device__ __forceinline__ void weigh_f16(Scores& scores, const Scale& scale, const float (&row_max)[2], bool lowered) {
-  const RowLogarithms rows(scale, row_max, lowered);
+__device__ __forceinline__ void weigh_f16(Scores& scores, const Scale& scale, const float (&offset)[2]) {
+  const RowLogarithms rows(scale, offset);
 #pragma unroll
   for (int i = begin / 4; i < end / 4; ++i) {
     set_pair(scores, i, weight(score_pair(scores, i), rows[i % 2], i / 4 * 2 + i % 2));
   }
 }
 
+// What a row's scores are moved by, of which its maximum is taken off: scaled ones, or (unrounded f16) as they are.
+__device__ __forceinline__ float offset_below(float row_max, float scale) {
+  if constexpr (weighs_f32) return weight_offset(row_max);
+  if constexpr (!weighs_f32) return f16_offset(row_max, scale);
+}
+
 template <int begin = 0, int end = tile_k, typename Scores>
-__device__ __forceinline__ void weigh(Scores& scores, const Scale& scale, const float (&row_max)[2], bool lowered) {
+__device__ __forceinline__ void weigh(Scores& scores, const Scale& scale, const float (&offset)[2]) {
   if constexpr (!weighs_f32) {
-    weigh_f16<begin, end>(scores, scale, row_max, lowered);
+    weigh_f16<begin, end>(scores, scale, offset);
   } else if constexpr (unrounded) {
-    weigh_in_pairs<begin, end>(scores, scale, row_max);
+    weigh_in_pairs<begin, end>(scores, scale, offset);
   } else {
-    weigh_f32<begin, end>(scores, scale, row_max);
+    weigh_f32<begin, end>(scores, scale, offset);
   }
 }
 

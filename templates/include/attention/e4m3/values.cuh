@@ -91,8 +91,8 @@ __device__ __forceinline__ void prepare_tile(shared_address operand, shared_addr
 template <int step>
 __device__ __forceinline__ void multiply_values(float* sums, const u32 (&weights)[weight_registers],
                                                 shared_address values, int part) {
-  constexpr bool accumulate = promote_tiles != 1 || step > 0;
   constexpr int key = step * step_keys;
+  constexpr bool accumulate = promote_tiles != 1 || key != 0 && !(promotes_early && key == early_keys);
   if constexpr (widened) {
     multiply_pv_last<true>(sums, weights + 4 * step, describe_columns<panel_bytes>(values + key * 128));
   } else {

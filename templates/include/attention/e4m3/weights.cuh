@@ -36,10 +36,13 @@
 //% if large_scores == 'again'
 #pragma unroll
       for (int r = 0; r < 2; ++r) large[r] = is_large(fmaxf(row_max[r], tile_max[r]));
-      again = __any_sync(0xffffffffu, large[0] || large[1]);
+      const bool again = __any_sync(0xffffffffu, large[0] || large[1]);
       TileInMemory exact;
+      float highest[2];
       if (again) {
-        multiply_again(exact, tile_max, place, i);
+        multiply_again(exact, highest, place, i);
+#pragma unroll
+        for (int r = 0; r < 2; ++r) tile_max[r] = highest[r] * qk_scale[r];
       } else {
         free_keys(place, i);
       }
@@ -49,23 +52,32 @@
       } else {
         raise_row_max(row_max, shrink, tile_max);
       }
+#pragma unroll
+      for (int r = 0; r < 2; ++r) offset[r] = offset_below(row_max[r], qk_scale[r]);
 //% if large_scores == 'again'
-      if (again) take_exact(scores, exact);
+      if (again) {
+        // Of a row whose maximum is an earlier tile's, as exact as that is; else exactly.
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+          if (tile_max[r] != row_max[r]) highest[r] = row_max[r] * reciprocal(qk_scale[r]);
+        }
+        take_exact(scores, exact, highest);
+      }
 //% end
     };
     // Scores become weights, in place.
     const auto weigh_scores = [&](TileScores& scores) {
-      weigh(scores, qk_scale, row_max, again);
+      weigh(scores, qk_scale, offset);
       sum_weights(row_sum, shrink, scores);
     };
     // A tile's first keys, and the others.
     const auto weigh_early_keys = [&] {
-      weigh<0, early_keys>(scores, qk_scale, row_max, again);
+      weigh<0, early_keys>(scores, qk_scale, offset);
       sum_weights<0, early_keys>(row_sum, shrink, scores);
       pack_weights<0, early_keys>(weights, scores);
     };
     const auto weigh_late_keys = [&] {
-      weigh<early_keys>(scores, qk_scale, row_max, again);
+      weigh<early_keys>(scores, qk_scale, offset);
       sum_weights<early_keys>(row_sum, shrink, scores);
       pack_weights<early_keys>(weights, scores);
     };

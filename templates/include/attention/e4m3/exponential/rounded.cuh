@@ -8,6 +8,8 @@ __device__ __forceinline__ void find_pair_max(float (&tile_max)[2], const f16x2 
   }
 }
 
+__device__ __forceinline__ float f16_offset(float row_max, float) { return weight_offset(row_max); }
+
 // What makes logarithms of the scores of a row, and of `row` and `row + 8`.
 struct RowLogarithm {
   f16x2 scale;
@@ -17,11 +19,11 @@ struct RowLogarithms {
   RowLogarithm rows[2];
 
   template <typename Scale>
-  __device__ __forceinline__ RowLogarithms(const Scale& scale, const float (&row_max)[2], bool) {
+  __device__ __forceinline__ RowLogarithms(const Scale& scale, const float (&offset)[2]) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) rows[r].scale = twice_f16(scale[r]);
 #pragma unroll
-    for (int r = 0; r < 2; ++r) rows[r].offset = twice_f16(weight_offset(row_max[r]));
+    for (int r = 0; r < 2; ++r) rows[r].offset = twice_f16(offset[r]);
   }
   __device__ __forceinline__ const RowLogarithm& operator[](int r) const { return rows[r]; }
 };

@@ -82,15 +82,20 @@ __device__ __forceinline__ f16x2 weight(f16x2 logarithms, int reg) {
   return exp2_approximate(logarithms);
 }
 
-// What makes logarithms of a row's f16 scores. The maximum, scaled, gives back the score that it is, an f16 value; that of a
-// row which sees no key yet stays finite, so that masked scores are minus infinity. `lowered`: it is taken off already.
+// The maximum, scaled, gives back the score that it is, an f16 value; that of a row which sees no key yet stays finite, so
+// that masked scores are minus infinity.
+__device__ __forceinline__ float f16_offset(float row_max, float scale) {
+  return fminf(row_max * -reciprocal(scale), 65504.0f);
+}
+
+// What makes logarithms of a row's f16 scores.
 struct RowLogarithm {
   f16x2 less_highest;
   f16x2 scale;
   f16x2 scale_in_steps;
 
-  __device__ __forceinline__ RowLogarithm(float row_scale, float row_max, bool lowered)
-      : less_highest(lowered ? 0 : twice_f16(fminf(row_max * -reciprocal(row_scale), 65504.0f))), scale(twice_f16(row_scale)) {
+  __device__ __forceinline__ RowLogarithm(float row_scale, float offset)
+      : less_highest(twice_f16(offset)), scale(twice_f16(row_scale)) {
     if constexpr (fma_percent > 0) scale_in_steps = multiply_f16x2(scale, octave_steps);
   }
 };
@@ -99,8 +104,8 @@ struct RowLogarithms {
   RowLogarithm rows[2];
 
   template <typename Scale>
-  __device__ __forceinline__ RowLogarithms(const Scale& scale, const float (&row_max)[2], bool lowered)
-      : rows{{scale[0], row_max[0], lowered}, {scale[1], row_max[1], lowered}} {}
+  __device__ __forceinline__ RowLogarithms(const Scale& scale, const float (&offset)[2])
+      : rows{{scale[0], offset[0]}, {scale[1], offset[1]}} {}
   __device__ __forceinline__ const RowLogarithm& operator[](int r) const { return rows[r]; }
 };
 
