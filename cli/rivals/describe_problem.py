@@ -174,8 +174,8 @@ def made_inputs(problem, settings, others):
     """The inputs with values at other sizes; None where they cannot be made."""
     torch.manual_seed(42)
     try:
-        made = with_sizes(lambda: problem.get_inputs(**settings), others)
-        return [one.detach().cpu() for one in tensors_in(listed(made, problem.Model))]
+        made = with_sizes(lambda: listed(problem.get_inputs(**settings), problem.Model), others)
+        return [one.detach().cpu() for one in tensors_in(made)]
     except Exception:
         return None
 
@@ -366,7 +366,7 @@ SIZES = @SIZES@
 def make_inputs(**sizes):
     """What get_inputs() gives, at these sizes, for inputs with "draw": "@reference.py" in task.json."""
     others = {SIZES[name]: size for name, size in sizes.items() if SIZES[name] != size}
-    return dict(zip(INPUTS, tensors_in(listed(with_sizes(lambda: get_inputs(**@SETTINGS@), others), Model))))
+    return dict(zip(INPUTS, tensors_in(with_sizes(lambda: listed(get_inputs(**@SETTINGS@), Model), others))))
 
 
 def reference(@ARGUMENTS@, **_):
