@@ -42,9 +42,11 @@ def with_model(problem, kind, **more):
     # Tasks that were imported before these were there have none.
     outputs = getattr(problem, "flat", lambda one: one)
     arguments = getattr(problem, "arguments_of", lambda tensors: [tensors[name] for name in problem.INPUTS])
+    scalars = getattr(problem, "SCALARS", [])
 
     def call(*inputs):
         tensors = dict(zip([*problem.INPUTS, *problem.PARAMETERS], inputs))
+        tensors = {name: one.reshape(()) if name in scalars else one for name, one in tensors.items()}
         return outputs(problem.new_model(kind, tensors)(*arguments(tensors), **more))
 
     return call

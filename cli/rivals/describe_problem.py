@@ -311,8 +311,9 @@ def answer_of(constructed, inputs):
         return None
 
 
-def of_any_sign(inputs):
-    return [torch.randn_like(one) if one.is_floating_point() else one for one in inputs]
+def of_any_sign(inputs, kept):
+    """Inputs of floats become normal numbers, but those that are kept."""
+    return [torch.randn_like(one) if one.is_floating_point() and not keep else one for one, keep in zip(inputs, kept)]
 
 
 def task_name(name, taken):
@@ -452,9 +453,10 @@ def main(path):
         real = [torch.empty(0)] * len(inputs)
     found = [promises(one) for one in real]
     tried = next((one for one in (real, small and made_inputs(problem, input_settings, small)) if one and answer_of(new_model, one)), None)
-    if tried and answer_of(new_model, of_any_sign(tried)) is False:
-        # It takes logarithms or roots, or angles of what is at most 1.
-        found = [{**one, "structure": True} for one in found]
+    if tried and answer_of(new_model, of_any_sign(tried, [False] * len(tried))) is False:
+        # It takes logarithms or roots, or angles of what is at most 1: of what promises something, or else of anything.
+        enough = answer_of(new_model, of_any_sign(tried, found))
+        found = [{**one, "structure": True} if one or not enough else one for one in found]
     needs = any(one.get("structure") for one in found) or not all(one.is_floating_point() for one in draws)
     if small and not large and needs:
         # Other sizes are of no use where the problem's own inputs cannot be made of them, or its indices are of its own.

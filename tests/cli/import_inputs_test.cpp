@@ -42,12 +42,13 @@ print("loading")
 def made(*sizes):
     return torch.nn.functional.normalize(torch.randn(*sizes), dim=-1)
 class Model(torch.nn.Module):
-    def forward(self, batch, pair, max, scale, mask=None):
-        return {"y": torch.acos((batch["a"] * batch["b"]["c"]).sum(-1)) * scale, "z": pair[0] + pair[1] + max}
+    def forward(self, batch, pair, max, gain, scale, mask=None):
+        return {"y": torch.acos((batch["a"] * batch["b"]["c"]).sum(-1)) * scale, "z": pair[0] + (pair[1] + max) * gain.float()}
 def get_inputs():
     yield {"a": made(32, 48).cuda(), "b": {"c": made(32, 48).to("cuda")}}
     yield [torch.randn(32, 64, device="cuda"), torch.randn(64)]
     yield torch.randn(64)
+    yield torch.tensor(1.5, dtype=torch.float64)
     yield 0.5
     yield None
 )python");
@@ -58,14 +59,14 @@ def get_inputs():
   const auto task = nlohmann::json::parse(bench.read("templates/nested/task.json"));
   std::vector<std::string> names;
   for (const auto& input : task["inputs"]) names.push_back(input["name"]);
-  CHECK(names == std::vector<std::string>{"batch_a", "batch_b_c", "pair_0", "pair_1", "max_"});
+  CHECK(names == std::vector<std::string>{"batch_a", "batch_b_c", "pair_0", "pair_1", "max_", "gain"});
   const auto verified = [&](const std::string& half) {
     bench.write("solution.py", R"python(import torch
 class ModelNew(torch.nn.Module):
-    def forward(self, batch, pair, max, scale, mask=None):
-        assert scale == 0.5 and mask is None
+    def forward(self, batch, pair, max, gain, scale, mask=None):
+        assert scale == 0.5 and mask is None and gain.dim() == 0 and gain.dtype == torch.float64
         return torch.acos((batch["a"] * batch["b"]["c"]).sum(-1)) * )python" +
-                                   half + ", sum(pair) + max\n");
+                                   half + ", pair[0] + (pair[1] + max) * gain.float()\n");
     return bench.evo({"verify", "solution.py", "--task", "nested", "--device", "vgpu"}, with_python(python)).code;
   };
   CHECK(verified("0.5") == 0);
