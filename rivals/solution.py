@@ -39,11 +39,15 @@ def problem_of(reference):
 def with_model(problem, kind, **more):
     """A call of a Model of this class, which gets the task's inputs that are its parameters."""
 
-    outputs = getattr(problem, "flat", lambda one: one)  # Tasks imported before it was there have none.
+    # Tasks that were imported before these were there have none.
+    outputs = getattr(problem, "flat", lambda one: one)
+    arguments = getattr(problem, "arguments_of", lambda tensors: [tensors[name] for name in problem.INPUTS])
+    scalars = getattr(problem, "SCALARS", [])
 
     def call(*inputs):
         tensors = dict(zip([*problem.INPUTS, *problem.PARAMETERS], inputs))
-        return outputs(problem.new_model(kind, tensors)(*(tensors[name] for name in problem.INPUTS), **more))
+        tensors = {name: one.reshape(()) if name in scalars else one for name, one in tensors.items()}
+        return outputs(problem.new_model(kind, tensors)(*arguments(tensors), **more))
 
     return call
 

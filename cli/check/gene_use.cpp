@@ -115,7 +115,7 @@ std::vector<std::string> unused_genes(const SourceTree& tree, const Family& fami
   }
   std::vector<std::string> unused;
   for (const Gene& gene : family.genes)
-    if (!names.contains(gene.name)) unused.push_back(gene.name);
+    if (gene.alleles.size() > 1 && !names.contains(gene.name)) unused.push_back(gene.name);
   return unused;
 }
 

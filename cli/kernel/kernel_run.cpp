@@ -121,11 +121,10 @@ KernelFile compile(const KernelRequest& request, const std::string& arch, const 
 }
 
 KernelFile load_file(const KernelRequest& request, const std::string& arch) {
-  std::string text = read_file(request.file, kLargestSourceBytes);
-  if (!request.file.ends_with(".ptx")) return compile(request, arch, text);
+  if (!request.file.ends_with(".ptx")) return compile(request, arch, read_text_file(request.file, kLargestSourceBytes));
   KernelFile program;
   program.binary.arch = arch;
-  program.binary.ptx = std::move(text);
+  program.binary.ptx = read_file(request.file, kLargestSourceBytes);
   return program;
 }
 

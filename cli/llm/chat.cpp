@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/llm/answer.h"
-#include "cli/llm/http_client.h"
 #include "cli/text/json_text.h"
 #include "cli/text/terminal.h"
 #include "engine/base/error.h"
@@ -70,6 +69,41 @@ std::uint64_t estimated_tokens(std::string_view text) {
   return text.size() / 4 + 1;
 }
 
+ChatReply read_reply(const HttpReply& reply, const Prompt& prompt, std::uint64_t answer_tokens) {
+  ChatReply result;
+  result.answer = clipped(reply.body, kLongestModelAnswer);
+  // A server that stopped in the middle has read the prompt.
+  if (!reply.failure.empty()) {
+    if (reply.status != 0 || reply.failure.starts_with("no answer"))
+      result.prompt_tokens = estimated_tokens(whole_text(prompt));
+    result.failure = reply.failure;
+    return result;
+  }
+  if (reply.status >= 300 && reply.status < 400) {
+    result.failure =
+        fmt::format("the server redirects ({}), which is not followed: give --llm-url where it leads", reply.status);
+    return result;
+  }
+  if (reply.status != 200) {
+    result.failure = fmt::format("the server answered {}: {}", reply.status, complaint_in(reply.body));
+    return result;
+  }
+  result.prompt_tokens = estimated_tokens(whole_text(prompt));
+  try {
+    require_shallow_json(reply.body, "the server's reply");
+    const Json json = Json::parse(reply.body, nullptr, false);
+    result.answer = text_of(json);
+    result.prompt_tokens = counted(json, "prompt_tokens", whole_text(prompt));
+    result.answer_tokens = counted(json, "completion_tokens", result.answer);
+    const Json& choice = json["choices"][0];
+    if (choice.contains("finish_reason") && choice["finish_reason"] == "length")
+      result.failure = fmt::format("the answer was cut after {} tokens", answer_tokens);
+  } catch (const Error& error) {
+    result.failure = error.what();
+  }
+  return result;
+}
+
 std::string ChatClient::body(const Prompt& prompt, std::uint64_t answer_tokens) const {
   Json json = {
       {"model", options_.model},
@@ -101,12 +135,12 @@ ChatReply ChatClient::ask(const Prompt& prompt, std::uint64_t answer_tokens, std
 
 ChatReply ChatClient::post(const Prompt& prompt, std::uint64_t answer_tokens, std::uint64_t most_requests,
                            const std::function<bool()>& given_up) {
-  ChatReply result;
   HttpReply reply;
+  std::uint64_t requests = 0;
   while (true) {
     reply = post_json({options_.url, key_, body(prompt, answer_tokens), options_.deadline, 1 << 20, given_up});
-    ++result.requests;
-    if (result.requests >= most_requests || !reply.failure.empty() || !may_be_about_form(reply.status)) break;
+    ++requests;
+    if (requests >= most_requests || !reply.failure.empty() || !may_be_about_form(reply.status)) break;
     // The server does not take the form of the request: without what it may not know, it is made again.
     if (former_limit_ && reply.body.find("max_completion_tokens") != std::string::npos)
       former_limit_ = false;
@@ -115,36 +149,8 @@ ChatReply ChatClient::post(const Prompt& prompt, std::uint64_t answer_tokens, st
     else
       break;
   }
-  result.answer = clipped(reply.body, kLongestModelAnswer);
-  // A server that stopped in the middle has read the prompt.
-  if (!reply.failure.empty()) {
-    if (reply.status != 0 || reply.failure.starts_with("no answer"))
-      result.prompt_tokens = estimated_tokens(whole_text(prompt));
-    result.failure = reply.failure;
-    return result;
-  }
-  if (reply.status >= 300 && reply.status < 400) {
-    result.failure =
-        fmt::format("the server redirects ({}), which is not followed: give --llm-url where it leads", reply.status);
-    return result;
-  }
-  if (reply.status != 200) {
-    result.failure = fmt::format("the server answered {}: {}", reply.status, complaint_in(reply.body));
-    return result;
-  }
-  result.prompt_tokens = estimated_tokens(whole_text(prompt));
-  try {
-    require_shallow_json(reply.body, "the server's reply");
-    const Json json = Json::parse(reply.body, nullptr, false);
-    result.answer = text_of(json);
-    result.prompt_tokens = counted(json, "prompt_tokens", whole_text(prompt));
-    result.answer_tokens = counted(json, "completion_tokens", result.answer);
-    const Json& choice = json["choices"][0];
-    if (choice.contains("finish_reason") && choice["finish_reason"] == "length")
-      result.failure = fmt::format("the answer was cut after {} tokens", answer_tokens);
-  } catch (const Error& error) {
-    result.failure = error.what();
-  }
+  ChatReply result = read_reply(reply, prompt, answer_tokens);
+  result.requests = requests;
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/llm/http_client.h"
 #include "cli/llm/llm_options.h"
 
 namespace evo::cli {
@@ -29,6 +30,9 @@ struct ChatReply {
   std::uint64_t prompt_tokens = 0;  ///< As the server counted them, else estimated; 0 where it refused the request.
   std::uint64_t answer_tokens = 0;
 };
+
+/// What a server's reply says; its `requests` are not counted.
+ChatReply read_reply(const HttpReply& reply, const Prompt& prompt, std::uint64_t answer_tokens);
 
 /// Asks a server with POST BASE/v1/chat/completions. The answer is to follow answer_schema(); a server that refuses to
 /// enforce a schema is asked without.

@@ -43,11 +43,14 @@ class ProposerProcess : public Proposer {
   bool interrupted() const override { return interrupted_; }
   void refused(const Proposed& proposed, const std::string& why) override;
 
+  /// Of a line that the process answers. A proposal that cannot be read is refused in the next question. Throws
+  /// LineFailure, and exceptions of JSON, for what is no answer.
+  std::vector<Proposed> read_proposals(const std::string& line);
+
   static constexpr int kMaxFailures = 3;
 
  private:
   std::vector<Proposed> ask();
-  std::vector<Proposed> read_proposals(const std::string& line);
   /// Throws when it cannot be read.
   Proposed read_proposal(const nlohmann::ordered_json& item) const;
   /// The numbers of an answer's exchanges, by those that the process gave them.

@@ -1,9 +1,11 @@
-"""What a problem of KernelBench or robust-kbench computes on, for evo: prints a line of JSON. usage: python3 - FILE < describe_problem.py
+"""What a problem of KernelBench or robust-kbench computes on, for evo: prints a line of JSON.
+usage: python3 - FILE WORDS < describe_problem.py, WORDS: those that no input may be called
 
 Inputs are made as torch's meta tensors, which have sizes and no values; parameters of the Model are inputs, too. Sizes of
 dims become parameters of the task, one for each different size; the problem is tried with other sizes to see whether its
 outputs follow them. What a parameter of the Model has keeps its size."""
 
+import contextlib
 import importlib.util
 import inspect
 import json
@@ -13,15 +15,30 @@ import re
 import sys
 
 
+#: What the problem prints goes elsewhere.
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
+
+class Said(BaseException):
+    """The answer is given."""
+
+
+def say(answer):
+    print(json.dumps(answer), file=answers, flush=True)
+    raise Said
+
+
 def end(error):
-    print(json.dumps({"error": " ".join(str(error).split())[:400]}))
-    raise SystemExit(0)
+    say({"error": " ".join(str(error).split())[:400]})
 
 
 try:
     import torch
 except ImportError as error:
-    end(f"torch is needed to read it, and this python has none ({error}): EVO_PYTHON names another one")
+    with contextlib.suppress(Said):
+        end(f"torch is needed to read it, and this python has none ({error}): EVO_PYTHON names another one")
+    raise SystemExit(0)
 
 NAMES = {"torch.float32": "f32", "torch.float16": "f16", "torch.bfloat16": "bf16", "torch.float64": "f64",
          "torch.int64": "s64", "torch.int32": "s32", "torch.int16": "s16", "torch.int8": "s8", "torch.uint8": "u8",
@@ -45,7 +62,14 @@ def listed(inputs, model):
     """What get_inputs() gives, in the order of forward()'s parameters where it has names."""
     if isinstance(inputs, dict):
         return [inputs[name] for name in _inspect.signature(model.forward).parameters if name in inputs]
-    return list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    return [inputs] if isinstance(inputs, _torch.Tensor) or not hasattr(inputs, "__iter__") else list(inputs)
+
+
+def tensors_in(inputs):
+    """The tensors of nested lists, tuples and dicts, in their order."""
+    if isinstance(inputs, (tuple, list, dict)):
+        return [one for each in (inputs.values() if isinstance(inputs, dict) else inputs) for one in tensors_in(each)]
+    return [inputs] if isinstance(inputs, _torch.Tensor) else []
 
 
 def flat(outputs):
@@ -57,6 +81,24 @@ def flat(outputs):
 
 FACTORIES = {"rand": 0, "randn": 0, "randint": 0, "zeros": 0, "ones": 0, "empty": 0, "full": 0, "randperm": 0, "arange": 0,
              "eye": 0, "linspace": 2}  # Sizes begin at this argument.
+
+
+def _on_cpu(function):
+    """The function for problems that ask for a GPU, where there is none."""
+
+    def names_gpu(one):
+        return isinstance(one, (str, _torch.device)) and str(one).startswith("cuda")
+
+    return lambda *arguments, **named: function(*(one for one in arguments if not names_gpu(one)),
+                                                **{key: one for key, one in named.items() if not names_gpu(one)})
+
+
+if not _torch.cuda.is_available():
+    for _owner, _names in ((_torch, [*FACTORIES, "tensor", "as_tensor", "rand_like", "randn_like", "zeros_like", "ones_like"]),
+                           (_torch.Tensor, ["to"]), (_torch.nn.Module, ["to"])):
+        for _name in _names:
+            setattr(_owner, _name, _on_cpu(getattr(_owner, _name)))
+    _torch.Tensor.cuda = _torch.nn.Module.cuda = lambda self, *_, **__: self
 
 
 def with_sizes(function, others):
@@ -132,8 +174,8 @@ def made_inputs(problem, settings, others):
     """The inputs with values at other sizes; None where they cannot be made."""
     torch.manual_seed(42)
     try:
-        made = with_sizes(lambda: problem.get_inputs(**settings), others)
-        return [one.detach().cpu() for one in listed(made, problem.Model)]
+        made = with_sizes(lambda: listed(problem.get_inputs(**settings), problem.Model), others)
+        return [one.detach().cpu() for one in tensors_in(made)]
     except Exception:
         return None
 
@@ -165,6 +207,9 @@ def promises(tensor):
         found.append("of rows that sum to 1")
     if values.dim() and values.shape[-1] > 1 and torch.equal(values, values.sort(-1).values):
         found.append("of rows that never fall")
+    lengths = values.square().sum(-1)
+    if values.dim() > 1 and values.shape[-1] > 4 and torch.allclose(lengths, lengths.new_ones(()).expand_as(lengths), atol=1e-3):
+        found.append("of rows of length 1")
     structure = bool(found)
     if different.numel() > 4 and least >= 0:
         whole = abs(round(most) - most) < 0.02 * most or most <= 1
@@ -174,6 +219,10 @@ def promises(tensor):
     elif different.numel() > 4 and most <= 0:
         found.append("of numbers that are not positive")
         structure = True
+    elif not found and different.numel() > 4 and max(-least, most) <= 1:
+        found.append("of numbers from -1 to 1")
+        if abs(values.square().mean().item() - 1 / 3) < 0.05:
+            draw = "uniform(-1, 1)"
     return {"promises": found, "structure": structure, **({"promised_draw": draw} if draw else {})} if found else {}
 
 
@@ -185,8 +234,32 @@ def draw_of_integers(tensor, parameters):
     return {"draw": f"integers({low}, {f'{parameters[high]} - 1' if high in parameters else high - 1})"}
 
 
+def source_of(value, names):
+    """A call's argument as Python: tensors are those of `t`, by the next of the names; numbers and texts stay."""
+    if isinstance(value, torch.Tensor):
+        return f"t[{names.pop(0)!r}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {source_of(one, names)}" for key, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        listed = "".join(f"{source_of(one, names)}, " for one in value)
+        return f"[{listed}]" if isinstance(value, list) else f"({listed})"
+    if isinstance(value, (torch.dtype, torch.device)):
+        return f"_torch.{value}" if isinstance(value, torch.dtype) else repr(str(value))
+    if value is not None and not isinstance(value, (bool, int, float, str)) or isinstance(value, float) and not math.isfinite(value):
+        end(f"an input is a {type(value).__name__}, which is no tensor, number or text, nor a list or dict of these: give it to Model with get_init_inputs()")
+    return repr(value)
+
+
+def names_of_inputs(inputs, of_parameters):
+    """A name for each tensor: the parameter's, and where the tensor stands in it."""
+    if isinstance(inputs, torch.Tensor):
+        return [of_parameters]
+    pairs = inputs.items() if isinstance(inputs, dict) else enumerate(inputs) if isinstance(inputs, (list, tuple)) else ()
+    return [name for key, one in pairs for name in names_of_inputs(one, f"{of_parameters}_{key}")]
+
+
 def outputs_of(model, inputs):
-    outputs = flat(model(*inputs))
+    outputs = flat(model.answer(inputs))
     for output in outputs:
         if not isinstance(output, torch.Tensor):
             end("an output is no tensor")
@@ -238,16 +311,17 @@ def answer_of(constructed, inputs):
         return None
 
 
-def of_any_sign(inputs):
-    return [torch.randn_like(one) if one.is_floating_point() else one for one in inputs]
+def of_any_sign(inputs, kept):
+    """Inputs of floats become normal numbers, but those that are kept."""
+    return [torch.randn_like(one) if one.is_floating_point() and not keep else one for one, keep in zip(inputs, kept)]
 
 
 def task_name(name, taken):
-    """Parameters of the task are single capitals."""
-    name = re.sub(r"\W", "_", name)
+    """Parameters of the task are single capitals, and words of evo's have a meaning."""
+    name = re.sub(r"\W", "_", name, flags=re.ASCII)
     name = name if re.match(r"[A-Za-z_]", name) else "x_" + name
     name = name + "_" if len(name) == 1 and name.isupper() else name
-    while name in taken:
+    while name in taken or name in WORDS:
         name += "_"
     taken.add(name)
     return name
@@ -259,6 +333,13 @@ REFERENCE = '''
 @SHARED@
 
 INPUTS = @INPUTS@
+
+
+def arguments_of(t):
+    """What forward() is called with, of the inputs' tensors by their names."""
+    return @CALL@
+
+
 #: The Model's parameters by the names of the task's inputs.
 PARAMETERS = @PARAMETERS@
 #: Tensors without dims, which the task has as ones of one element.
@@ -286,7 +367,7 @@ SIZES = @SIZES@
 def make_inputs(**sizes):
     """What get_inputs() gives, at these sizes, for inputs with "draw": "@reference.py" in task.json."""
     others = {SIZES[name]: size for name, size in sizes.items() if SIZES[name] != size}
-    return dict(zip(INPUTS, listed(with_sizes(lambda: get_inputs(**@SETTINGS@), others), Model)))
+    return dict(zip(INPUTS, tensors_in(with_sizes(lambda: listed(get_inputs(**@SETTINGS@), Model), others))))
 
 
 def reference(@ARGUMENTS@, **_):
@@ -295,14 +376,14 @@ def reference(@ARGUMENTS@, **_):
     # In double precision: what a kernel of the problem's precision errs by is then its own error.
     tensors = {name: one.double() if one.is_floating_point() else one for name, one in tensors.items()}
     model = new_model(Model, tensors).double()
-    return flat(model(*(tensors[name] for name in INPUTS)))
+    return flat(model(*arguments_of(tensors)))
 '''
 
 
-def reference_text(inputs, parameters, constructed, scalars, sizes, settings):
+def reference_text(inputs, call, parameters, constructed, scalars, sizes, settings):
     names = [*inputs, *parameters]
-    values = {"@SHARED@": SHARED.strip(), "@SIZES@": repr(sizes), "@SETTINGS@": repr(settings), "@INPUTS@": repr(inputs), "@PARAMETERS@": repr(parameters), "@CONSTRUCTED@": constructed, "@SCALARS@": repr(scalars),
-              "@ARGUMENTS@": ", ".join(names), "@NAMED@": ", ".join(f'"{name}": {name}' for name in names)}
+    values = {"@SHARED@": SHARED.strip(), "@SIZES@": repr(sizes), "@SETTINGS@": repr(settings), "@INPUTS@": repr(inputs), "@CALL@": call,
+              "@PARAMETERS@": repr(parameters), "@CONSTRUCTED@": constructed, "@SCALARS@": repr(scalars), "@ARGUMENTS@": ", ".join(names), "@NAMED@": ", ".join(f'"{name}": {name}' for name in names)}
     text = REFERENCE
     for key, value in values.items():
         text = text.replace(key, value)
@@ -330,27 +411,33 @@ def main(path):
     robust = hasattr(problem, "forward_fn")
     input_settings, init_settings = settings(path) if robust else ({}, {})
     if robust:
-        new_model = lambda: problem.Model(**init_settings)
+        make_model = lambda: problem.Model(**init_settings)
         constructed = f"kind(**{init_settings!r})"
     else:
-        new_model = lambda: called(problem.Model, problem.get_init_inputs() if hasattr(problem, "get_init_inputs") else [])
+        make_model = lambda: called(problem.Model, problem.get_init_inputs() if hasattr(problem, "get_init_inputs") else [])
         constructed = 'called(kind, get_init_inputs() if "get_init_inputs" in globals() else [])'
     try:
-        inputs = without_values(lambda: listed(problem.get_inputs(**input_settings), problem.Model))
-    except (RuntimeError, NotImplementedError):  # Something has no meta tensors.
-        inputs = listed(problem.get_inputs(**input_settings), problem.Model)
-    if not all(isinstance(one, torch.Tensor) for one in inputs):
-        end("an input is no tensor: give it to Model with get_init_inputs()")
+        given = without_values(lambda: listed(problem.get_inputs(**input_settings), problem.Model))
+    except (RuntimeError, NotImplementedError, TypeError):  # Something has no meta tensors.
+        given = listed(problem.get_inputs(**input_settings), problem.Model)
+    inputs = tensors_in(given)
     if not inputs:
         end("it has no inputs")
-    taken = {"_", "reference", "new_model", "make_inputs", "Model", "called", "listed", "flat"}
+    taken = {"_", "reference", "new_model", "make_inputs", "arguments_of", "Model", "called", "listed", "flat", "tensors_in"}
+    of_forward = list(inspect.signature(problem.Model.forward).parameters)[1:]
+    names = [of_forward[i] if i < len(of_forward) else f"x{i}" for i in range(len(given))]  # x3: of *args
+    names = [task_name(name, taken) for one, parameter in zip(given, names) for name in names_of_inputs(one, parameter)]
+    call = source_of(given, list(names))
+
+    def new_model():
+        model = make_model()
+        model.answer = lambda tensors: model(*eval(call, {"t": dict(zip(names, tensors)), "_torch": torch}))
+        return model
+
     model = new_model()
-    names = list(inspect.signature(model.forward).parameters)[: len(inputs)]
-    names += [f"x{i}" for i in range(len(names), len(inputs))]  # of *args
-    names = [task_name(name, taken) for name in names]
     parameters = {task_name(name.replace(".", "_"), taken): name for name, _ in model.named_parameters()}
     weights = [one for _, one in model.named_parameters()]
-    draws = [one for one in inputs]
+    draws = inputs
     inputs = [one.to("meta") for one in inputs]
     outputs = sizes_of_outputs(model, inputs, lambda: made_inputs(problem, input_settings, {}))
     sizes = list(dict.fromkeys(size for one in inputs for size in one.shape if size > 1))
@@ -365,6 +452,11 @@ def main(path):
     if real is None or len(real) != len(inputs):
         real = [torch.empty(0)] * len(inputs)
     found = [promises(one) for one in real]
+    tried = next((one for one in (real, small and made_inputs(problem, input_settings, small)) if one and answer_of(new_model, one)), None)
+    if tried and answer_of(new_model, of_any_sign(tried, [False] * len(tried))) is False:
+        # It takes logarithms or roots, or angles of what is at most 1: of what promises something, or else of anything.
+        enough = answer_of(new_model, of_any_sign(tried, found))
+        found = [{**one, "structure": True} if one or not enough else one for one in found]
     needs = any(one.get("structure") for one in found) or not all(one.is_floating_point() for one in draws)
     if small and not large and needs:
         # Other sizes are of no use where the problem's own inputs cannot be made of them, or its indices are of its own.
@@ -372,18 +464,16 @@ def main(path):
         fits = smaller and [list(one.shape) for one in smaller] == [[small.get(size, size) for size in one.shape] for one in inputs]
         if not fits or answer_of(new_model, smaller) is None and answer_of(new_model, real) is not None:
             small = {}
-    tried = (made_inputs(problem, input_settings, small) if small else None) or real
-    if any(found) and answer_of(new_model, tried) and answer_of(new_model, of_any_sign(tried)) is False:
-        # It takes logarithms or roots.
-        found = [{**one, "structure": True} if one else one for one in found]
-
     def dims_of_output(one):
         """A size that the output does not follow is an input's only in the same place: an image of 112 x 112 is none of
         112 channels."""
         return [size if size in small or any(other.dim() > i and other.shape[i] == size for other in inputs) else str(size)
                 for i, size in enumerate(one.shape)] or ["1"]
 
-    print(json.dumps({
+    reference = reference_text(names, call, parameters, constructed,
+                               [name for name, one in zip([*names, *parameters], [*inputs, *weights]) if one.dim() == 0],
+                               {name: size for size, name in letters.items()}, input_settings)
+    say({
         "kind": "robust-kbench" if robust else "KernelBench",
         "inputs": [described(name, one, **draw_of_integers(draw, letters), **promised)
                    for name, one, draw, promised in zip(names, inputs, draws, found)] +
@@ -392,16 +482,16 @@ def main(path):
                     for i, one in enumerate(outputs)],
         "parameters": {name: size for size, name in letters.items()},
         "small": {letters[size]: small.get(size, size) for size in sizes} if small else None,
-        "reference": reference_text(names, parameters, constructed,
-                                    [name for name, one in zip([*names, *parameters], [*inputs, *weights]) if one.dim() == 0],
-                                    {name: size for size, name in letters.items()}, input_settings),
+        "reference": reference,
         "torch": torch.__version__,
-    }))
+    })
 
 
+WORDS = set(sys.argv[2].split())
 try:
     main(sys.argv[1])
-except SystemExit:
-    raise
-except Exception as error:
-    end(f"{type(error).__name__}: {error}")
+except Said:
+    pass
+except (Exception, SystemExit) as error:
+    with contextlib.suppress(Said):
+        end(f"{type(error).__name__}: {error}")

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <regex>
+#include <string_view>
 #include <utility>
 
 #include "cli/sources/short_form_file.h"
@@ -43,12 +43,14 @@ std::vector<std::string> items_of(std::string_view text) {
 
 /// "N", "dim3(N, 2)" and "(N, 2)" as three expressions.
 nlohmann::ordered_json three_dims(const std::string& text, const std::string& launch) {
-  static const std::regex kDims(R"((dim3)?\s*\(([\s\S]*)\))");
-  std::smatch found;
   std::vector<std::string> dims = {text};
+  const bool named = text.starts_with("dim3");
+  const std::string_view list = trim(std::string_view(text).substr(named ? 4 : 0));
   // (N + 1) / 2 ends with no bracket of its own; (N + 1) has one item either way.
-  if (std::regex_match(text, found, kDims) && (found[1].matched || items_of(found[2].str()).size() > 1))
-    dims = items_of(found[2].str());
+  if (list.size() > 1 && list.starts_with('(') && list.ends_with(')')) {
+    std::vector<std::string> items = items_of(list.substr(1, list.size() - 2));
+    if (named || items.size() > 1) dims = std::move(items);
+  }
   if (dims.empty() || dims.size() > 3) refuse_launch(launch, fmt::format("'{}' is not one to three sizes", text));
   dims.resize(3, "1");
   return dims;
@@ -97,7 +99,7 @@ Evaluation evaluate_foreign_kernel(const ForeignKernel& kernel, const SourceTree
                                    const Target& target, const DeviceInfo& device) {
   const std::filesystem::path place(kernel.file);
   const ReadFile read = [&](const std::string& path) {
-    return read_file(place.parent_path() / path, kLongestKernelFile);
+    return read_text_file(place.parent_path() / path, kLongestKernelFile);
   };
   AuthorFiles sources(read, is_known_header);
   const std::string name = place.filename().string();

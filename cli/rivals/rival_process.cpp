@@ -43,6 +43,38 @@ std::string word_of(const Message& json, const char* key) {
 
 }  // namespace
 
+Message read_rival_answer(const std::string& line) {
+  Message answer;
+  try {
+    require_shallow_json(line, "its answer");
+    answer = Message::parse(line, nullptr, false);
+  } catch (const Error& error) {
+    throw LineFailure(error.what());
+  }
+  if (!answer.is_object()) throw LineFailure("its answer is no JSON object");
+  if (answer.contains("error")) throw RivalRefusal(word_of(answer, "error"));
+  return answer;
+}
+
+std::vector<RivalOffer> read_offers(const Message& answer) {
+  if (!answer.contains("rivals") || !answer["rivals"].is_array())
+    throw LineFailure("its answer is not {\"rivals\": [...]}");
+  std::vector<RivalOffer> offers;
+  for (const Message& item : answer["rivals"]) {
+    RivalOffer offer{word_of(item, "name"), word_of(item, "version"), word_of(item, "note")};
+    if (offer.name.empty()) throw LineFailure("one of its rivals has no name");
+    offers.push_back(std::move(offer));
+  }
+  if (const std::string why = word_of(answer, "why"); offers.empty() && !why.empty()) throw RivalRefusal(why);
+  return offers;
+}
+
+double read_time_us(const Message& answer) {
+  const double us = answer.contains("us") && answer["us"].is_number() ? answer["us"].get<double>() : 0;
+  if (!(std::isfinite(us) && us > 0)) throw LineFailure("its answer is not {\"us\": a positive number}");
+  return us;
+}
+
 struct RivalProcess::Known {
   Message task;
   std::map<std::pair<std::string, std::string>, Message> sets;  ///< By rival and shape.
@@ -75,16 +107,18 @@ void RivalProcess::lose(const LineFailure& failure) {
 
 Message RivalProcess::receive() {
   try {
-    const std::string line = process_.receive();
-    require_shallow_json(line, "its answer");
-    Message answer = Message::parse(line, nullptr, false);
-    if (!answer.is_object()) throw LineFailure("its answer is no JSON object");
-    if (answer.contains("error")) throw RivalRefusal(word_of(answer, "error"));
-    return answer;
+    return read_rival_answer(process_.receive());
   } catch (const LineFailure& failure) {
     lose(failure);
-  } catch (const Error& error) {
-    lose(LineFailure(error.what()));
+  }
+}
+
+template <typename Read>
+auto RivalProcess::read(Read read, const Message& answer) {
+  try {
+    return read(answer);
+  } catch (const LineFailure& failure) {
+    lose(failure);
   }
 }
 
@@ -109,17 +143,7 @@ void RivalProcess::begin() {
 }
 
 std::vector<RivalOffer> RivalProcess::offers() {
-  const Message answer = receive();
-  if (!answer.contains("rivals") || !answer["rivals"].is_array())
-    lose(LineFailure("its answer is not {\"rivals\": [...]}"));
-  std::vector<RivalOffer> offers;
-  for (const Message& item : answer["rivals"]) {
-    RivalOffer offer{word_of(item, "name"), word_of(item, "version"), word_of(item, "note")};
-    if (offer.name.empty()) lose(LineFailure("one of its rivals has no name"));
-    offers.push_back(std::move(offer));
-  }
-  if (const std::string why = word_of(answer, "why"); offers.empty() && !why.empty()) throw RivalRefusal(why);
-  return offers;
+  return read(read_offers, receive());
 }
 
 void RivalProcess::prepare(const std::string& rival, const std::string& shape) {
@@ -148,9 +172,7 @@ double RivalProcess::time_us(const std::string& rival, const std::string& shape,
                               {"warm_up_s", is_long ? turn_s / 2 : kWarmUpSeconds},
                               {"seconds", is_long ? turn_s / 2 : kSeconds},
                               {"average", is_long ? "mean" : "median"}});
-  const double us = answer.contains("us") && answer["us"].is_number() ? answer["us"].get<double>() : 0;
-  if (!(std::isfinite(us) && us > 0)) lose(LineFailure("its answer is not {\"us\": a positive number}"));
-  return us;
+  return read(read_time_us, answer);
 }
 
 }  // namespace evo::cli

@@ -35,6 +35,13 @@ struct RivalRefusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// What a rival answers: a line of JSON, an object. Throws RivalRefusal with its error, LineFailure for other lines.
+nlohmann::ordered_json read_rival_answer(const std::string& line);
+/// Of an answer that lists rivals. Throws RivalRefusal where it says why it has none, LineFailure.
+std::vector<RivalOffer> read_offers(const nlohmann::ordered_json& answer);
+/// Of an answer that is a time, in microseconds. Throws LineFailure.
+double read_time_us(const nlohmann::ordered_json& answer);
+
 /// A process that computes and times what rivals do. It is started again after it was lost, and then prepares again
 /// what it had prepared. Its methods throw RivalRefusal where it refuses, LineFailure and LineTimeout where it was
 /// lost, and LineInterrupted.
@@ -61,6 +68,9 @@ class RivalProcess {
   void prepare(const std::string& rival, const std::string& shape);
   nlohmann::ordered_json ask(const nlohmann::ordered_json& message);
   nlohmann::ordered_json receive();
+  /// What a reader of answers gives; where it throws LineFailure the process is lost.
+  template <typename Read>
+  auto read(Read read, const nlohmann::ordered_json& answer);
   [[noreturn]] void lose(const LineFailure& failure);
 
   std::string label_;

@@ -47,3 +47,5 @@ try:
         print(json.dumps({"names": undefined(json.load(file)["reference"])}))
 except SyntaxError as error:
     print(json.dumps({"error": f"its reference is no Python: line {error.lineno}: {error.msg}"}))
+except (ValueError, RecursionError, MemoryError) as error:
+    print(json.dumps({"error": f"its reference is no Python: {str(error) or type(error).__name__}"}))

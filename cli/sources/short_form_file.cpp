@@ -33,7 +33,7 @@ std::string read_author_file(const fs::path& folder, const std::string& path) {
   if (error || inside.empty() || *inside.begin() == "..")
     throw RefusedFile(
         fmt::format("{} lies outside of {}, the short form's folder: put a copy there", file.string(), root.string()));
-  return read_file(file, kLargestAuthorFileBytes);
+  return read_text_file(file, kLargestAuthorFileBytes);
 }
 
 std::vector<fs::path> header_folders() {
@@ -60,7 +60,7 @@ ShortForm load_short_form(const std::string& file) {
   fs::path folder = fs::path(file).parent_path();
   if (folder.empty()) folder = ".";
   const ReadFile read = [&](const std::string& path) {
-    return path == file ? read_file(file, kLargestAuthorFileBytes) : read_author_file(folder, path);
+    return path == file ? read_text_file(file, kLargestAuthorFileBytes) : read_author_file(folder, path);
   };
   ShortForm form = read_short_form(file, read, is_known_header);
   try {

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/text/files.h"
 #include "cli/text/gzip.h"
 #include "engine/base/error.h"
 #include "engine/replay/recording_read.h"
@@ -81,10 +82,11 @@ std::vector<Recording> read_database(const std::filesystem::path& path) {
 
 std::string read_text(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) throw usage_error(fmt::format("no file {}", path.string()));
+  if (std::filesystem::is_fifo(path)) throw usage_error(fmt::format("{} is a pipe, not a file", path.string()));
   if (std::filesystem::is_directory(path)) throw usage_error(fmt::format("{} is a folder, not a file", path.string()));
   GzipFile file = read_gzip_file(path);
   if (!file.whole) throw usage_error(fmt::format("{} cannot be decompressed: it is damaged or cut off", path.string()));
-  return std::move(file.text);
+  return plain_text(std::move(file.text), path);
 }
 
 bool is_database(std::string_view text) {

@@ -60,6 +60,19 @@ std::string read_file(const fs::path& path, std::uintmax_t most_bytes) {
   return std::move(text).str();
 }
 
+std::string read_text_file(const fs::path& path, std::uintmax_t most_bytes) {
+  return plain_text(read_file(path, most_bytes), path);
+}
+
+std::string plain_text(std::string content, const fs::path& path) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf", kInNoText("\0\xff", 2);
+  if (const std::size_t at = content.find_first_of(kInNoText); at != content.npos)
+    throw usage_error(fmt::format("{} is no text in UTF-8: byte {} is {:#04x}; save it as UTF-8", path.string(), at,
+                                  static_cast<unsigned char>(content[at])));
+  if (content.starts_with(kMark)) content.erase(0, kMark.size());
+  return content;
+}
+
 void write_file(const fs::path& path, std::string_view text) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

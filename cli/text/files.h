@@ -11,6 +11,13 @@ namespace evo::cli {
 /// The text of a file. Throws usage_error when it cannot be read or has more than `most_bytes`.
 std::string read_file(const std::filesystem::path& path, std::uintmax_t most_bytes);
 
+/// The same for what people write, in UTF-8, without the mark that some editors put before it. Throws usage_error for
+/// UTF-16, and for other bytes that no text has.
+std::string read_text_file(const std::filesystem::path& path, std::uintmax_t most_bytes);
+
+/// What read_text_file makes of a file's content.
+std::string plain_text(std::string content, const std::filesystem::path& path);
+
 /// Writes the whole text, or leaves the file as it was: the text goes to a new file in the same folder, which takes the
 /// name once it is on disk. Links are followed; a device or a pipe is written directly. Throws machine_error that says
 /// why.

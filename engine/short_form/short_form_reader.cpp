@@ -86,6 +86,7 @@ ShortForm ShortFormReader::read() {
   geometry();
   find_first_genome();
   check_kernel_names();
+  refuse_own_values();
   kernel_file();
   reference();
   family_json();

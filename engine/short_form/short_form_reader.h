@@ -126,6 +126,10 @@ class ShortFormReader {
   /// "reduce<${tile}>" with the first genome's tile: a reference reads no genes.
   std::string with_first_in_braces(const std::string& name) const;
   Json reference_arguments();
+  /// Those of the kernel without scratch, by their places; without what genes decide where the reference takes so many.
+  std::vector<std::size_t> usual_reference_arguments() const;
+  /// A macro or variable of the kernel's file that is called as a gene would be what counts.
+  void refuse_own_values() const;
   /// Without `reference_constants`: those of the kernel's that the reference's file has.
   Json reference_constants(const FunctionPlace& place);
   /// The expressions of a constant with the genes of the first genome.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 
+#include "engine/base/comments.h"
 #include "engine/base/dtype.h"
 #include "engine/base/rounding.h"
 #include "engine/base/text.h"
@@ -12,6 +14,8 @@
 #include "engine/short_form/json_layout.h"
 #include "engine/short_form/short_form_reader.h"
 #include "engine/short_form/substitution.h"
+#include "engine/source/kernel_functions.h"
+#include "engine/source/preprocessor_lines.h"
 #include "engine/task/family.h"
 
 // The files of the folder: kernel.cu, reference.cu, family.json, task.json.
@@ -26,6 +30,18 @@ bool has_word(std::string_view text, std::string_view word) {
       return true;
   }
   return false;
+}
+
+/// "block = 32;" of a line "constexpr int block = 32;", empty for others.
+std::string_view declared_variable(std::string_view line) {
+  line = trim(line);
+  bool typed = false;
+  for (std::string_view type : {"static ", "const ", "constexpr ", "unsigned ", "int ", "float ", "bool "}) {
+    if (!line.starts_with(type)) continue;
+    typed = type == "int " || type == "unsigned " || type == "float " || type == "bool ";
+    line = trim(line.substr(type.size()));
+  }
+  return typed && line.find('=') != line.npos ? line : std::string_view();
 }
 
 /// Codes of floats are rounded: one of the regimes has ties, whatever the file names. `json`: the task. A tensor whose
@@ -183,15 +199,32 @@ std::string ShortFormReader::with_first_in_braces(const std::string& name) const
   return text + name.substr(std::min(at, name.size()));
 }
 
+std::vector<std::size_t> ShortFormReader::usual_reference_arguments() const {
+  std::vector<std::size_t> usual, without_genes;
+  for (std::size_t i = 0; i < arguments_.front().size(); ++i) {
+    const std::string& argument = arguments_.front()[i];
+    if (scratch_.contains(argument)) continue;
+    usual.push_back(i);
+    if (with_values(argument, first_) == argument) without_genes.push_back(i);
+  }
+  const std::string function = reference_.function.substr(0, reference_.function.find('<'));
+  const auto count = parameter_count(sources_.whole_text(reference_.file), function);
+  if (without_genes.size() == count) return without_genes;
+  if (count && *count != usual.size() && (launches_.size() > 1 || !scratch_.empty()))
+    root_.at("reference")
+        .fail(fmt::format(
+            "{} takes {} arguments, and the kernel{} has {} without scratch: say them in \"reference_arguments\"",
+            function, *count, launches_.size() > 1 ? " of the first launch" : "", usual.size()));
+  return usual;
+}
+
 ShortFormReader::Json ShortFormReader::reference_arguments() {
   Json list = Json::array();
   const auto given = root_.find("reference_arguments");
   if (!given) {
-    const std::vector<std::string>& usual = arguments_.front();
-    for (std::size_t i = 0; i < usual.size(); ++i) {
-      if (scratch_.contains(usual[i])) continue;
+    for (const std::size_t i : usual_reference_arguments()) {
       task_origin(fmt::format("reference.arguments[{}]", list.size()), fmt::format("arguments[{}]", i));
-      list.push_back(with_values(usual[i], first_));
+      list.push_back(with_values(arguments_.front()[i], first_));
     }
     return list;
   }
@@ -215,6 +248,28 @@ ShortFormReader::Json ShortFormReader::reference_constants(const FunctionPlace& 
     task_origin("reference.constants." + symbol, fmt::format("{}.{}", key, symbol));
   }
   return all;
+}
+
+void ShortFormReader::refuse_own_values() const {
+  for (const FunctionPlace& launched : launched_) {
+    std::set<std::string, std::less<>> given, asked;
+    bool in_comment = false;
+    for (const std::string& line : split(sources_.whole_text(launched.file), '\n')) {
+      const std::string code = without_comments(line, in_comment);
+      for (const char* word : {"if", "undef"})
+        if (const std::string_view condition = directive_text(code, word); !condition.empty())
+          for (const std::string& gene : genes_)
+            if (has_word(condition, gene)) asked.insert(gene);
+      for (const std::string_view declared : {directive_text(code, "define"), declared_variable(code)})
+        given.emplace(trim(declared.substr(0, declared.find_first_of(" \t="))));
+    }
+    for (const std::string& gene : genes_)
+      if (is_macro(gene) && given.contains(gene) && !asked.contains(gene))
+        root_.fail(
+            fmt::format("{} gives {} a value of its own, which would hide the gene: remove that line, or put "
+                        "#ifndef {} around it",
+                        launched.file, gene, gene));
+  }
 }
 
 ShortFormReader::Json ShortFormReader::with_first(Json filled) const {

@@ -190,15 +190,11 @@ class Translator {
   void problem() {
     const auto place = given("ProblemSize");
     if (!place) return;
-    const std::vector<JsonPlace> extents = place->one_or_more();
-    if (extents.empty() || extents.size() > 3) place->fail("one to three extents are needed");
-    for (const JsonPlace& extent : extents) problem_.push_back(std::to_string(number(extent)));
+    for (const JsonPlace& extent : extents_of(*place)) problem_.push_back(std::to_string(number(extent)));
   }
 
   void block() {
-    const JsonPlace place = spec_.at("LocalSize");
-    place.allow_only({"X", "Y", "Z"});
-    sizes(place, "block", "LocalSize");
+    sizes(spec_.at("LocalSize"), "block", "LocalSize");
     if (const auto shared = given("SharedMemory")) {
       const std::string bytes = plain(*shared);
       spec_origin("shared", "SharedMemory");
@@ -207,19 +203,32 @@ class Translator {
   }
 
   void sizes(const JsonPlace& place, const char* key, const char* name) {
-    place.at("X");
     form_[key] = Json::array();
+    const std::vector<JsonPlace> extents = extents_of(place);
     for (std::size_t i = 0; i < kAxes.size(); ++i) {
-      const auto extent = place.find(kAxes[i]);
-      form_[key].push_back(extent ? plain(*extent) : "1");
-      spec_origin(fmt::format("{}[{}]", key, i), fmt::format("{}.{}", name, kAxes[i]));
+      form_[key].push_back(i < extents.size() ? plain(extents[i]) : "1");
+      spec_origin(fmt::format("{}[{}]", key, i),
+                  place.is_object() ? fmt::format("{}.{}", name, kAxes[i]) : fmt::format("{}[{}]", name, i));
     }
+  }
+
+  /// {"X": 64, "Y": 32} or [64, 32].
+  static std::vector<JsonPlace> extents_of(const JsonPlace& place) {
+    std::vector<JsonPlace> extents;
+    if (!place.is_object()) {
+      extents = place.one_or_more();
+      if (extents.empty() || extents.size() > kAxes.size()) place.fail("one to three extents are needed");
+      return extents;
+    }
+    place.allow_only({"X", "Y", "Z"});
+    const std::size_t count = place.find("Z") ? 3 : place.find("Y") ? 2 : 1;
+    for (std::size_t i = 0; i < count; ++i) extents.push_back(place.at(kAxes[i]));
+    return extents;
   }
 
   void grid() {
     if (!problem_.empty()) return divided_grid();
     const JsonPlace place = spec_.at("GlobalSize");
-    place.allow_only({"X", "Y", "Z"});
     const auto type = given("GlobalSizeType");
     const std::string unit = type ? type->text() : "CUDA";
     if (unit != "CUDA" && unit != "OpenCL" && unit != "Vulkan")

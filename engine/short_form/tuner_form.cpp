@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string_view>
 
 #include "engine/base/text.h"
@@ -118,10 +117,22 @@ class TunerTranslator {
     const auto place = root_.find("block_size_names");
     if (!place) return;
     if (!root_.find("block")) {
-      json_["block"] = json_["block_size_names"];
+      // A name that is no parameter's stands for one thread.
+      Json names = Json::array();
+      for (const JsonPlace& name : place->one_or_more())
+        if (is_parameter(name.text())) names.push_back(name.text());
+      json_["block"] = names.empty() ? json_["block_size_names"] : names;
       origin("block", "block_size_names");
     }
     json_.erase("block_size_names");
+  }
+
+  /// Also where a file has the parameters.
+  bool is_parameter(const std::string& name) const {
+    const auto in = [&](const char* key) {
+      return json_.contains(key) && (!json_[key].is_object() || json_[key].contains(name));
+    };
+    return in("tune_params") || in("genes") || in("defines");
   }
 
   /// Macros with one value.
@@ -154,7 +165,9 @@ class TunerTranslator {
     } else if (extents.empty() && json_.contains("arguments")) {
       add("elements", largest_tensor());
     } else {
-      return;  // The sizes have names, and "shapes" says what they are.
+      if (!extents.empty())
+        root_.at("problem_size").fail(R"(give a number, or a size's name and what it is: "shapes": [{"N": 1024}])");
+      return;
     }
     json_["shapes"] = Json::array({sizes});
     if (!json_.contains("requires")) json_["requires"] = condition;
@@ -164,17 +177,20 @@ class TunerTranslator {
 
   /// "float[64, 100]" holds 6400. One where no size is a number.
   std::int64_t largest_tensor() const {
-    static const std::regex kDims(R"(\[\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\])");
     std::int64_t largest = 1;
     for (const Json& argument : json_["arguments"]) {
       if (!argument.is_string()) continue;
       const std::string text = argument.get<std::string>();
-      std::smatch found;
-      if (!std::regex_search(text, found, kDims)) continue;
+      const std::size_t open = text.find('['), close = text.find(']', open);
+      if (close == text.npos) continue;
       std::int64_t elements = 1;
-      for (const std::string& dim : split(found[1].str(), ',')) {
-        const std::int64_t size = number_in<std::int64_t>(trim(dim)).value_or(1);
-        if (size > 0 && elements < (std::int64_t{1} << 40) / size) elements *= size;
+      for (const std::string& dim : split(text.substr(open + 1, close - open - 1), ',')) {
+        const auto size = number_in<std::int64_t>(trim(dim));
+        if (!size || *size < 1 || elements > (std::int64_t{1} << 40) / *size) {
+          elements = 1;
+          break;
+        }
+        elements *= *size;
       }
       largest = std::max(largest, elements);
     }

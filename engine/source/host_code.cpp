@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <regex>
 #include <set>
 #include <string_view>
 #include <vector>
+
+#include "engine/base/stretches.h"
+#include "engine/base/text.h"
 
 namespace evo {
 namespace {
@@ -53,7 +58,7 @@ bool is_for_host(const std::string& code) {
       R"(|mutex|thread|chrono|mt19937\w*|random_device|\w+_distribution|\w*stream|to_string|\w+_error|exception)\b)");
   for (const char* word : {"__global__", "__device__"})
     if (code.find(word) != std::string::npos) return false;
-  return std::regex_search(code, kHostWords);
+  return std::regex_search(without_long_stretches(code), kHostWords);
 }
 
 /// A header of the host's, which the compiler of kernels does not find.
@@ -63,30 +68,47 @@ bool includes_hosts_header(const std::string& directive) {
       R"(|string_view|vector|map|unordered_map|set|unordered_set|deque|list|queue|stack|memory|chrono|random|thread|mutex)"
       R"(|stdexcept|exception|optional|variant|iterator|ctime|time\.h|sys/\w+\.h|unistd\.h|omp\.h|getopt\.h|helper_\w+\.h)"
       R"(|cublas\w*\.h|cudnn\w*\.h|cuda_profiler_api\.h|nvToolsExt\.h)[">])");
-  return std::regex_search(directive, kHosts);
+  return directive.size() < kLongestStretch && std::regex_search(directive, kHosts);
 }
 
 /// Whether device code needs nothing of the line.
 bool is_hosts_directive(const std::string& directive) {
   static const std::regex kRuntime(
       R"(^\s*#\s*include\s*["<](cuda_runtime(_api)?|device_launch_parameters|driver_types)\.h[">])");
-  return includes_hosts_header(directive) || std::regex_search(directive, kRuntime);
+  return includes_hosts_header(directive) ||
+         (directive.size() < kLongestStretch && std::regex_search(directive, kRuntime));
 }
 
 /// The name of a function that says nothing of where it runs; empty for other parts. Declarations count.
 std::string plain_function(const std::string& code) {
-  static const std::regex kFunction(
-      R"(^\s*(?:[\w:]+[\s*&]+)(?:[\w:<>,*&\s]*?[\s*&])?(\w+)\s*\([^;{}]*\)\s*(noexcept\s*)?[{;])");
   static const std::regex kOther(
-      R"(__\w+__|\b(constexpr|template|struct|class|enum|union|typedef|using|namespace|operator|asm)\b)");
-  const std::string head = code.substr(0, code.find('{'));
-  std::smatch found;
-  if (std::regex_search(head, kOther) || !std::regex_search(code, found, kFunction)) return {};
-  return found[1];
+      R"(__\w{1,40}__|\b(constexpr|template|struct|class|enum|union|typedef|using|namespace|operator|asm)\b)");
+  const std::size_t end = code.find_first_of("{;");
+  const std::string_view head = trim(std::string_view(code).substr(0, end));
+  const std::size_t open = head.find('('), close = head.rfind(')');
+  if (end == code.npos || close == head.npos) return {};
+  const std::string_view behind = trim(head.substr(close + 1)), named = trim(head.substr(0, open));
+  const auto begin = static_cast<std::size_t>(
+      std::find_if_not(named.rbegin(), named.rend(), is_identifier_character).base() - named.begin());
+  const std::string_view type = trim(named.substr(0, begin));
+  const auto is_of_type = [](char c) {
+    return is_identifier_character(c) || std::string_view(":<>,*& \t\r\n").find(c) != std::string_view::npos;
+  };
+  if (type.empty() || begin == named.size() || !std::ranges::all_of(type, is_of_type)) return {};
+  if (!(behind.empty() || behind == "noexcept") || std::regex_search(std::string(head), kOther)) return {};
+  return std::string(named.substr(begin));
 }
 
-bool names_word(const std::string& text, const std::string& word) {
-  return std::regex_search(text, std::regex("\\b" + word + "\\b"));
+std::vector<std::string_view> words_of(std::string_view code) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < code.size();) {
+    const auto end = static_cast<std::size_t>(
+        std::find_if_not(code.begin() + static_cast<std::ptrdiff_t>(at), code.end(), is_identifier_character) -
+        code.begin());
+    if (end > at) words.push_back(code.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
 }
 
 /// Goes through the parts of a file outside of functions: declarations, functions, the preprocessor's lines. Namespaces
@@ -165,7 +187,7 @@ class PartReader {
   bool is_entered(std::size_t begin, std::size_t brace) const {
     static const std::regex kEntered(R"((^|\s)(namespace(\s+[\w:]+)?|extern\s*"C")\s*$)");
     const std::string head = code_.substr(begin, brace - begin);
-    return std::regex_search(head, kEntered);
+    return head.size() < kLongestStretch && std::regex_search(head, kEntered);
   }
 
   /// Whether a declaration goes on behind its brace, as that of a struct does up to its semicolon.
@@ -194,13 +216,21 @@ class PartReader {
 
   /// Of functions that say nothing, those that kept parts name are the device's.
   void keep_named_functions() {
-    for (bool found = true; found;) {
-      found = false;
-      for (Part& part : parts_) {
-        if (part.kept || part.function.empty()) continue;
-        part.kept = std::ranges::any_of(
-            parts_, [&](const Part& other) { return other.kept && names_word(other.code, part.function); });
-        found = found || part.kept;
+    std::multimap<std::string_view, Part*> others;
+    std::vector<const Part*> kept;
+    for (Part& part : parts_) {
+      if (part.kept) kept.push_back(&part);
+      if (!part.kept && !part.function.empty()) others.emplace(part.function, &part);
+    }
+    while (!kept.empty()) {
+      const Part& part = *kept.back();
+      kept.pop_back();
+      for (const std::string_view word : words_of(part.code)) {
+        const auto [begin, end] = others.equal_range(word);
+        for (auto named = begin; named != end; named = others.erase(named)) {
+          named->second->kept = true;
+          kept.push_back(named->second);
+        }
       }
     }
   }
@@ -209,12 +239,13 @@ class PartReader {
   void leave_out_callers() {
     for (Part& part : parts_)
       if (part.kept && part.code.find('{') != std::string::npos && part.code.find("__") == std::string::npos)
-        part.kept = std::ranges::none_of(hosts_, [&](const std::string& name) { return names_word(part.code, name); });
+        part.kept =
+            std::ranges::none_of(words_of(part.code), [&](std::string_view word) { return hosts_.contains(word); });
   }
 
   const std::string& code_;
   std::vector<Part> parts_;
-  std::set<std::string> hosts_;  ///< Functions beyond doubt.
+  std::set<std::string, std::less<>> hosts_;  ///< Functions beyond doubt.
   bool any_of_host_ = false;
 };
 

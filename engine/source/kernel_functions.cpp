@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "engine/base/comments.h"
 #include "engine/base/text.h"
@@ -54,6 +55,16 @@ void add_name(std::vector<std::string>& names, const std::string& name) {
   if (is_identifier(name) && std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
+std::vector<Declared> global_functions(const std::string& source) {
+  constexpr std::string_view kGlobal = "__global__";
+  std::vector<Declared> found;
+  for (std::size_t at = source.find(kGlobal); at != std::string::npos; at = source.find(kGlobal, at + 1)) {
+    Declared declared = declaration(source, at + kGlobal.size());
+    if (declared.end < source.size() && source[declared.end] == '(') found.push_back(std::move(declared));
+  }
+  return found;
+}
+
 std::string plain_code(const std::string& source) {
   std::string code;
   bool in_comment = false;
@@ -67,13 +78,23 @@ std::string plain_code(const std::string& source) {
 }  // namespace
 
 std::vector<std::string> kernel_functions(const std::string& source) {
-  constexpr std::string_view kGlobal = "__global__";
   std::vector<std::string> names;
-  for (std::size_t at = source.find(kGlobal); at != std::string::npos; at = source.find(kGlobal, at + 1)) {
-    const Declared declared = declaration(source, at + kGlobal.size());
-    if (declared.end < source.size() && source[declared.end] == '(') add_name(names, declared.name);
-  }
+  for (const Declared& declared : global_functions(source)) add_name(names, declared.name);
   return names;
+}
+
+std::optional<std::size_t> parameter_count(const std::string& source, const std::string& kernel) {
+  const std::string code = plain_code(source);
+  const std::vector<Declared> all = global_functions(code);
+  const auto found = std::ranges::find(all, kernel, &Declared::name);
+  if (found == all.end()) return std::nullopt;
+  std::size_t close = found->end;
+  for (int depth = 0; close < code.size(); ++close) {
+    if (code[close] == '(') ++depth;
+    if (code[close] == ')' && --depth == 0) break;
+  }
+  const std::string_view list = trim(std::string_view(code).substr(found->end + 1, close - found->end - 1));
+  return list.empty() || list == "void" ? 0 : split_outside_brackets(list, ",").size();
 }
 
 std::vector<std::string> kernel_templates(const std::string& source) {

@@ -6,6 +6,7 @@
 #include <regex>
 #include <utility>
 
+#include "engine/base/stretches.h"
 #include "engine/base/text.h"
 
 namespace evo {
@@ -123,7 +124,7 @@ class Parts {
     static const std::regex kConstexprIf(R"(^\s*(else\s+)?if\s+constexpr\b)");
     static const std::regex kElse(R"(^\s*else\b)");
     static const std::regex kConstexpr(R"(\bconst(expr|eval)\b)");
-    const std::string head = code_.substr(head_, at - head_);
+    const std::string head = without_long_stretches(code_.substr(head_, at - head_));
     Brace brace{.begin = at, .in_function = !braces_.empty() && braces_.back().in_function};
     if (brace.in_function) {
       brace.chosen = std::regex_search(head, kConstexprIf) || (closed_chosen_ && std::regex_search(head, kElse));
@@ -290,7 +291,7 @@ std::string live_code(std::string_view source, const std::set<int>& compiled) {
 }
 
 std::vector<SourceMutation> source_mutations(std::string_view code) {
-  const std::string text(code);
+  const std::string text = without_long_stretches(std::string(code));
   std::vector<SourceMutation> mutations;
   for (const Operator& one : kOperators) {
     const std::regex pattern{std::string(one.pattern)};

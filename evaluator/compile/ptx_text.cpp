@@ -5,6 +5,8 @@
 #include <map>
 #include <regex>
 
+#include "engine/base/stretches.h"
+
 namespace evo::ptx_text {
 namespace {
 
@@ -184,6 +186,7 @@ std::string_view instruction_of(std::string_view statement) {
       R"((\s*[\w$%]+\s*:(?!:)|\s*\.loc(\s+\d+){3}(\s*,\s*function_name\s+[\w$]+(\s*\+\s*\d+)?)?)"
       R"((\s*,\s*inlined_at(\s+\d+){3})?(?=\s)|\s*@!?[\w$%]+(?=\s))*\s*)");
   std::cmatch ahead;
+  if (statement.size() > kLongestStretch) return statement;
   std::regex_search(statement.data(), statement.data() + statement.size(), ahead, kAhead,
                     std::regex_constants::match_continuous);
   return statement.substr(static_cast<std::size_t>(ahead.length()));
@@ -222,9 +225,12 @@ std::set<int> source_lines(std::string_view ptx, const std::set<std::string>& ro
   static const std::regex kPlace(R"((?:\.loc|inlined_at)\s+(\d+)\s+(\d+))");
   using Found = std::regex_iterator<std::string_view::const_iterator>;
   std::set<std::string> numbers;
-  for (Found found(ptx.begin(), ptx.end(), kFile), end; found != end; ++found) {
-    const std::string path = found->str(2);
-    if (path.substr(path.rfind('/') + 1) == file) numbers.insert(found->str(1));
+  for (std::size_t at = ptx.find(".file"); at != std::string_view::npos; at = ptx.find(".file", at + 1)) {
+    const std::string_view line = ptx.substr(at, std::min(ptx.find('\n', at) - at, kLongestStretch));
+    std::cmatch found;
+    if (!std::regex_search(line.data(), line.data() + line.size(), found, kFile)) continue;
+    const std::string path = found.str(2);
+    if (path.substr(path.rfind('/') + 1) == file) numbers.insert(found.str(1));
   }
   const std::string text = without_remarks(ptx);
   std::set<int> lines;
@@ -234,6 +240,7 @@ std::set<int> source_lines(std::string_view ptx, const std::set<std::string>& ro
     if (entry || statement.find(kFunction) != std::string_view::npos)
       wanted = routines.contains(std::string(name_behind(entry ? kEntry : kFunction, statement)));
     if (!wanted || statement.find(".loc") == std::string_view::npos) continue;
+    if (statement.size() > kLongestStretch) continue;
     for (Found found(statement.begin(), statement.end(), kPlace), end; found != end; ++found)
       if (numbers.contains(found->str(1))) lines.insert(std::stoi(found->str(2)));
   }

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +13,8 @@
 #include "evaluator/cuda/cuda_backend.h"
 #include "evaluator/hosts/helping_server.h"
 #include "evaluator/vgpu/virtual_backend.h"
+#include "evaluator/worker/process.h"
+#include "evaluator/worker/remote_link.h"
 #include "evaluator/worker/worker.h"
 
 namespace evo {
@@ -20,6 +24,12 @@ namespace {
 void require_whole(const DeviceBackend& backend) {
   if (!backend.list || !backend.find || !backend.open || !backend.open_compiler || !backend.examine)
     throw std::logic_error(fmt::format("the kind of devices '{}' lacks a function", backend.kind.name));
+}
+
+/// A shell gives none to what it starts.
+bool has_worker_socket() {
+  struct stat found {};
+  return ::fstat(kWorkerSocket, &found) == 0 && S_ISSOCK(found.st_mode);
 }
 
 /// The kinds of devices that evo ships. A kind is its folder and its line here.
@@ -95,6 +105,11 @@ std::unique_ptr<Compiler> open_compiler(std::string_view kind) {
 }
 
 int worker_main(const std::vector<std::string>& arguments) {
+  if (!is_link_end(arguments) && !has_worker_socket()) {
+    std::fputs("evo: 'worker' is for evo alone, which starts its workers itself: evo --help lists the commands\n",
+               stderr);
+    return 2;
+  }
   if (is_helping_role(arguments)) return serve_helping(arguments, {});
   return serve_worker(arguments, {open_device, open_compiler});
 }

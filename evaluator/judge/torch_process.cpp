@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "engine/base/error.h"
+#include "engine/base/json_depth.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/worker/process.h"
 #include "evaluator/worker/worker_client.h"
@@ -109,13 +110,13 @@ struct TorchProcess::Impl {
     }
   }
 
-  Message receive(Clock::time_point end) {
+  TorchAnswer receive(Clock::time_point end) {
     while (true) {
       if (const std::size_t cut = received.find('\n'); cut != std::string::npos) {
-        Message message = Message::parse(received.substr(0, cut), nullptr, false);
+        const std::optional<TorchAnswer> answer = read_torch_answer(received.substr(0, cut));
         received.erase(0, cut + 1);
-        if (!message.is_object()) lost();
-        return message;
+        if (!answer) lost();
+        return *answer;
       }
       if (received.size() > kMostAnswerBytes)
         throw usage_error(fmt::format("{}: an answer of more than {} bytes", file, kMostAnswerBytes));
@@ -131,14 +132,22 @@ struct TorchProcess::Impl {
   }
 };
 
+std::optional<TorchAnswer> read_torch_answer(const std::string& line) {
+  try {
+    require_shallow_json(line, "an answer");
+    const Message message = Message::parse(line);
+    return TorchAnswer{message.value("missing", ""), message.value("error", "")};
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 TorchProcess::TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop,
                            double run_deadline_s)
     : impl_(std::make_unique<Impl>(file, stop, run_deadline_s)) {
-  const Message greeting = impl_->receive(Clock::now() + kStartPatience);
-  if (greeting.contains("missing")) {
+  if (const std::string missing = impl_->receive(Clock::now() + kStartPatience).missing; !missing.empty())
     throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,
-                                    python_name(), greeting["missing"].get<std::string>()));
-  }
+                                    python_name(), missing));
   const Message message = {{"source", source}, {"file", file}};
   ask(message.dump(-1, ' ', false, Message::error_handler_t::replace), "");
 }
@@ -173,9 +182,8 @@ std::string TorchProcess::get(const std::string& tensor, std::uint64_t bytes, co
 void TorchProcess::ask(const std::string& message, const std::string& where) {
   const Clock::time_point end = impl_->deadline();
   impl_->send(message + "\n", end);
-  const Message answer = impl_->receive(end);
-  if (answer.contains("error"))
-    throw usage_error(fmt::format("{}: {}{}", impl_->file, where, answer["error"].get<std::string>()));
+  if (const std::string error = impl_->receive(end).error; !error.empty())
+    throw usage_error(fmt::format("{}: {}{}", impl_->file, where, error));
 }
 
 }  // namespace evo

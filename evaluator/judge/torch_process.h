@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,6 +13,15 @@ namespace evo {
 
 /// The python that runs references: python3, or what $EVO_PYTHON names.
 std::string python_name();
+
+/// What the process of a reference says, a line of JSON: that torch is missing, or that something has failed, or
+/// neither.
+struct TorchAnswer {
+  std::string missing, error;
+};
+
+/// Empty for what is no answer.
+std::optional<TorchAnswer> read_torch_answer(const std::string& line);
 
 /// A process of python that has loaded a task's reference.py. Tensors travel as files. Used by one thread at a time.
 class TorchProcess {

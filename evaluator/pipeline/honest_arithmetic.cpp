@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/base/error.h"
+#include "engine/base/stretches.h"
 #include "engine/task/calibration.h"
 #include "engine/task/candidate.h"
 #include "engine/task/limits.h"
@@ -72,12 +73,13 @@ std::string in_single_precision(const std::string& source) {
   static const std::regex kType(R"(\bdouble\b)");
   static const std::regex kLiteral(
       R"((\b\d+\.\d*(?:[eE][+-]?\d+)?|\B\.\d+(?:[eE][+-]?\d+)?|\b\d+[eE][+-]?\d+)(?![\w.]))");
+  if (without_long_stretches(source) != source) return source;
   return std::regex_replace(std::regex_replace(source, kType, "float"), kLiteral, "$1f");
 }
 
 std::string in_double_precision(const std::string& source) {
   static const std::regex kVariables(R"(\bfloat(\s+[A-Za-z_]\w*\s*(?:=|;|\[\s*\w)))");
-  return std::regex_replace(source, kVariables, "double$1");
+  return without_long_stretches(source) == source ? std::regex_replace(source, kVariables, "double$1") : source;
 }
 
 /// The reference in another precision.

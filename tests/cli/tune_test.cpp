@@ -43,6 +43,14 @@ TEST_CASE("tune finds the fastest of a kernel's genomes, every one against the r
   CHECK_THAT(bench.evo({"show", "1", "--source"}).out, ContainsSubstring("#define tile "));
 }
 
+TEST_CASE("a run says how many of the legal genomes it evaluates, and never more than there are") {
+  const Bench bench;
+  write_convolution(bench, {{"restrict", {"block_size_x == 32 and block_size_y == 1 and tile == 1"}}});
+  const Outcome outcome = bench.evo({"tune", "conv.json", "--device", "vgpu", "--evals", "8", "--seed", "1"});
+  INFO(outcome.out << outcome.err);
+  CHECK_THAT(outcome.err, ContainsSubstring(" 1 of 1 legal genomes"));
+}
+
 TEST_CASE("tune rejects a genome that is wrong on one of the shapes") {
   const ConvolutionBench bench;
   bench.write("conv.cu", changed_convolution("x >= (int)width || y", "(tile == 1 && x >= (int)width) || y"));

@@ -525,5 +525,48 @@ TEST_CASE("without shapes the task has the one size that its numbers say") {
   const Loaded blur = load(form);
   CHECK(blur.task.shapes.at(0).name == "96x64");
   form["problem_size"] = {"W", 64};
-  CHECK_THAT(error_of(form), ContainsSubstring("key 'shapes' is missing"));
+  CHECK_THAT(error_of(form), ContainsSubstring("blur.json: problem_size: give a number, or a size's name"));
+  form["problem_size"] = "lambda p: p['n']";
+  CHECK_THAT(error_of(form), ContainsSubstring("blur.json: problem_size: give a number, or a size's name"));
+}
+
+TEST_CASE("a name of block_size_names that is no parameter's is one thread, as Kernel Tuner's usual names are") {
+  Json form = without("block");
+  form["block_size_names"] = {"threads", "block_size_y", "block_size_z"};
+  CHECK(load(form).form.files == load(changed("block", {"threads"})).form.files);
+  form["block_size_names"] = {"thread"};
+  CHECK_THAT(error_of(form), ContainsSubstring("block_size_names[0]: 'thread' reads unknown name 'thread'; did you"));
+}
+
+TEST_CASE("a value of the kernel's own that would hide a gene is refused, unless the file asks for the gene's first") {
+  const auto error_with = [](const std::string& lines) {
+    return error_of(usual_form(), {{"blur.cu", lines + kKernel}});
+  };
+  const auto refused = ContainsSubstring("blur.json: blur.cu gives threads a value of its own");
+  CHECK_THAT(error_with("#define threads 128\n"), refused);
+  CHECK_THAT(error_with("static constexpr int threads = 128;\n"), refused);
+  for (const char* lines : {"#ifndef threads\n#define threads 128\n#endif\n", "#undef threads\n#define threads 128\n",
+                            "#if !defined(threads)\nconst int threads = 128;\n#endif\n",
+                            "// #define threads 128\n/*\n#define threads 128\n*/\n", "#define threads_of_block 128\n"})
+    CHECK(error_with(lines).empty());
+}
+
+TEST_CASE(
+    "a reference takes the kernel's arguments without scratch, and without what genes decide if it has no place") {
+  Json form = changed("arguments", {"y=out float[H, W]", "sums=scratch float[threads]", "x=float[H, W]", "float:0.5",
+                                    "size_t:H * W", "threads"});
+  const auto names = [](const Loaded& loaded) {
+    std::vector<std::string> texts;
+    for (const ArgumentSpec& argument : loaded.task.reference_arguments) texts.push_back(argument.text);
+    return texts;
+  };
+  CHECK(names(load(form)) == std::vector<std::string>{"y", "x", "float:0.5", "size_t:H * W"});
+  const std::string five =
+      "__global__ void blur() {}\n__global__ void blur_naive(float* y, const float* x, float a, "
+      "size_t n, int threads) {}\n";
+  CHECK(names(load(form, {{"blur.cu", five}})).back() == "64");
+  const std::string six = "__global__ void blur() {}\n__global__ void blur_naive(int, int, int, int, int, int) {}\n";
+  CHECK_THAT(error_of(form, {{"blur.cu", six}}),
+             ContainsSubstring("blur.json: reference: blur_naive takes 6 arguments, and the kernel has 5 without "
+                               "scratch: say them in \"reference_arguments\""));
 }

@@ -126,6 +126,15 @@ TEST_CASE("without ProblemSize a T1 file's GlobalSize counts blocks, or threads 
   CHECK(grid_of("OpenCL")[0].text() == "ceil_div((4096 // block_size_x) // tile_size_x, block_size_x)");
 }
 
+TEST_CASE("a T1 file's extents are lists or objects") {
+  Json lists = usual_t1(), objects = usual_t1();
+  lists["KernelSpecification"]["LocalSize"] = {"block_size_x", "1", 1};
+  objects["KernelSpecification"]["ProblemSize"] = {{"X", 4096}, {"Y", 8}};
+  for (const Json& t1 : {lists, objects}) CHECK(read_t1_json(t1).files == read_t1_json(usual_t1()).files);
+  objects["KernelSpecification"]["ProblemSize"] = {{"X", 4096}, {"Z", 8}};
+  CHECK_THAT(t1_error_of(objects), ContainsSubstring("KernelSpecification.ProblemSize: key 'Y' is missing"));
+}
+
 TEST_CASE("symbols and constant memory of a T1 file are constants, and no arguments of the kernel") {
   Json t1 = t1_changed("/KernelSpecification/Arguments/3/MemType", "Constant");
   t1["KernelSpecification"]["Arguments"][5]["MemoryType"] = "Symbol";

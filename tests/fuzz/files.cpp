@@ -13,6 +13,7 @@
 #include "cli/kernel/kernel_arguments.h"
 #include "cli/kernel/module_symbols.h"
 #include "cli/llm/answer.h"
+#include "cli/model/modelled_latencies.h"
 #include "cli/model/sweep.h"
 #include "cli/report/pareto_front.h"
 #include "cli/rivals/foreign_problem.h"
@@ -137,6 +138,12 @@ EVO_FUZZ_TARGET(rivals) {
 }
 EVO_FUZZ_TARGET(devices) {
   devices_from_json(text);
+}
+EVO_FUZZ_TARGET(genome) {
+  genome_from_json(text);
+}
+EVO_FUZZ_TARGET(modelled) {
+  cli::read_modelled_latencies({FileOf(text, ".csv").path()});
 }
 EVO_FUZZ_TARGET(argument) {
   cli::parse_argument(text, 1);

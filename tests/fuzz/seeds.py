@@ -173,6 +173,32 @@ write("definition", [json.dumps(definition).encode()])
 array = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }".ljust(117) + b"\n"
 write("numpy", [b"\x93NUMPY\x01\0" + struct.pack("<H", len(array)) + array + struct.pack("<6f", *range(6))])
 write("answer", [b'<think>no</think> Here:\n```json\n{"proposals": [{"genes": {"block": 64}, "note": "n", "files": {"kernel.cu": "x"}}]}\n```\n'])
+change = {"genome": {"like": 1, "genes": {"block": 64}}, "note": "n", "parents": [1], "exchange": 3}
+allele = {"genome": {"family": "f", "block": 32, "body": "two"}, "slot": {"family": "f", "gene": "body", "allele": "two", "text": "y[0] = 1;"}}
+patch = {"genome": {"family": "f", "block": 32, "body": "one"}, "patch": [{"file": "t/f/kernel.cu", "find": "int n", "replace": "int m"}]}
+whole = {"source": "extern \"C\" __global__ void k(float* y) {}", "plan": {"launches": [
+    {"kernel": "k", "grid": ["N", "1", "1"], "block": ["32", "1", "1"], "dynamic_smem": "0", "arguments": ["y"]}], "workspaces": []}}
+exchange = {"id": 3, "model": "m", "prompt": "p", "answer": "a", "prompt_tokens": 10, "answer_tokens": 5, "cost": 0.01, "seconds": 1.5}
+write("proposals", [json.dumps({"proposals": [one], **more}).encode() for one, more in (
+    (change, {"exchanges": [exchange]}), (allele, {}), (patch, {"done": False}), (whole, {"done": True}))])
+write("rival_answer", [b'{"rivals": [{"name": "cuDNN", "version": "9.1", "note": "n"}, {"name": "b"}]}', b'{"rivals": [], "why": "no GPU"}',
+                       b'{"us": 10.25}', b'{"error": "it cannot do this"}', b'{}'])
+completion = {"id": "1", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "{\"proposals\": []}"}}],
+              "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}
+write("completion", [json.dumps(completion).encode(), b'{"error": {"message": "no such model", "code": 404}}', b'<html>Bad Gateway</html>'])
+write("reference_answer", [b'{"torch": "2.11.0"}', b'{"missing": "ImportError: no torch"}', b'{"error": "NameError: x"}', b'{}'])
+described = {"kind": "KernelBench", "inputs": [
+                 {"name": "A_", "dtype": "f32", "dims": [96, 96], "promises": ["upper triangular"], "structure": True},
+                 {"name": "x", "dtype": "f32", "dims": [96, 224], "promises": ["of numbers from 0 to 1"], "structure": False, "promised_draw": "uniform(0, 1)"},
+                 {"name": "labels", "dtype": "s64", "dims": [96], "draw": "integers(0, B - 1)"}, {"name": "gain", "dtype": "f32", "dims": ["1"]}],
+             "outputs": [{"name": "y", "dtype": "f32", "dims": [96, "112"]}], "parameters": {"A": 96, "B": 224}, "small": {"A": 16, "B": 24},
+             "reference": "\n\ndef reference(x, **_):\n    return x\n", "torch": "2.11.0"}
+write("problem", [json.dumps(described).encode(), json.dumps(described | {"small": None}).encode()])
+write("profile", [json.dumps({"shape": "small", "modelled": modelled, "launches": [
+    {"kernel": "k", "values": {"gpu__time_duration.sum": 1.5e3, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 61.5}}, {"kernel": "l", "values": {}}]}).encode()
+    for modelled in (False, True)])
+write("genome", [b'{"family": "plain", "block": 64, "cached": true, "way": "rows"}', b'{"block": 64}'])
+write("modelled", [b'sweep,genome,modelled_us,traits\n"s, t","f: a=1 b=2",1.5,0.5 1 2\ns,"f: a=2",0,\n'])
 write("http", [b"GET /0123/data?x HTTP/1.1\r\nHost: localhost:80\r\nAccept: */*", b"POST / HTTP/1.0"])
 write("hosts", [b"# hosts\nssh node7\nsrun -N1 -n1 'x y'\n"])
 write("rivals", [b'{"name": "cuDNN", "shape": "small", "us": 10.8, "error": 0.035}\n{"name": "b", "shape": "long", "us": 1e3, "error": 0}\n'])

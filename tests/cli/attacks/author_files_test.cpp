@@ -79,3 +79,38 @@ TEST_CASE("a link to a file of the same folder is read") {
   std::filesystem::create_symlink("real.cu", home.bench() / "work/conv.cu");
   CHECK(home.bench().evo({"tune", "work/conv.json", "--expand", "full"}).code == 0);
 }
+
+TEST_CASE("a file that is not in UTF-8 is refused with the byte, and the mark of one that is does not matter") {
+  const ConvolutionBench bench;
+  const std::string kernel = bench.read("conv.cu"), form = bench.read("conv.json");
+  const auto check = [&] { return bench.evo({"check", "conv.json", "--device", "vgpu"}); };
+  for (const char* name : {"conv.cu", "conv.json"}) {
+    const std::string text = bench.read(name);
+    std::string wide("\xff\xfe");
+    for (const char c : text) wide += {c, '\0'};
+    bench.write(name, wide);
+    check_refused(check(), 2, {std::string(name) + " is no text in UTF-8: byte 0 is 0xff; save it as UTF-8"});
+    bench.write(name, text + "// \xff\n");
+    check_refused(check(), 2, {std::string(name) + " is no text in UTF-8", "is 0xff"});
+    bench.write(name, "\xef\xbb\xbf" + text);
+  }
+  CHECK(check().code == 0);
+}
+
+TEST_CASE("a name or a list of a million characters is refused in one line") {
+  const ConvolutionBench bench;
+  const std::string name(900'000, 'x');
+  bench.write("long.json",
+              R"({"name": "n", "axes": {"M": {"type": "var"}}, "inputs": {"A": {"shape": ["M"], "dtype": "float32"}},
+    "outputs": {"C": {"shape": ["M"], "dtype": "float32"}}, "reference": "def )" +
+                  name + R"("})");
+  check_refused(bench.evo({"import", "long.json"}), 2, {"long.json: "});
+  nlohmann::ordered_json form = nlohmann::ordered_json::parse(bench.read("conv.json"));
+  form.erase("shapes");
+  form.erase("grid");
+  std::string dims = "1";
+  while (dims.size() < 400'000) dims += ",1";
+  form["arguments"][0] = "y=out float[" + dims + "]";
+  bench.write("conv.json", form.dump());
+  check_refused(bench.evo({"check", "conv.json", "--device", "vgpu"}), 2, {"conv.json: "});
+}

@@ -1,4 +1,5 @@
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,4 +219,19 @@ TEST_CASE("a quote in the path of the working folder changes nothing") {
   const Outcome inside =
       run_evo({"tune", "conv.json", "--device", "vgpu", "--evals", "2", "--quiet"}, {.folder = bench / "a\"b 'c"});
   CHECK(inside.code == 0);
+}
+
+TEST_CASE("a worker that nobody has asked says in one line that evo starts its workers itself") {
+  const Bench bench;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"worker"},
+                                                {"worker", "X"},
+                                                {"worker", "compile", "vgpu"},
+                                                {"worker", "models", "vgpu"}})
+    check_refused(bench.evo(words), 2, {"'worker' is for evo alone, which starts its workers itself"});
+}
+
+TEST_CASE("a pipe is no file of results") {
+  const Bench bench;
+  REQUIRE(::mkfifo((bench / "results.json").c_str(), 0600) == 0);
+  check_refused(bench.evo({"import", "results.json"}), 2, {"results.json is a pipe, not a file"});
 }

@@ -55,3 +55,17 @@ TEST_CASE("classes and templates that call what launches kernels are left out wi
   CHECK(left.find("launch_") == std::string::npos);
   CHECK(left.find("Runner") == std::string::npos);
 }
+
+TEST_CASE("a stretch of code without an end takes no stack, and many functions no more time than they are long") {
+  const std::string kernel = "__global__ void k(int* x) { *x = f0(2); }\n";
+  for (const std::string& part : {std::string("a"), std::string("a "), std::string("a::"), std::string(" ")}) {
+    std::string stretch = "int f0(int a) { return a; }\nint main(";
+    while (stretch.size() < 200'000) stretch += part;
+    CHECK(has_host_code(stretch + ") {}\ncudaFree(x);\n" + kernel));
+    CHECK(device_code(stretch + "\n" + kernel).size() < stretch.size() + kernel.size());
+  }
+  std::string chain = kernel;
+  for (int i = 0; i < 5'000; ++i)
+    chain += "int f" + std::to_string(i) + "(int a) { return f" + std::to_string(i + 1) + "(a); }\n";
+  CHECK(device_code(chain) == chain);
+}

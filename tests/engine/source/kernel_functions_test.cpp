@@ -30,3 +30,13 @@ TEST_CASE("kernels that are templates are shown as an instance of theirs") {
                          "__global__ void plain() {}\n") ==
         std::vector<std::string>{"fill<float, 64>", "other<float, true, float>"});
 }
+
+TEST_CASE("the parameters of a kernel are counted") {
+  const std::string source =
+      "__global__ void none() {}\n__global__ void of_c(void);\n// __global__ void k(int) {}\n"
+      "__global__ __launch_bounds__(64, 2) void k(const float* x, int (*table)[4], int n) {}\n";
+  CHECK(parameter_count(source, "none") == 0);
+  CHECK(parameter_count(source, "of_c") == 0);
+  CHECK(parameter_count(source, "k") == 3);
+  CHECK_FALSE(parameter_count(source, "other"));
+}
