@@ -70,6 +70,7 @@ std::string cost_text(const vgpu::PlanCost& cost, const Terminal& terminal) {
   columns.add("  launch", [](const LaunchCost& c) { return us(c.launch_us); });
   columns.add("  busiest SM", [](const LaunchCost& c) { return us(c.sm_us); });
   columns.add("    blocks wait for each other", [](const LaunchCost& c) { return us(c.waiting_us); });
+  columns.add("    may be off by", [](const LaunchCost& c) { return us(c.uncertain_us); });
   columns.add("    overlapped with the launch before", [](const LaunchCost& c) { return us(c.hidden_us); });
   columns.add("  least time for L2", [](const LaunchCost& c) { return us(c.l2_us); });
   columns.add("  least time for memory", [](const LaunchCost& c) { return us(c.memory_us); });
@@ -104,6 +105,7 @@ Json cost_json(const LaunchCost& cost) {
           {"sm_us", cost.sm_us},
           {"hidden_us", cost.hidden_us},
           {"waiting_us", cost.waiting_us},
+          {"uncertain_us", cost.uncertain_us},
           {"l2_us", cost.l2_us},
           {"memory_us", cost.memory_us},
           {"occupancy", cost.occupancy},

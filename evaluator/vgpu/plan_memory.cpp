@@ -77,6 +77,22 @@ std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned) {
   return static_cast<std::int64_t>(bytes);
 }
 
+CallBuffers::CallBuffers(GlobalMemory* memory, const Buffers& buffers) : memory_(memory), addresses_(buffers) {
+  if (memory_ == nullptr) return;
+  for (std::vector<DeviceAddress>* addresses : {&addresses_.tensors, &addresses_.workspaces}) {
+    for (DeviceAddress& address : *addresses) {
+      const std::uint64_t by = memory_->move_away(address);
+      if (by == 0) continue;
+      address += by;
+      moves_.push_back({address, by});
+    }
+  }
+}
+
+CallBuffers::~CallBuffers() {
+  for (const auto& [to, by] : moves_) memory_->move(to, 0 - by);
+}
+
 std::vector<DeviceRange> written_by(const LoadedModule& module, const Plan& plan, const Buffers& buffers) {
   std::vector<DeviceRange> written;
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)

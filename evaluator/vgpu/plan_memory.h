@@ -28,6 +28,26 @@ std::optional<Failure> bind_arguments(const Kernel& kernel, const Plan& plan, co
 /// Distinct bytes that a launch can touch: the buffers that it is given, by pointer or tensor map.
 std::int64_t footprint_of(const Plan& plan, const evo::Launch& planned);
 
+/// The buffers of a call, while it lasts elsewhere than in the calls before: an address says nothing of these.
+class CallBuffers {
+ public:
+  /// Null: nothing is moved.
+  CallBuffers(GlobalMemory* memory, const Buffers& buffers);
+  ~CallBuffers();
+  CallBuffers(const CallBuffers&) = delete;
+  CallBuffers& operator=(const CallBuffers&) = delete;
+
+  const Buffers& addresses() const { return addresses_; }
+
+ private:
+  struct Move {
+    std::uint64_t to = 0, by = 0;
+  };
+  GlobalMemory* memory_ = nullptr;
+  Buffers addresses_;
+  std::vector<Move> moves_;
+};
+
 /// What a plan may change, and its module's variables.
 std::vector<DeviceRange> written_by(const LoadedModule& module, const Plan& plan, const Buffers& buffers);
 

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <ranges>
 
 #include "evaluator/base/random.h"
 #include "evaluator/vgpu/cost/block_strata.h"
@@ -93,7 +95,7 @@ class Repetition {
     again_.assign(work_.size(), {});
     Launch launch = launch_;
     launch.work = again_.data();
-    run_blocks(launch, {&recorder_, blocks, alone, true});
+    run_blocks(launch, {&recorder_, blocks, alone});
     const auto found = std::ranges::find_if(blocks, [&](std::uint64_t b) { return again_[b] != work_[b]; });
     return found == blocks.end() ? std::nullopt : std::optional(*found);
   }
@@ -150,10 +152,14 @@ std::optional<Failure> complete(const Launch& launch, const DeviceModel& model, 
 /// Runs and traces some blocks of a launch and no others.
 class FewBlocks {
  public:
-  FewBlocks(Launch& launch, std::uint64_t blocks) : launch_(launch), salt_(launch.salt), work_(blocks) {}
+  explicit FewBlocks(Launch& launch) : launch_(launch), salt_(launch.salt), work_(blocks_of(launch)) {}
 
   TracedLaunch run() {
-    run(first_blocks(work_.size(), salt_), false);
+    std::vector<std::uint64_t> blocks = first_blocks(work_.size(), salt_);
+    const auto middle = blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 2);
+    std::rotate(blocks.begin(), middle, middle + 1);
+    for (const std::uint64_t block : blocks)
+      if (!launch_.failure && !recorder_.trace().middle_is_long()) run(block);
     // As long as the next one is likely to take only a part of what those have taken together, or little.
     const double first = static_cast<double>(launch_.executed);
     std::uint64_t ran = count();
@@ -163,25 +169,44 @@ class FewBlocks {
       if (i == 8 * kMostDrawn || executed + executed / static_cast<double>(ran) > most) break;
       const std::uint64_t block = mix(mix(salt_, "more"), i) % work_.size();
       if (has_run(work_[block])) continue;
-      run({&block, 1}, true);
+      run(block);
       ran = count();
     }
-    return {recorder_.trace(), work(), nullptr, 0};
+    return {recorder_.trace(), work(), nullptr, uncertainty()};
   }
 
  private:
   static bool has_run(const BlockWork& work) { return work.instructions > 0; }
   std::uint64_t count() const { return static_cast<std::uint64_t>(std::ranges::count_if(work_, has_run)); }
-  bool are_alike() const {
-    std::vector<BlockWork> of_those_that_ran;
-    std::ranges::copy_if(work_, std::back_inserter(of_those_that_ran), has_run);
-    return BlockStrata(of_those_that_ran).count() <= 1;
+  std::vector<BlockWork> of_those_that_ran() const {
+    std::vector<BlockWork> all;
+    std::ranges::copy_if(work_, std::back_inserter(all), has_run);
+    return all;
+  }
+  bool are_alike() const { return BlockStrata(of_those_that_ran()).count() <= 1; }
+
+  void run(std::uint64_t block) {
+    launch_.work = work_.data();
+    run_blocks(launch_, {&recorder_, {&block, 1}, true});
+    launch_.work = nullptr;
+    // The next one finds counters as this one did.
+    for (const CounterBefore& counter : launch_.counters | std::views::reverse)
+      std::memcpy(counter.at, &counter.value, counter.bytes);
+    launch_.counters.clear();
   }
 
-  void run(std::span<const std::uint64_t> blocks, bool every) {
-    launch_.work = work_.data();
-    run_blocks(launch_, {&recorder_, blocks, true, every});
-    launch_.work = nullptr;
+  /// Half of the 95 % interval of the work of all blocks as those tell it that have run, relative to it.
+  double uncertainty() const {
+    const std::vector<BlockWork> ran = of_those_that_ran();
+    const auto n = static_cast<double>(ran.size()), all = static_cast<double>(work_.size());
+    if (ran.size() < 2) return 0;
+    double sum = 0, squares = 0;
+    for (const BlockWork& one : ran) {
+      sum += issue_slots(one);
+      squares += issue_slots(one) * issue_slots(one);
+    }
+    const double variance = std::max(0.0, squares - sum * sum / n) / (n - 1);
+    return 2 * std::sqrt(variance * n * (1 - n / all)) / sum;
   }
 
   /// Of all blocks: one that has not run counts as the one before it that has.
@@ -228,11 +253,18 @@ TracedLaunch trace_few(Launch& launch, const DeviceModel& model, std::span<const
                        std::uint64_t salt) {
   if (launch.kernel->awaits_blocks) return run_and_trace(launch, model, written, salt);
   launch.salt = salt;
-  const std::uint64_t blocks = blocks_of(launch);
-  if (!launch.kernel->shares_counters || !all_resident(launch)) return FewBlocks(launch, blocks).run();
-  TraceRecorder recorder;
-  run_blocks(launch, {&recorder, first_blocks(blocks, salt), true});
-  return {recorder.trace(), {}, nullptr, 0};
+  if (!launch.kernel->shares_counters) return FewBlocks(launch).run();
+  const Launch as_planned = launch;
+  const MemoryImage before(*launch.memory, written);
+  const auto& cluster = launch.cluster;
+  launch.stands_for =
+      static_cast<std::uint32_t>(blocks_of(launch) / (std::uint64_t{cluster[0]} * cluster[1] * cluster[2]));
+  TracedLaunch few = FewBlocks(launch).run();
+  if (!launch.failure) return few;
+  // A place that a counter has given may not be there, as blocks add unlike numbers.
+  before.restore(*launch.memory);
+  launch = as_planned;
+  return run_and_trace(launch, model, written, salt);
 }
 
 }  // namespace evo::vgpu

@@ -37,8 +37,8 @@ TracedLaunch run_and_trace(Launch& launch, const DeviceModel& model, std::span<c
 
 /// The same for a model that asks for no results: few blocks run, and these are traced. The first ones are drawn by
 /// `salt`, and more as long as they are cheap beside those. A block that has not run counts as the one before it that
-/// has. A kernel whose blocks wait for each other runs as a whole. Of one whose blocks share counters, and are resident
-/// together, a single block stands for all; then `work` is empty.
+/// has. Where blocks share counters, each runs as if all of lower numbers had come before. A kernel whose blocks wait
+/// for each other runs as a whole.
 TracedLaunch trace_few(Launch& launch, const DeviceModel& model, std::span<const DeviceRange> written,
                        std::uint64_t salt);
 

@@ -127,6 +127,8 @@ class VirtualDevice : public VirtualGpu {
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
   void watch_plan(const Plan& plan, const Buffers& buffers);
   void begin_call(const LoadedModule& module, const Plan& plan, const Buffers& buffers);
+  /// The sanitiser knows buffers by their address.
+  GlobalMemory* moving() { return sanitiser_ ? nullptr : &memory_; }
   template <class Run>
   void watched(Launch& launch, Run run) const;
 
@@ -292,10 +294,11 @@ std::optional<Failure> VirtualDevice::run(const Module& module, const Plan& plan
   if (auto failure = fill_constants(module, plan, buffers)) return failure;
   watch_plan(plan, buffers);
   zero_workspaces(plan, buffers);
-  begin_call(loaded, plan, buffers);
+  const CallBuffers call(moving(), buffers);
+  begin_call(loaded, plan, call.addresses());
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
-    if (auto failure = prepare(loaded, plan, planned, buffers, launch)) return failure;
+    if (auto failure = prepare(loaded, plan, planned, call.addresses(), launch)) return failure;
     watched(launch, [](Launch& one) { run_blocks(one); });
     if (launch.failure) return launch.failure;
   }
@@ -343,13 +346,14 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
                                 Blocks blocks, std::optional<Failure>& failure) {
   failure = fill_constants(module, plan, buffers);
   if (failure) return {};
-  begin_call(module, plan, buffers);
-  const std::vector<DeviceRange> written = written_by(module, plan, buffers);
-  const std::uint64_t salt = salt_of(memory_, plan, buffers);
+  const CallBuffers call(moving(), buffers);
+  begin_call(module, plan, call.addresses());
+  const std::vector<DeviceRange> written = written_by(module, plan, call.addresses());
+  const std::uint64_t salt = salt_of(memory_, plan, call.addresses());
   std::vector<LaunchCost> costs;
   for (const evo::Launch& planned : plan.launches) {
     Launch launch;
-    failure = prepare(module, plan, planned, buffers, launch);
+    failure = prepare(module, plan, planned, call.addresses(), launch);
     if (failure) return {};
     if (blocks == Blocks::few) launch.numerics = estimated(launch.numerics);
     const TracedRun how{blocks, cold, footprint_of(plan, planned), written, mix(salt, costs.size())};

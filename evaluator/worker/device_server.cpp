@@ -243,7 +243,8 @@ protocol::Reply DeviceServer::time(const protocol::Time& request) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
     // What is computed in place has been computed from its own results: one more call, from the drawn values.
     if (request.probe) {
-      failure = call_again({code, plan}, *inputs[i], *sets[i]);
+      failure = call_on_results({code, plan}, *inputs[i], *sets[i]);
+      if (!failure) failure = call_again({code, plan}, *inputs[i], *sets[i]);
     } else if (sets[i]->works_in_place()) {
       sets[i]->replace_inputs(*inputs[i]);
       failure = device_.run(code, plan, rotation[i]);

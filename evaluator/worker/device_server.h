@@ -74,6 +74,7 @@ class DeviceServer {
                                     std::span<const std::shared_ptr<const PristineInputs>> inputs,
                                     std::span<const Buffers> rotation);
   std::optional<Failure> call_again(const Call& call, const PristineInputs& inputs, BufferSet& set);
+  std::optional<Failure> call_on_results(const Call& call, const PristineInputs& inputs, BufferSet& set);
   std::unique_ptr<BufferSet> acquire(const Plan& plan);
   void release(std::unique_ptr<BufferSet> set);
   std::vector<LaunchProfile> model(const Call& call, CaseRecipe recipe, std::optional<Failure>& failure);

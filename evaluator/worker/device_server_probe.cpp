@@ -1,10 +1,17 @@
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "engine/base/error.h"
+#include "engine/base/number.h"
 #include "engine/device/device_kind.h"
 #include "evaluator/base/log.h"
+#include "evaluator/base/random.h"
 #include "evaluator/device/constants.h"
 #include "evaluator/device/digest.h"
+#include "evaluator/numbers/elements.h"
 #include "evaluator/worker/device_server.h"
 
 // How a device's worker looks for skipped work.
@@ -38,6 +45,35 @@ bool left_poisoned(const Plan& plan, std::span<const std::byte> found, std::span
     fresh = fresh.subspan(bytes);
   }
   return false;
+}
+
+// A call on results whose last bits differ changes weights by so many times the change of these bits, and by so much of
+// what the first call changed them by; a call on the results themselves by less than a part of that.
+constexpr double kOfLastBits = 16, kOfFirstChange = 0.1, kLess = 0.5;
+
+/// Floats in a row that a call changes in place.
+bool is_weights(const PlanTensor& tensor) {
+  return tensor.is_changed_in_place() && tensor.strides.empty() && is_floating(tensor.dtype) &&
+         size_of(tensor.dtype) >= 2;
+}
+
+/// Every second element by chance with another last bit.
+std::vector<std::byte> with_other_last_bits(const PlanTensor& tensor, std::span<const std::byte> content) {
+  std::vector<std::byte> changed(content.begin(), content.end());
+  for (std::size_t at = 0; at < changed.size(); at += size_of(tensor.dtype))
+    changed[at] ^= std::byte{static_cast<unsigned char>(mix(tensor.bytes, at) & 1)};
+  return changed;
+}
+
+/// The root of the sum of squared differences.
+double distance(const PlanTensor& tensor, std::span<const std::byte> a, std::span<const std::byte> b) {
+  double squares = 0;
+  for (std::uint64_t i = 0; i < tensor.bytes / size_of(tensor.dtype); ++i) {
+    const auto one = as_double(load_at(tensor.dtype, a.data(), i)),
+               other = as_double(load_at(tensor.dtype, b.data(), i));
+    if (std::isfinite(one) && std::isfinite(other)) squares += (one - other) * (one - other);
+  }
+  return std::sqrt(squares);
 }
 
 }  // namespace
@@ -133,6 +169,53 @@ std::optional<Failure> DeviceServer::find_skips(const protocol::Time& request, c
     if (!how) return std::nullopt;
   }
   return how ? std::optional(skips(*std::move(how))) : std::nullopt;
+}
+
+/// Weights that a call leaves are what the next one begins with. It must not know that it has been there: it changes
+/// them about as much as where a few last bits are others. What comes to rest, as numbers that are sorted, does so with
+/// either.
+std::optional<Failure> DeviceServer::call_on_results(const Call& call, const PristineInputs& inputs, BufferSet& set) {
+  const std::vector<PlanTensor>& tensors = call.plan.tensors;
+  if (std::ranges::none_of(tensors, is_weights)) return std::nullopt;
+  std::optional<Failure> failure;
+  const auto result = [&] {
+    std::vector<std::byte> bytes;
+    if (failure || (failure = device_.run(call.module, call.plan, set.addresses()))) return bytes;
+    Readback read = set.readback(BufferSet::Wanted::outputs);
+    device_.read(read);
+    return set.outputs(std::move(read)).bytes;
+  };
+  /// visit(tensor, its number, its number among drawn ones, its place among the outputs' bytes)
+  const auto each = [&](auto visit) {
+    std::size_t drawn = 0, place = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (is_weights(tensors[i])) visit(tensors[i], i, drawn, place);
+      drawn += tensors[i].drawn() ? 1 : 0;
+      place += tensors[i].output ? tensors[i].bytes : 0;
+    }
+  };
+  set.replace_inputs(inputs);
+  const std::vector<std::byte> first = result(), second = result();
+  if (failure) return failure;
+  std::map<std::size_t, std::vector<std::byte>> others;
+  each([&](const PlanTensor& tensor, std::size_t number, std::size_t, std::size_t place) {
+    others[number] = with_other_last_bits(tensor, std::span(first).subspan(place, tensor.bytes));
+    device_.upload(set.addresses().tensors[number], others[number]);
+  });
+  const std::vector<std::byte> third = result();
+  if (failure) return failure;
+  each([&](const PlanTensor& tensor, std::size_t number, std::size_t drawn, std::size_t place) {
+    const auto of = [&](const std::vector<std::byte>& bytes) { return std::span(bytes).subspan(place, tensor.bytes); };
+    const double changed = distance(tensor, of(first), inputs.content(drawn)),
+                 again = distance(tensor, of(second), of(first)), bits = distance(tensor, others[number], of(first)),
+                 with_other_bits = distance(tensor, of(third), others[number]);
+    if (with_other_bits > std::max(kOfLastBits * bits, kOfFirstChange * changed) && again < kLess * with_other_bits)
+      failure =
+          skips(fmt::format("a call on the {} that it has left changes it by {:.2g}, and by {:.2g} where last bits "
+                            "of it are others",
+                            tensor.name, again, with_other_bits));
+  });
+  return failure;
 }
 
 /// Two calls on the drawn inputs, the second with poisoned outputs and workspaces as the first one left them. One is

@@ -1,4 +1,5 @@
 // Which blocks a modelled time stands on: whatever few blocks do, all blocks count.
+#include <array>
 #include <catch2/catch_approx.hpp>
 
 #include "tests/vgpu/device_bench.h"
@@ -59,19 +60,28 @@ extern "C" __global__ void done_before(unsigned* in, unsigned* out, unsigned* fl
   if (threadIdx.x == 0) in[blockIdx.x] = 7;
   if (!done) work(out, n * (1 + blockIdx.x % 4));
 }
+// Leaves its address where it finds none, and else what was there.
+extern "C" __global__ void notes_place(unsigned long long* in, unsigned long long* out, unsigned*, int) {
+  if (threadIdx.x == 0 && blockIdx.x == 0) {
+    out[1] = in[0];
+    in[0] = (unsigned long long)out;
+    out[0] = (unsigned long long)in;
+  }
+}
 extern "C" __global__ void writes_to(unsigned long long address) { *(volatile float*)address = 9; }
 extern "C" __global__ void reads_table(float* out) { out[threadIdx.x] = table[threadIdx.x]; }
 )";
 
 struct Bench : vgpu::DeviceBench {
-  explicit Bench(int threads = 1)
+  explicit Bench(int threads = 1, std::optional<std::uint64_t> salt = {})
       : DeviceBench(vgpu::ptx_of(kKernels),
                     {{"in", DType::s32, kWords * 4, false}, {"out", DType::s32, kWords * 4, true}}, {"flag", 4, true},
-                    threads) {}
+                    threads, salt) {}
 
   Plan plan_of(const std::string& kernel, std::uint32_t blocks, int n) const {
     return plan_with({launch_of(kernel, blocks, 64, {tensor(0), tensor(1), workspace(), Argument::of_int(n)})});
   }
+  using DeviceBench::timed;
   double timed(const std::string& kernel, std::uint32_t blocks, int n) {
     return DeviceBench::timed(plan_of(kernel, blocks, n));
   }
@@ -107,6 +117,13 @@ TEST_CASE("waiting for another block's flag costs what the other block takes") {
   CHECK(bench.timed("spins", 2, 3000) == Approx(alone).epsilon(0.05));
   CHECK(bench.timed("spins", 64, 3000) == Approx(alone).epsilon(0.05));
   CHECK(bench.timed("spins", 64, 1) < 3);
+}
+
+TEST_CASE("a model that runs few blocks runs all where they wait for each other") {
+  Bench bench;
+  const Plan plan = bench.plan_of("spins", 64, 3000);
+  const double timed = bench.timed(plan);
+  CHECK(bench.modelled(plan) == Approx(timed));
 }
 
 TEST_CASE("what is computed in place is computed once, however many blocks are traced") {
@@ -166,6 +183,23 @@ TEST_CASE("a table that a program only reads cannot be written through another a
   const auto failure = bench.device->run_kernel(*bench.module, launch, {{argument}}, run);
   REQUIRE(failure);
   CHECK(failure->reason.find("'table'") != std::string::npos);
+}
+
+TEST_CASE("with a salt a plan's buffers are elsewhere in each call, and keep what they hold") {
+  Bench bench(1, 1);
+  const Plan plan = bench.plan_of("notes_place", 1, 1);
+  std::array<std::uint64_t, 2> first{}, second{};
+  const auto call = [&](std::array<std::uint64_t, 2>& noted) {
+    bench.failure = bench.device->run(*bench.module, plan, bench.buffers);
+    if (bench.failure) FAIL(bench.failure->reason);
+    bench.device->download(std::as_writable_bytes(std::span(noted)), bench.buffers.tensors[1]);
+  };
+  call(first);
+  call(second);
+  CHECK(first[1] == 0);
+  CHECK(second[1] != 0);
+  CHECK(second[0] != first[0]);
+  CHECK(second[0] % 4096 == first[0] % 4096);
 }
 
 TEST_CASE("with a salt nobody foresees where a buffer is") {

@@ -544,7 +544,7 @@ TEST_CASE("a long block in the middle stands for all, a short one does not") {
   const auto middle_first = [&](std::size_t steps) {
     TraceRecorder traces;
     program.trace(traces, 1, 4, steps);
-    CHECK(traces.has_enough() == (steps == kLong));
+    CHECK(traces.trace().middle_is_long() == (steps == kLong));
     return traces;
   };
   const auto all = [&](std::size_t steps) {

@@ -344,11 +344,12 @@ TEST_CASE("a model that runs few blocks finds the work that most of them hide") 
   Bench bench;
   for (int seed = 1; seed <= 2; ++seed) {
     bench.draw(seed);
-    for (const char* kernel : {"odd_blocks", "by_clock", "inside"}) {
+    for (const char* kernel : {"odd_blocks", "by_clock", "inside", "atomics"}) {
       INFO(kernel << ", seed " << seed);
       CHECK(bench.modelled(kernel) == Approx(bench.simulated(kernel)).epsilon(0.1));
     }
-    for (const char* kernel : {"one_in_many", "some_sms", "one_warp", "by_data", "segments", "sparse_rows"}) {
+    for (const char* kernel :
+         {"one_in_many", "some_sms", "one_warp", "by_ticket", "by_data", "segments", "sparse_rows"}) {
       INFO(kernel << ", seed " << seed);
       CHECK(bench.modelled(kernel) > 0.5 * bench.simulated(kernel));
     }

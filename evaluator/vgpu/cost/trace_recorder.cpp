@@ -176,9 +176,4 @@ void TraceRecorder::end_block() {
   current_ = nullptr;
 }
 
-/// Where only traced blocks run, the middle one comes first.
-bool TraceRecorder::has_enough() const {
-  return trace_.middle_is_long();
-}
-
 }  // namespace evo::vgpu

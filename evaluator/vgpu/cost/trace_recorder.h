@@ -17,7 +17,6 @@ class TraceRecorder : public Tracer {
   void go_on_with(std::uint64_t number) override { current_ = &under_way_.at(number); }
   void issue(const TracedInstruction& instruction, const Issue& issue) override;
   void end_block() override;
-  bool has_enough() const override;
 
   const RecordedTrace& trace() const { return trace_; }
 

@@ -9,6 +9,7 @@
 #include "evaluator/vgpu/decode/memory_operands.h"
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/machine/access.h"
+#include "evaluator/vgpu/machine/cluster.h"
 #include "evaluator/vgpu/numbers/combining.h"
 
 // PTX ISA 9.0, 9.7.13: atom, red. The interpreter runs one instruction at a time: every read-modify-write is
@@ -40,9 +41,10 @@ struct Halves {
   }
 };
 
-/// op: d, base, (b), c. Memory holds the low kBytes of a T.
+/// op: d, base, (b), c. Memory holds the low kBytes of a T. `before` gets what it held.
 template <class T, class Op, std::size_t kBytes = sizeof(T)>
-void apply_to_memory(Warp& warp, const Instruction& in, std::uint32_t mask, const Slot<T>* b) {
+void apply_to_memory(Warp& warp, const Instruction& in, std::uint32_t mask, const Slot<T>* b,
+                     std::vector<CounterBefore>* before = nullptr) {
   Touched touched;
   if (!resolve(warp, in, mask, in.op[1], kBytes, touched)) return;
   observe_atomic(warp, in, mask, kBytes, touched);
@@ -52,6 +54,7 @@ void apply_to_memory(Warp& warp, const Instruction& in, std::uint32_t mask, cons
   for (const int lane : lanes_of(mask)) {
     T old{};
     std::memcpy(&old, touched.at[lane], kBytes);
+    if (before != nullptr) before->push_back({touched.at[lane], kBytes, static_cast<std::uint64_t>(old)});
     const T value = get<T>(b, lane);
     T fresh;
     if constexpr (std::is_same_v<Op, CompareAndSwap>) {
@@ -80,8 +83,7 @@ bool leads_to_shared(Warp& warp, const Instruction& in, std::uint32_t mask) {
   return address - kSharedWindow < kWindowBytes;
 }
 
-/// Adds to a counter. In global memory a lone block adds what all blocks would that it stands for, half of them before
-/// it.
+/// Adds to a counter. In global memory a lone cluster adds what all would that it stands for.
 template <class T>
 void execute_count(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const std::uint32_t stands_for = warp.launch->stands_for;
@@ -91,9 +93,9 @@ void execute_count(Warp& warp, const Instruction& in, std::uint32_t mask) {
   Slot<T> before[32];
   for (int lane = 0; lane < 32; ++lane) {
     put<T>(of_all, lane, static_cast<T>(get<T>(b, lane) * stands_for));
-    put<T>(before, lane, static_cast<T>(get<T>(b, lane) * (stands_for / 2)));
+    put<T>(before, lane, static_cast<T>(get<T>(b, lane) * static_cast<T>(warp.block->cluster->number)));
   }
-  apply_to_memory<T, std::plus<>>(warp, in, mask, of_all);
+  apply_to_memory<T, std::plus<>>(warp, in, mask, of_all, &warp.launch->counters);
   Slot<T>* d = own_row<T>(warp, in.op[0]);
   for (const int lane : lanes_of(mask)) {
     put<T>(d, lane, static_cast<T>(get<T>(d, lane) + get<T>(before, lane)));

@@ -327,6 +327,14 @@ void trace_access(Warp& warp, std::uint32_t mask, std::uint32_t bytes, std::uint
 
 }  // namespace
 
+void count_contiguous(Warp& warp, const Instruction& in, AccessMode mode, std::uint64_t first, std::uint32_t bytes) {
+  if (mode.where == Where::shared) return count_access(warp, in, TracedSpace::shared, bytes / 4);
+  auto& sectors = warp.launch->sectors;
+  sectors.clear();
+  for (std::uint64_t sector = first / 32; sector <= (first + 32 * bytes - 1) / 32; ++sector) sectors.push_back(sector);
+  count_access(warp, in, TracedSpace::global, 0);
+}
+
 void note_access(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                  const Touched& touched) {
   const Launch& launch = *warp.launch;

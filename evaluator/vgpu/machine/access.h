@@ -36,6 +36,9 @@ std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t addr
 void note_access(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                  const Touched& touched);
 
+/// Counts an access of all 32 lanes, one behind the other from `first`. Nobody traces it.
+void count_contiguous(Warp& warp, const Instruction& in, AccessMode mode, std::uint64_t first, std::uint32_t bytes);
+
 /// The bytes that accesses of one mode can reach without a closer look: `host` is where address `begin` is.
 struct Reach {
   std::byte* host = nullptr;
@@ -115,7 +118,7 @@ EVO_INLINE bool resolve(Warp& warp, const Instruction& in, std::uint32_t mask, P
 EVO_INLINE std::byte* contiguous_bytes(Warp& warp, const Instruction& in, std::uint32_t mask, Place base,
                                        std::uint32_t bytes) {
   const Launch& launch = *warp.launch;
-  if (mask != kAllLanes || launch.notes_accesses || launch.observer != nullptr || launch.waits != nullptr)
+  if (mask != kAllLanes || launch.tracer != nullptr || launch.observer != nullptr || launch.waits != nullptr)
     return nullptr;
   const AccessMode mode = AccessMode::decoded(in.aux0);
   std::uint64_t first = 0;
@@ -134,6 +137,7 @@ EVO_INLINE std::byte* contiguous_bytes(Warp& warp, const Instruction& in, std::u
   const Reach reach = reach_of(warp, in, mode);
   const bool inside = first >= reach.begin && first < reach.end && reach.end - first >= 32 * bytes;
   if (differs != 0 || !inside || first % bytes != 0) return nullptr;
+  if (launch.notes_accesses) count_contiguous(warp, in, mode, first, bytes);
   return reach.host + (first - reach.begin);
 }
 

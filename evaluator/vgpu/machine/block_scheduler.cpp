@@ -188,7 +188,6 @@ class Scheduler {
   /// Null when all have ended.
   std::unique_ptr<Cluster> choose() {
     std::optional<std::uint64_t> number;
-    if (sampling_.alone && !sampling_.every && sampling_.tracer->has_enough()) queue_.stop();
     if (suspended_.size() < resident_) number = queue_.take();
     if (!number) {
       if (suspended_.empty()) return nullptr;
@@ -238,13 +237,6 @@ std::vector<std::uint64_t> sampled_clusters(const Launch& launch, const Sampling
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;
-}
-
-/// The middle one first: where it is long, it is all that a tracer wants.
-std::vector<std::uint64_t> middle_first(std::vector<std::uint64_t> clusters) {
-  const auto middle = clusters.begin() + static_cast<std::ptrdiff_t>(clusters.size() / 2);
-  if (middle != clusters.end()) std::rotate(clusters.begin(), middle, middle + 1);
-  return clusters;
 }
 
 /// What one thread changes of a launch while others run the same.
@@ -310,13 +302,7 @@ void run_blocks(Launch& launch, const Sampling& sampling) {
   const bool watched = launch.observer != nullptr || sampling.alone;
   if (launch.threads > 1 && launch.kernel->independent_blocks && !watched)
     return run_on_threads(launch, sampling, count);
-  std::vector<std::uint64_t> sampled;
-  if (sampling.alone) sampled = middle_first(sampled_clusters(launch, sampling));
-  if (sampling.alone && launch.kernel->shares_counters && all_resident(launch)) {
-    launch.stands_for = static_cast<std::uint32_t>(count);
-    sampled.resize(1);  // the next one would find nothing left
-  }
-  Queue queue = sampling.alone ? Queue(std::move(sampled)) : Queue(count, {});
+  Queue queue = sampling.alone ? Queue(sampled_clusters(launch, sampling)) : Queue(count, {});
   Meter meter(launch);
   Scheduler(launch, queue, meter, sampling).run();
 }

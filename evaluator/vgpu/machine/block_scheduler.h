@@ -12,7 +12,6 @@ struct Sampling {
   Tracer* tracer = nullptr;
   std::span<const std::uint64_t> blocks;  ///< Linear indices.
   bool alone = false;                     ///< Only these run, with the clusters they are in.
-  bool every = false;                     ///< Of them: also those after which the tracer has enough.
 };
 
 /// Whether all blocks are under way together.

@@ -26,6 +26,13 @@ struct Budget {
   std::uint64_t launch_instructions = 40'000'000'000;  ///< Of all warps of a launch.
 };
 
+/// What a counter held before it was changed.
+struct CounterBefore {
+  std::byte* at = nullptr;
+  std::uint32_t bytes = 0;
+  std::uint64_t value = 0;
+};
+
 /// One kernel launch and what its blocks share while it runs.
 struct Launch {
   const Kernel* kernel = nullptr;
@@ -42,9 +49,10 @@ struct Launch {
   std::uint32_t resident_blocks = 1;  ///< How many blocks may be under way together, for kernels that spin on others.
   Budget budget;
   int threads = 1;  ///< Of the CPU, for independent blocks.
-  /// Blocks that a block that runs alone stands for: what it adds to a counter in global memory, each of them would
-  /// have added meanwhile. It then takes its own share of a queue of work, and no more.
+  /// Clusters that one which runs alone stands for: what it adds to a counter in global memory, each of them adds,
+  /// those of lower numbers before it. It then draws its own ticket, and takes its own share of a queue of work.
   std::uint32_t stands_for = 1;
+  std::vector<CounterBefore> counters;  ///< Those that it has changed so, in order.
 
   std::uint32_t* constants = nullptr;     ///< The kernel's constant rows, aligned.
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.

@@ -45,9 +45,47 @@ Allocation& GlobalMemory::place(std::uint64_t begin, std::size_t bytes, std::str
   }
   std::memset(owned->bytes.get(), kFreshByte, bytes);
   owned->allocation = {begin, begin + bytes, owned->bytes.get(), std::move(name), read_only, false};
-  const auto behind =
-      std::ranges::upper_bound(buffers_, begin, {}, [](const auto& one) { return one->allocation.begin; });
-  return (*buffers_.insert(behind, std::move(owned)))->allocation;
+  Allocation& allocation = owned->allocation;
+  insert(std::move(owned));
+  return allocation;
+}
+
+void GlobalMemory::insert(std::unique_ptr<Owned> owned) {
+  const auto behind = std::ranges::upper_bound(buffers_, owned->allocation.begin, {},
+                                               [](const auto& one) { return one->allocation.begin; });
+  buffers_.insert(behind, std::move(owned));
+}
+
+/// Whether no buffer is there, nor within a gap of it.
+bool GlobalMemory::is_free(std::uint64_t begin, std::uint64_t end) const {
+  return std::ranges::none_of(buffers_, [&](const auto& one) {
+    return one->allocation.begin < end + kGap && begin < one->allocation.end + kGap;
+  });
+}
+
+std::uint64_t GlobalMemory::move_away(std::uint64_t address) {
+  const Allocation* buffer = find(address);
+  if (!salt_ || buffer == nullptr) return 0;
+  const std::uint64_t bytes = buffer->end - buffer->begin;
+  std::uint64_t begin = 0;
+  do {
+    begin = kGlobalBegin + kPage * (mix(mix(*salt_, "move"), moves_++) % kFirstPages) + buffer->begin % kPage;
+  } while (!is_free(begin, begin + bytes));
+  const std::uint64_t by = begin - buffer->begin;
+  move(address, by);
+  return by;
+}
+
+void GlobalMemory::move(std::uint64_t address, std::uint64_t by) {
+  const auto found = std::ranges::find_if(buffers_, [&](const auto& owned) {
+    return address >= owned->allocation.begin && address < owned->allocation.end;
+  });
+  if (found == buffers_.end()) return;
+  std::unique_ptr<Owned> owned = std::move(*found);
+  buffers_.erase(found);
+  owned->allocation.begin += by;
+  owned->allocation.end += by;
+  insert(std::move(owned));
 }
 
 std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool read_only) {

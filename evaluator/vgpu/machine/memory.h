@@ -51,6 +51,11 @@ class GlobalMemory {
   /// 256-byte aligned, filled with kFreshByte. Throws machine_error when memory is exhausted.
   std::uint64_t allocate(std::size_t bytes, std::string name, bool read_only = false);
   void free(std::uint64_t address);
+  /// Moves the buffer that holds `address` to where nobody can foresee it; its place within a page stays. Returns how
+  /// far, which may wrap. 0 without scatter().
+  std::uint64_t move_away(std::uint64_t address);
+  /// Moves the buffer that holds `address` by so much, to where no other one is.
+  void move(std::uint64_t address, std::uint64_t by);
   /// The buffer at `address` is a variable that its program only reads: a kernel that writes it has got there by an
   /// address of something else.
   void make_table(std::uint64_t address);
@@ -77,10 +82,13 @@ class GlobalMemory {
     std::unique_ptr<std::byte[]> bytes;
   };
   Allocation& place(std::uint64_t begin, std::size_t bytes, std::string name, bool read_only);
+  void insert(std::unique_ptr<Owned> owned);
+  bool is_free(std::uint64_t begin, std::uint64_t end) const;
 
   std::vector<std::unique_ptr<Owned>> buffers_;  ///< By ascending address.
   std::uint64_t next_ = kGlobalBegin, next_of_launch_ = kLaunchesBegin;
   std::uint64_t heaps_ = 0;            ///< How many were cleared.
+  std::uint64_t moves_ = 0;            ///< How many were drawn.
   std::optional<std::uint64_t> salt_;  ///< Of the gaps; none: all are alike.
   std::uint64_t heap_bytes_ = 0;       ///< In use.
 };

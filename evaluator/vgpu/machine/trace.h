@@ -179,8 +179,6 @@ class Tracer {
   virtual void go_on_with(std::uint64_t /*number*/) {}
   virtual void issue(const TracedInstruction& instruction, const Issue& issue) = 0;
   virtual void end_block() = 0;
-  /// Whether the blocks so far are enough.
-  virtual bool has_enough() const { return false; }
 };
 
 constexpr std::uint32_t kNoRelease = std::numeric_limits<std::uint32_t>::max();

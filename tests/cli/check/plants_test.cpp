@@ -61,7 +61,7 @@ TEST_CASE("plants: a guard that lets two blocks write a row's first elements is 
   check_file("tail.json", kChecksElites);
 }
 
-TEST_CASE("plants: weights in place; never written, uphill, and twice the step are found") {
+TEST_CASE("plants: weights in place; never written, uphill, twice the step, and a mark left in them are found") {
   check_file("descent.json");
 }
 
@@ -71,6 +71,10 @@ TEST_CASE("plants: codes to the nearest even; halves away from zero, and truncat
 
 TEST_CASE("plants: sums of squares; right up to 128 rows, or up to 32,767 columns, is found", "[long]") {
   check_file("energy.json", kChecksElites);
+}
+
+TEST_CASE("plants: sums of rows; what is kept in variables, or behind the end of the output, is found") {
+  check_file("kept.json");
 }
 
 TEST_CASE("plants: shares of a sum over the whole grid; a grid that does not wait is found", "[long]") {
