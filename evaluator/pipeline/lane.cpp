@@ -13,6 +13,7 @@
 #include "engine/device/device_kind.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/base/stopwatch.h"
+#include "evaluator/pipeline/device_judging.h"
 #include "evaluator/pipeline/program_building.h"
 #include "evaluator/timing/interleaved_timing.h"
 #include "evaluator/worker/process.h"
@@ -79,7 +80,9 @@ void Lane::serve_while_open() {
     open = true;
     ExtraOracles extra(options_, shared_.plan, &shared_.stop, shared_.further);
     NoiseFloor floor(options_, shared_.calibration, shared_.plan, shared_.oracles, &shared_.stop, shared_.honest);
-    Validation validation({options_, shared_.calibration, shared_.plan, shared_.oracles, extra, floor, device});
+    DeviceJudging judging(options_, shared_.plan, shared_.judged_there, shared_.pool);
+    Validation validation(
+        {options_, shared_.calibration, shared_.plan, shared_.oracles, extra, floor, device, &judging});
     emulate_while_idle(floor);
     while (next_job(device)) run_job(validation);
   } catch (const Stopped&) {
