@@ -127,9 +127,13 @@ __device__ u64 mask(u64 place, u64 key) {
   return mixed(mixed(place + key) ^ key);
 }
 
-extern "C" __global__ void evo_hide(u64* words, u64 count, u64 key) {
-  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x)
-    words[i] ^= mask(i, key);
+struct Hiding {
+  u64 words, key;
+};
+
+extern "C" __global__ void evo_hide(u64* words, Hiding what) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < what.words; i += (u64)gridDim.x * blockDim.x)
+    words[i] ^= mask(i, what.key);
 }
 
 // ---- Comparison
