@@ -170,7 +170,8 @@ void DeviceJudge::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddre
     std::vector<std::byte> found(bytes_for(input.dtype, until - from));
     device_.download(found, to + bytes_for(input.dtype, from));
     if (found != drawn_here(recipe, input, from, until))
-      throw machine_error(fmt::format("{} draws other numbers for input {} than the host", device_.info().id, input.name));
+      throw machine_error(
+          fmt::format("{} draws other numbers for input {} than the host", device_.info().id, input.name));
   }
 }
 

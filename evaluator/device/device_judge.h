@@ -13,8 +13,8 @@
 #include "evaluator/device/device.h"
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/device/device_memory.h"
-#include "evaluator/device/input_recipe.h"
 #include "evaluator/device/input_drawer.h"
+#include "evaluator/device/input_recipe.h"
 #include "evaluator/device/output_sums.h"
 
 namespace evo {
@@ -26,9 +26,9 @@ std::vector<std::string> judge_kernels();
 /// Whether outputs of these dtypes can be compared on a device, for that.
 bool can_compare(DType got, DType want, const ComparedFor& what);
 
-/// Draws inputs, keeps the reference's answers and compares outputs with them, on a device. Answers lie in the memory of
-/// the process that runs candidates: they are hidden by a mask that only these kernels' arguments tell (docs/trust.md),
-/// and looked at for damage before each comparison.
+/// Draws inputs, keeps the reference's answers and compares outputs with them, on a device. Answers lie in the memory
+/// of the process that runs candidates: they are hidden by a mask that only these kernels' arguments tell
+/// (docs/trust.md), and looked at for damage before each comparison.
 class DeviceJudge final : public InputDrawer {
  public:
   /// `module`: judge_source, compiled.
@@ -39,8 +39,8 @@ class DeviceJudge final : public InputDrawer {
 
   /// Keeps the outputs that a call of the reference has left in `set`, as the answer to a case. None has strides.
   void keep_answer(const std::string& name, const BufferSet& set);
-  /// Compares what a call has left. One element of `wanted` for each output, in the plan's order. Empty where the answer
-  /// was never kept, or has been written since: it is forgotten then.
+  /// Compares what a call has left. One element of `wanted` for each output, in the plan's order. Empty where the
+  /// answer was never kept, or has been written since: it is forgotten then.
   std::vector<OutputSums> compare(const std::string& name, const BufferSet& set, std::span<const ComparedFor> wanted);
   /// Where the answer to a case lies, output by output.
   std::vector<DeviceAddress> answer_at(const std::string& name) const;

@@ -17,8 +17,8 @@ struct ComparedFor {
 
 EVO_RECORD(ComparedFor, row, exact, elementwise, atol, rtol, steps);
 
-/// What a comparison found over all elements of an output: what evo_compare (judge_kernels.cu) sums up. `first_...`: the
-/// lowest such element.
+/// What a comparison found over all elements of an output: what evo_compare (judge_kernels.cu) sums up. `first_...`:
+/// the lowest such element.
 struct OutputSums {
   double difference_squared = 0, want_squared = 0, got_squared = 0, dot = 0, max_abs = 0;
   double worst_element = 0;  ///< The largest |got - want| over atol + rtol |want|.

@@ -74,56 +74,61 @@ void DeviceJudging::leave_to_host(const std::string& why) {
   cases_.assign(cases_.size(), false);
   kept_ = cases_;
   if (options_.notice)
-    options_.notice(fmt::format("{}: the host compares outputs, since the device cannot: {}", called(options_.device), why));
+    options_.notice(
+        fmt::format("{}: the host compares outputs, since the device cannot: {}", called(options_.device), why));
 }
 
-void DeviceJudging::build() {
+DeviceJudging::DeviceJudging(const PipelineOptions& options, const CasePlan& plan, const std::vector<bool>& cases,
+                             CompilePool& pool)
+    : options_(options), plan_(plan), cases_(cases), kept_(cases.size()) {
+  if (std::ranges::find(cases_, true) == cases_.end()) return;
   Program judge;
   judge.source = judge_source();
-  Plan& plan = judge.plans["any"];
-  for (const std::string& name : judge_kernels()) plan.launches.emplace_back().kernel = name;
-  programs_.push_back({std::move(judge), protocol::kJudgeModule});
-  for (const Bindings& specialisation : specialisations_of(options_.task, options_.target))
-    programs_.push_back({reference_program(options_.tree, options_.task, options_.target.options, specialisation,
-                                           shapes_of(options_.task, options_.target, specialisation)),
-                         protocol::kJudgeModule + programs_.size()});
-  std::vector<std::shared_future<CompilePool::Result>> results;
-  for (const Loadable& one : programs_)
-    results.push_back(pool_.compile(protocol::compile_request(one.program, options_.device.arch)));
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const CompilePool::Result& result = results[i].get();
-    if (const auto* failure = std::get_if<Failure>(&result)) return leave_to_host(failure->reason);
-    programs_[i].binary = std::get<Binary>(result);
-  }
+  for (const std::string& name : judge_kernels()) judge.plans["any"].launches.emplace_back().kernel = name;
+  add(std::move(judge), pool);
+  for (const Bindings& specialisation : specialisations_of(options.task, options.target))
+    add(reference_program(options.tree, options.task, options.target.options, specialisation,
+                          shapes_of(options.task, options.target, specialisation)),
+        pool);
 }
 
+void DeviceJudging::add(Program program, CompilePool& pool) {
+  auto compiled = pool.compile(protocol::compile_request(program, options_.device.arch));
+  programs_.push_back({std::move(program), std::move(compiled)});
+}
+
+/// False: the device's worker does not have them all, and the host judges.
 bool DeviceJudging::load(WorkerClient& device) {
   kept_.assign(cases_.size(), false);
-  for (const Loadable& one : programs_) {
-    const auto answer =
-        device.ask<protocol::Done>(protocol::Load{one.module, one.binary, one.program.plans}, options_.run_deadline_s);
-    if (!std::holds_alternative<protocol::Done>(answer)) return false;
+  for (std::size_t i = 0; i < programs_.size(); ++i) {
+    const CompilePool::Result& compiled = programs_[i].compiled.get();
+    const auto* binary = std::get_if<Binary>(&compiled);
+    if (binary == nullptr) return leave_to_host(std::get<Failure>(compiled).reason), false;
+    const protocol::Load request{protocol::kJudgeModule + i, *binary, programs_[i].program.plans};
+    if (const auto answer = device.ask<protocol::Done>(request, options_.run_deadline_s);
+        !std::holds_alternative<protocol::Done>(answer))
+      return leave_to_host("its worker does not load the judge's kernels"), false;
   }
   starts_ = device.starts();
   return true;
 }
 
-const DeviceJudging::Loadable* DeviceJudging::reference_for(const Case& one) const {
-  const auto has_plan = [&](const Loadable& each) { return each.program.plans.contains(one.shape.name); };
-  const auto found = std::find_if(programs_.begin() + 1, programs_.end(), has_plan);
-  return found == programs_.end() ? nullptr : &*found;
+/// Its module.
+std::optional<std::uint64_t> DeviceJudging::reference_for(const Case& one) const {
+  for (std::size_t i = 1; i < programs_.size(); ++i)
+    if (programs_[i].program.plans.contains(one.shape.name)) return protocol::kJudgeModule + i;
+  return std::nullopt;
 }
 
 void DeviceJudging::make_ready(WorkerClient& device) {
   if (std::ranges::find(cases_, true) == cases_.end()) return;
-  if (programs_.empty()) build();
-  if (starts_ != device.starts() && !load(device)) return leave_to_host("its worker does not load the judge's kernels");
+  if (starts_ != device.starts() && !load(device)) return;
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     if (!cases_[i] || kept_[i]) continue;
     const Case& one = plan_.cases[i];
-    const Loadable* reference = reference_for(one);
-    if (reference == nullptr) return leave_to_host("no reference for shape " + one.shape.name);
-    const auto answer = device.ask<protocol::Done>(protocol::KeepAnswer{reference->module, one.shape.name, one.recipe},
+    const std::optional<std::uint64_t> reference = reference_for(one);
+    if (!reference) return leave_to_host("no reference for shape " + one.shape.name);
+    const auto answer = device.ask<protocol::Done>(protocol::KeepAnswer{*reference, one.shape.name, one.recipe},
                                                    kReferencePatience * options_.run_deadline_s);
     kept_[i] = cases_[i] = std::holds_alternative<protocol::Done>(answer);
     if (const auto* lost = std::get_if<Lost>(&answer)) return leave_to_host(lost->reason);

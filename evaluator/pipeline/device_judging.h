@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/task/calibration.h"
+#include "engine/task/candidate.h"
 #include "evaluator/hosts/compile_pool.h"
 #include "evaluator/hosts/pipeline_options.h"
 #include "evaluator/judge/cases.h"
@@ -23,9 +25,9 @@ std::vector<bool> judged_there(const PipelineOptions& options, const std::option
 /// Gets one device's worker ready to judge. Used by one thread.
 class DeviceJudging {
  public:
-  /// Everything must outlive it. `cases`: as judged_there says.
-  DeviceJudging(const PipelineOptions& options, const CasePlan& plan, const std::vector<bool>& cases, CompilePool& pool)
-      : options_(options), plan_(plan), pool_(pool), cases_(cases), kept_(cases.size()) {}
+  /// Has the pool compile the kernels. Everything must outlive it, but for the pool. `cases`: as judged_there says.
+  DeviceJudging(const PipelineOptions& options, const CasePlan& plan, const std::vector<bool>& cases,
+                CompilePool& pool);
 
   /// Has the worker load the kernels and keep the answers that it lacks, as it does after each start. Nothing may be on
   /// its way. What cannot be judged there is the host's from then on. Throws what the pool and the worker throw.
@@ -38,19 +40,17 @@ class DeviceJudging {
  private:
   struct Loadable {
     Program program;
-    std::uint64_t module = 0;
-    Binary binary = {};
+    std::shared_future<CompilePool::Result> compiled;
   };
-  void build();
+  void add(Program program, CompilePool& pool);
   bool load(WorkerClient& device);
-  const Loadable* reference_for(const Case& one) const;
+  std::optional<std::uint64_t> reference_for(const Case& one) const;
   void leave_to_host(const std::string& why);
 
   const PipelineOptions& options_;
   const CasePlan& plan_;
-  CompilePool& pool_;
   std::vector<bool> cases_, kept_;  ///< By case: judged there if possible; now.
-  std::vector<Loadable> programs_;  ///< The judge's, then the reference's.
+  std::vector<Loadable> programs_;  ///< The judge's, then the reference's: modules from kJudgeModule on.
   int starts_ = 0;                  ///< Of the worker that has loaded them.
 };
 

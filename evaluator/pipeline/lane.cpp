@@ -75,12 +75,13 @@ void Lane::serve_while_open() {
     const int asked = options_.device_threads;
     const std::string threads = std::to_string(asked > 0 ? asked : threads_of_device(shared_.compile_workers));
     WorkerClient device(worker_options(options_, {"device", options_.device.id, threads}, &shared_.stop));
+    DeviceJudging judging(options_, shared_.plan, shared_.judged_there, shared_.pool);
     device.start();
     announce_open();
     open = true;
+    judging.make_ready(device);
     ExtraOracles extra(options_, shared_.plan, &shared_.stop, shared_.further);
     NoiseFloor floor(options_, shared_.calibration, shared_.plan, shared_.oracles, &shared_.stop, shared_.honest);
-    DeviceJudging judging(options_, shared_.plan, shared_.judged_there, shared_.pool);
     Validation validation(
         {options_, shared_.calibration, shared_.plan, shared_.oracles, extra, floor, device, &judging});
     emulate_while_idle(floor);

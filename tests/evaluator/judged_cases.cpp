@@ -80,18 +80,22 @@ std::string difference_between(const Difference& there, const Difference& host, 
   if (miss.has_value() != host_miss.has_value()) return "the verdict";
   if (host.not_finite > 0) return {};
   if (miss && miss->kind != host_miss->kind) return "the broken limit";
-  const std::pair<double, double> sums[] = {
-      {there.relative_l2, host.relative_l2}, {there.cosine, host.cosine},
-      {there.want_rms, host.want_rms},       {there.row_l2, host.row_l2},
-      {there.max_abs, host.max_abs},         {there.rows_that_count, host.rows_that_count},
-      {there.worst_element, host.worst_element}};
+  const std::pair<double, double> sums[] = {{there.relative_l2, host.relative_l2},
+                                            {there.cosine, host.cosine},
+                                            {there.want_rms, host.want_rms},
+                                            {there.row_l2, host.row_l2},
+                                            {there.max_abs, host.max_abs},
+                                            {there.rows_that_count, host.rows_that_count},
+                                            {there.worst_element, host.worst_element}};
   for (const auto& [found, wanted] : sums)
     if (!is_close(found, wanted)) return fmt::format("{} in place of {}", found, wanted);
-  const std::pair<std::uint64_t, std::uint64_t> counts[] = {
-      {there.unequal, host.unequal},         {there.first_unequal, host.first_unequal},
-      {there.beyond, host.beyond},           {there.first_beyond, host.first_beyond},
-      {there.off_by_one, host.off_by_one},   {there.further_off, host.further_off},
-      {there.first_further_off, host.first_further_off}};
+  const std::pair<std::uint64_t, std::uint64_t> counts[] = {{there.unequal, host.unequal},
+                                                            {there.first_unequal, host.first_unequal},
+                                                            {there.beyond, host.beyond},
+                                                            {there.first_beyond, host.first_beyond},
+                                                            {there.off_by_one, host.off_by_one},
+                                                            {there.further_off, host.further_off},
+                                                            {there.first_further_off, host.first_further_off}};
   for (const auto& [found, wanted] : counts)
     if (found != wanted) return fmt::format("the count or place {} in place of {}", found, wanted);
   return {};
