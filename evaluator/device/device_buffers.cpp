@@ -131,10 +131,10 @@ std::vector<DeviceWrite> BufferSet::copies_of(const PristineInputs& inputs) cons
   std::vector<DeviceAddress> places;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (!tensors_[i].drawn()) continue;
-    const std::vector<std::byte>& content = inputs.content(places.size());
-    if (content.size() != tensors_[i].bytes) {
+    const std::size_t bytes = inputs.bytes(places.size());
+    if (bytes != tensors_[i].bytes) {
       throw machine_error(fmt::format("input {}: the plan wants {} bytes, the case has {}", tensors_[i].name,
-                                      tensors_[i].bytes, content.size()));
+                                      tensors_[i].bytes, bytes));
     }
     places.push_back(tensors_[i].bytes > 0 ? tensor_memory_[i].address() : 0);
   }
@@ -224,7 +224,7 @@ std::optional<Failure> BufferSet::damage(const PristineInputs& inputs, const Rea
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const std::size_t number = drawn;
     if (tensors_[i].drawn()) ++drawn;
-    if (changed == i) return damage_of_input(i, inputs.content(number));
+    if (changed == i) return damage_of_input(i, inputs, number);
     if (!is_answer(tensors_[i])) continue;
     if (!whole) {
       if (auto failure = damage_of_guards(tensors_[i].name, addresses_.tensors[i], tensors_[i].bytes)) return failure;
@@ -285,12 +285,12 @@ std::optional<Failure> BufferSet::damage_of_guards(const std::string& name, Devi
 }
 
 /// Says where an input, whose digest has changed, differs.
-Failure BufferSet::damage_of_input(std::size_t number, const std::vector<std::byte>& content) {
+Failure BufferSet::damage_of_input(std::size_t number, const PristineInputs& inputs, std::size_t drawn) {
   const PlanTensor& tensor = tensors_[number];
   if (auto failure = damage_of_guards(tensor.name, addresses_.tensors[number], tensor.bytes)) return *failure;
   std::vector<std::byte> found(tensor.bytes);
   device_.download(found, addresses_.tensors[number]);
-  const auto [changed, pristine] = std::ranges::mismatch(found, content);
+  const auto [changed, pristine] = std::ranges::mismatch(found, inputs.content(drawn));
   if (changed == found.end())
     throw machine_error(fmt::format("input {}: its digest is wrong, its bytes are not", tensor.name));
   return changed_input(tensor, static_cast<std::size_t>(changed - found.begin()));

@@ -81,7 +81,7 @@ class BufferSet {
   bool guards_are_whole(const Readback& read) const;
   std::optional<Failure> damage_of_guards(const std::string& name, DeviceAddress address, std::uint64_t bytes);
   std::optional<Failure> damage_of_gaps(std::size_t number, std::span<const std::byte> content) const;
-  Failure damage_of_input(std::size_t number, const std::vector<std::byte>& content);
+  Failure damage_of_input(std::size_t number, const PristineInputs& inputs, std::size_t drawn);
 
   Device& device_;
   std::vector<PlanTensor> tensors_;

@@ -10,12 +10,13 @@
 
 namespace evo {
 
-PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes)
-    : device_(device), guard_(guard_bytes), contents_(generate_inputs(recipe)) {
-  for (std::size_t i = 0; i < contents_.size(); ++i) {
-    const std::size_t bytes = contents_[i].size() + 2 * guard_;
+PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes,
+                               const InputDrawer* drawer)
+    : device_(device), recipe_(recipe), guard_(guard_bytes), drawer_(drawer) {
+  for (std::size_t i = 0; i < recipe.inputs.size(); ++i) {
+    const std::size_t bytes = bytes_of(recipe.inputs[i]) + 2 * guard_;
     images_.push_back({DeviceMemory(device, bytes, "pristine " + recipe.inputs[i].name), bytes, 0});
-    upload(i);
+    place(i);
   }
   const std::vector<std::uint64_t> digests = digests_now();
   for (std::size_t i = 0; i < images_.size(); ++i) images_[i].digest = digests[i];
@@ -24,6 +25,11 @@ PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::si
   write_guard(guard);
   spare_guard_.emplace(device, guard_, "a guard");
   device.upload(spare_guard_->address(), guard);
+}
+
+const std::vector<std::byte>& PristineInputs::content(std::size_t number) const {
+  if (contents_.empty()) contents_ = generate_inputs(recipe_);
+  return contents_.at(number);
 }
 
 DeviceAddress PristineInputs::guard() const {
@@ -45,7 +51,7 @@ bool PristineInputs::repair() const {
   const std::vector<std::uint64_t> digests = digests_now();
   for (std::size_t i = 0; i < images_.size(); ++i) {
     if (digests[i] == images_[i].digest) continue;
-    upload(i);
+    place(i);
     repaired = true;
   }
   return repaired;
@@ -58,12 +64,21 @@ std::vector<std::uint64_t> PristineInputs::digests_now() const {
   return std::move(wanted.digests);
 }
 
-void PristineInputs::upload(std::size_t number) const {
+void PristineInputs::place(std::size_t number) const {
+  const DeviceAddress to = images_[number].memory.address();
+  if (is_drawn_there(number)) {
+    std::vector<std::byte> guard(guard_);
+    write_guard(guard);
+    device_.upload(to, guard);
+    device_.upload(to + guard_ + bytes(number), guard);
+    drawer_->draw(recipe_, number, to + guard_);
+    return;
+  }
   std::vector<std::byte> image(images_[number].bytes);
   write_guard(std::span(image).first(guard_));
   write_guard(std::span(image).last(guard_));
-  std::ranges::copy(contents_[number], image.begin() + static_cast<std::ptrdiff_t>(guard_));
-  device_.upload(images_[number].memory.address(), image);
+  std::ranges::copy(content(number), image.begin() + static_cast<std::ptrdiff_t>(guard_));
+  device_.upload(to, image);
 }
 
 }  // namespace evo

@@ -7,19 +7,25 @@
 #include <vector>
 
 #include "evaluator/device/device_memory.h"
+#include "evaluator/device/input_drawer.h"
 #include "evaluator/device/inputs.h"
 
 namespace evo {
 
-/// The inputs of one case, untouched by candidates: in host memory, and on the device with a guard before and behind
-/// each. To fill a buffer from the device costs less than an upload. But a candidate may write there by accident. If a
-/// placed input has changed, `repair` tells whether it was placed from a damaged copy.
+/// The inputs of one case, untouched by candidates, on the device with a guard before and behind each. To fill a buffer
+/// from the device costs less than an upload. But a candidate may write there by accident. If a placed input has
+/// changed, `repair` tells whether it was placed from a damaged copy.
 class PristineInputs {
  public:
-  /// Throws machine_error when the device has no room.
-  PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes);
+  /// Throws machine_error when the device has no room. `drawer` draws what it can there, the host all else; null: all.
+  /// It must outlive them.
+  PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes,
+                 const InputDrawer* drawer = nullptr);
 
-  const std::vector<std::byte>& content(std::size_t number) const { return contents_.at(number); }
+  /// Drawn by the host once it is asked for, where the device has drawn.
+  const std::vector<std::byte>& content(std::size_t number) const;
+  /// Of an input.
+  std::size_t bytes(std::size_t number) const { return images_.at(number).bytes - 2 * guard_; }
   /// Of an input's first byte on the device.
   DeviceAddress address(std::size_t number) const { return images_.at(number).memory.address() + guard_; }
   /// Of an input with its guards (Device::digest).
@@ -38,12 +44,15 @@ class PristineInputs {
     std::size_t bytes;  ///< With the guards.
     std::uint64_t digest;
   };
-  void upload(std::size_t number) const;
+  bool is_drawn_there(std::size_t number) const { return drawer_ && drawer_->draws(recipe_, number); }
+  void place(std::size_t number) const;
   std::vector<std::uint64_t> digests_now() const;
 
   Device& device_;
+  CaseRecipe recipe_;
   std::size_t guard_;
-  std::vector<std::vector<std::byte>> contents_;
+  const InputDrawer* drawer_;
+  mutable std::vector<std::vector<std::byte>> contents_;  ///< Empty until somebody needs them.
   std::vector<Image> images_;
   std::optional<DeviceMemory> spare_guard_;  ///< Where there is no input.
 };

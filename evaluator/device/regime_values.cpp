@@ -146,15 +146,9 @@ void draw_largest(const DrawnPart& part) {
   scale_some(part, 0.5, -1.0F);
 }
 
-/// Far, but not beyond what the dtype holds.
-float far_of(const DrawnPart& part) {
-  if (part.recipe.scale) return part.gain();
-  return static_cast<float>(std::min(part.recipe.gain, kFarthest * info_of(part.recipe.dtype).greatest));
-}
-
 /// The seed says which rows, so that a tensor of one row is far, too.
 void move_rows_away(const DrawnPart& part) {
-  const float far = far_of(part);
+  const float far = largest_move(part.recipe);
   const std::uint64_t half = (part.recipe.row + 1) / 2;
   for (std::uint64_t i = part.begin; i < part.end; ++i) {
     const std::uint64_t kind = (i / part.recipe.row + part.seed) % 4;
@@ -230,6 +224,12 @@ static_assert(has_row_for_each(kDrawings, &Drawing::distribution),
               "each distribution has its row, in the order of the enumeration");
 
 }  // namespace
+
+/// Far, but not beyond what the dtype holds.
+float largest_move(const InputRecipe& recipe) {
+  if (recipe.scale) return static_cast<float>(recipe.gain);
+  return static_cast<float>(std::min(recipe.gain, kFarthest * info_of(recipe.dtype).greatest));
+}
 
 std::uint32_t random_word(const InputRecipe& recipe, InputPurpose purpose, std::uint64_t index) {
   return words_of(recipe, purpose, index / 4)[index % 4];

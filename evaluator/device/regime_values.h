@@ -12,6 +12,9 @@ enum class InputPurpose : std::uint32_t { value, choice, row, low_bits, perturba
 /// Word number `index` of a purpose's sequence.
 std::uint32_t random_word(const InputRecipe& recipe, InputPurpose purpose, std::uint64_t index);
 
+/// How far the regime far_rows moves the rows of an input.
+float largest_move(const InputRecipe& recipe);
+
 /// Elements that one thread makes at a time; a multiple of the four words of a Philox block.
 inline constexpr std::uint64_t kDrawnAtOnce = 1 << 14;
 

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/base/parallel.h"
+#include "evaluator/device/row_norms.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/numbers/float_formats.h"
 #include "evaluator/numbers/steps.h"
@@ -147,16 +148,12 @@ Sums total(const std::vector<Sums>& chunks) {
   return all;
 }
 
-double finite(double value) {
-  return value <= kIncomparable ? value : kIncomparable;
-}  // NaN too.
-
 Difference difference_of(const Sums& sums, std::uint64_t count) {
   Difference result;
   result.not_finite = sums.not_finite;
   result.first_not_finite = sums.first_not_finite;
   result.want_rms = std::sqrt(sums.want_squared / static_cast<double>(std::max<std::uint64_t>(count, 1)));
-  result.max_abs = finite(sums.max_abs);
+  result.max_abs = finite_error(sums.max_abs);
   if (sums.not_finite > 0) {
     result.relative_l2 = result.max_abs = kIncomparable;
     result.cosine = 0;
@@ -165,7 +162,7 @@ Difference difference_of(const Sums& sums, std::uint64_t count) {
     result.relative_l2 = equal ? 0 : (sums.want_squared == 0 ? kIncomparable : 1.0);
     result.cosine = equal ? 1 : 0;
   } else {
-    result.relative_l2 = finite(std::sqrt(sums.difference_squared / sums.want_squared));
+    result.relative_l2 = finite_error(std::sqrt(sums.difference_squared / sums.want_squared));
     const double cosine = sums.dot / (std::sqrt(sums.got_squared) * std::sqrt(sums.want_squared));
     result.cosine = std::isfinite(cosine) ? cosine : 0;
   }
@@ -264,18 +261,6 @@ Difference compare_wide(const Elements& got, const Elements& want, std::uint64_t
   return difference_of(sums, count);
 }
 
-/// ||got - want|| and ||want|| of each row.
-struct RowNorms {
-  std::vector<double> errors, wanted;
-
-  explicit RowNorms(std::uint64_t rows) : errors(rows), wanted(rows) {}
-
-  void set(std::uint64_t row, double error_squared, double want_squared) {
-    errors[row] = std::sqrt(error_squared);
-    wanted[row] = std::sqrt(want_squared);
-  }
-};
-
 void measure_rows(const Elements& got, const Elements& want, std::uint64_t begin, std::uint64_t end, std::uint64_t row,
                   RowNorms& norms) {
   std::uint64_t number = begin, left = row;
@@ -303,22 +288,10 @@ Sums measure_rows(DType dtype, const std::byte* got, const float* want, std::uin
 }
 
 void note_rows(const RowNorms& norms, Difference& difference) {
-  const std::uint64_t rows = norms.wanted.size();
-  double mean = 0;
-  double squares = 0, fourth_powers = 0;
-  for (const double norm : norms.wanted) {
-    mean += norm / static_cast<double>(rows);
-    squares += norm * norm;
-    fourth_powers += norm * norm * norm * norm;
-  }
-  if (fourth_powers > 0) difference.rows_that_count = squares * squares / fourth_powers;
-  for (std::uint64_t r = 0; r < rows; ++r) {
-    const double scale = std::max(norms.wanted[r], mean);
-    const double error = scale > 0 ? finite(norms.errors[r] / scale) : (norms.errors[r] > 0 ? kIncomparable : 0);
-    if (error <= difference.row_l2) continue;
-    difference.row_l2 = error;
-    difference.worst_row = r;
-  }
+  const RowFindings found = norms.findings();
+  difference.row_l2 = found.row_l2;
+  difference.worst_row = found.worst_row;
+  difference.rows_that_count = found.rows_that_count;
 }
 
 /// Rows of one chunk.
@@ -355,7 +328,7 @@ void compare_each(const Elements& got, const Elements& want, std::uint64_t count
     const double allowed = limits.atol + limits.rtol * std::fabs(w);
     // Written so that a NaN is beyond.
     if (error <= std::min(difference.worst_element, 1.0) * allowed) return;
-    difference.worst_element = std::max(difference.worst_element, finite(error / allowed));
+    difference.worst_element = std::max(difference.worst_element, finite_error(error / allowed));
     if (!(error <= allowed) && difference.beyond++ == 0) difference.first_beyond = i;
   });
 }
@@ -405,7 +378,7 @@ void compare_change(DType dtype, const Elements& got, const ExpectedOutput& want
   if (change == 0) return;
   const double last_bit = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
   const double left = std::sqrt(std::max(0.0, error - other[0] - other[1])) - kLastBits * last_bit * std::sqrt(size);
-  difference.change = finite(std::max(0.0, left) / std::sqrt(change));
+  difference.change = finite_error(std::max(0.0, left) / std::sqrt(change));
 }
 
 void compare_steps(DType dtype, const Elements& got, const Elements& want, std::uint64_t count,
@@ -495,6 +468,25 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
   const Difference difference = compare_numbers(dtype, got, want, limits, row, count);
   if (difference.not_finite == 0 && std::isfinite(difference.want_rms)) return difference;
   return compare_with_infinities(dtype, got, want, limits, row, count);
+}
+
+Difference difference_of(const OutputSums& found) {
+  Sums sums{found.difference_squared, found.want_squared, found.got_squared, found.dot, found.max_abs};
+  sums.not_finite = found.not_finite;
+  Difference difference = difference_of(sums, found.elements);
+  difference.row_l2 = found.row_l2;
+  difference.worst_row = found.worst_row;
+  difference.rows_that_count = found.rows_that_count;
+  difference.beyond = found.beyond;
+  difference.first_beyond = found.first_beyond;
+  difference.worst_element = found.worst_element;
+  difference.unequal = found.unequal;
+  difference.first_unequal = found.first_unequal;
+  difference.off_by_one = found.off_by_one;
+  difference.further_off = found.further_off;
+  difference.first_further_off = found.first_further_off;
+  difference.elements = found.elements;
+  return difference;
 }
 
 }  // namespace evo

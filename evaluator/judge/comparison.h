@@ -11,6 +11,8 @@
 #include "engine/result/mismatch.h"
 #include "engine/task/plan.h"
 #include "engine/task/task.h"
+#include "evaluator/device/output_sums.h"
+#include "evaluator/device/row_norms.h"
 
 namespace evo {
 
@@ -60,9 +62,6 @@ struct Difference {
   std::uint64_t elements = 0;
 };
 
-/// Stands for an infinite error. It is finite, so that every stored format can hold it.
-inline constexpr double kIncomparable = 1e30;
-
 /// Compares `got` (dense, of `dtype`) with the oracle, as far as the limits ask. NaN equals NaN, and an infinity itself
 /// or what the dtype makes of a larger number; such elements do not count. A NaN that was never written is none. Sums
 /// are in double, over fixed chunks, so the result does not depend on the number of threads. `row`: elements of the
@@ -72,6 +71,9 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
 
 /// Over all elements of an oracle of floats, without rows.
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const float> want);
+
+/// The same from the sums of a comparison that a device made. Where elements are not finite it says only how many.
+Difference difference_of(const OutputSums& found);
 
 /// The first limit that a difference breaks; empty when it is accepted. An unset limit (0) checks nothing. A value that
 /// is not finite passes only where the reference has it. A reference of zeros wants zeros, or has limits of elements.

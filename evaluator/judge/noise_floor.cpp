@@ -149,7 +149,7 @@ double NoiseFloor::ill_conditioning(StandIn stand_in, const Case& one, const Exp
 
 const NoiseFloor::Errors* NoiseFloor::ordinary(StandIn stand_in) {
   const std::size_t first = plan_.timed.front().rotation.front();
-  return errors(stand_in, plan_.cases[first], *oracles_.get(first));
+  return errors(stand_in, plan_.cases[first], *answer_to(first, plan_, oracles_, perturbed_));
 }
 
 const NoiseFloor::Errors* NoiseFloor::errors(StandIn stand_in, const Case& one, const Expected& exact) {

@@ -18,9 +18,6 @@
 namespace evo {
 namespace {
 
-/// A plain kernel in double precision takes this many times as long as the candidates.
-constexpr double kPatience = 10;
-
 /// What a worker at rest may leave on the device. Starting another one takes half a second.
 constexpr std::uint64_t kMostBytesAtRest = std::uint64_t{1} << 30;
 
@@ -86,7 +83,7 @@ class OracleRun {
     placed_bytes_ += bytes;
     const auto ran = ask<protocol::Ran>(
         device_, protocol::Run{reference.module, one.shape.name, reference_recipe(options_.task, one.recipe), 1},
-        kPatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
+        kReferencePatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
         fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
     if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
     return split(one, plan, ran.outputs);
@@ -322,12 +319,19 @@ std::shared_ptr<const Expected> OracleStore::get(std::size_t number) {
 
 void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop,
                      OracleStore::Filling& store) {
+  std::vector<std::size_t> order = {plan.smoke};
+  for (std::size_t i = 0; i < plan.cases.size(); ++i)
+    if (i != plan.smoke) order.push_back(i);
+  std::erase_if(order, [&](std::size_t number) { return !store.wants(number); });
+  if (order.empty()) return;
   OracleRun run(options, plan, &stop);
   run.open();
-  store.put(plan.smoke, run.compute(plan.cases[plan.smoke]));
-  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
-    if (i != plan.smoke) store.put(i, run.compute(plan.cases[i]));
-  }
+  for (const std::size_t number : order) store.put(number, run.compute(plan.cases[number]));
+}
+
+std::shared_ptr<const Expected> answer_to(std::size_t number, const CasePlan& plan, OracleStore& store,
+                                          ExtraOracles& further) {
+  return store.has_or_gets(number) ? store.get(number) : further.get(plan.cases[number]);
 }
 
 std::shared_ptr<const Expected> KnownOracles::get(const std::string& key, const Compute& compute) {

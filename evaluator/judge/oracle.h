@@ -21,6 +21,9 @@
 
 namespace evo {
 
+/// A plain kernel in double precision takes this many times as long as the candidates.
+inline constexpr double kReferencePatience = 10;
+
 /// Every output that is there, in the task's order.
 using Expected = std::vector<ExpectedOutput>;
 
@@ -51,6 +54,8 @@ class OracleStore {
 
   /// To be filled.
   explicit OracleStore(std::size_t cases) : expected_(cases) {}
+  /// To be filled but for some cases, which nobody may ask for.
+  explicit OracleStore(const std::vector<bool>& left_out) : left_out_(left_out), expected_(left_out.size()) {}
   /// Whoever asks for one that is not there computes it. Used by one thread.
   OracleStore(std::size_t cases, Compute compute) : compute_(std::move(compute)), expected_(cases) {}
 
@@ -61,6 +66,7 @@ class OracleStore {
     ~Filling();
     Filling(const Filling&) = delete;
     Filling& operator=(const Filling&) = delete;
+    bool wants(std::size_t number) const { return store_.has_or_gets(number); }
     void put(std::size_t number, Expected expected);
     /// No further oracle will come: readers get this error.
     void fail(std::exception_ptr error);
@@ -69,6 +75,8 @@ class OracleStore {
     OracleStore& store_;
   };
 
+  /// False: that case's never comes.
+  bool has_or_gets(std::size_t number) const { return left_out_.empty() || !left_out_[number]; }
   /// Waits for one case's while there is a Filling. Throws the error that `fail` was given, machine_error where nobody
   /// computes it, what `compute` throws.
   std::shared_ptr<const Expected> get(std::size_t number);
@@ -78,6 +86,7 @@ class OracleStore {
 
  private:
   const Compute compute_;
+  const std::vector<bool> left_out_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<const Expected>> expected_;
@@ -85,8 +94,8 @@ class OracleStore {
   bool filling_ = false;
 };
 
-/// Compiles the reference and runs it on every case, the smoke case first, in worker processes of its own. Throws
-/// usage_error for a reference that does not compile, fails, or leaves elements unwritten.
+/// Compiles the reference and runs it on every case that the store is to have, the smoke case first, in worker
+/// processes of its own. Throws usage_error for a reference that does not compile, fails, or leaves elements unwritten.
 void compute_oracles(const PipelineOptions& options, const CasePlan& plan, const StopSignal& stop,
                      OracleStore::Filling& store);
 
@@ -127,5 +136,9 @@ class ExtraOracles {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// The answer to a case of the plan: the store's, or else computed now.
+std::shared_ptr<const Expected> answer_to(std::size_t number, const CasePlan& plan, OracleStore& store,
+                                          ExtraOracles& further);
 
 }  // namespace evo

@@ -115,6 +115,15 @@ std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& sha
   return dims.empty() ? 1 : static_cast<std::uint64_t>(dims.back());
 }
 
+ComparedFor compared_for(const Limits& limits, std::uint64_t row) {
+  return {.row = limits.row_l2 > 0 ? row : 0,
+          .exact = limits.exact,
+          .elementwise = limits.atol > 0 || limits.rtol > 0,
+          .atol = limits.atol,
+          .rtol = limits.rtol,
+          .steps = limits.off_by_one > 0};
+}
+
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
                                             const Plan& plan, const Expected& expected, std::vector<std::byte> outputs,
                                             const std::function<Limits(const Tensor&)>& limits_of) {

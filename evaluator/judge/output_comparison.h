@@ -30,6 +30,9 @@ struct ComparedOutput {
 /// Elements of the last dim of an output: a row. `output` counts those that are there under the options.
 std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& shape, std::size_t output);
 
+/// What an output is compared for on a device. `row`: as of row_of.
+ComparedFor compared_for(const Limits& limits, std::uint64_t row);
+
 /// Compares what a call wrote with its oracle: dense elements, codes times their scales, and any index of an equal
 /// element where the task says so. `outputs`: the bytes of every output of the plan, in order. `limits_of`: those of
 /// one output.

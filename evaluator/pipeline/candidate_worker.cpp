@@ -79,12 +79,39 @@ bool CandidateWorker::has_room() const {
 }
 
 std::optional<Failure> CandidateWorker::send_case(const Case& one, std::uint32_t repeats, Watch watch) {
+  protocol::Run request;
+  request.repeats = repeats;
+  request.sanitised = watch == Watch::sanitiser;
+  return send_run(one, std::move(request));
+}
+
+std::optional<Failure> CandidateWorker::send_case(const Case& one, std::uint32_t repeats,
+                                                  std::vector<ComparedFor> compared) {
+  protocol::Run request;
+  request.repeats = repeats;
+  request.compared = std::move(compared);
+  return send_run(one, std::move(request));
+}
+
+std::optional<Failure> CandidateWorker::send_run(const Case& one, protocol::Run request) {
   const auto program = program_for(candidate_, one.shape.name);
   if (!program) return missing_program(one.shape.name);
   const Plan& plan = candidate_.programs[*program].plans.at(one.shape.name);
-  send(protocol::Run{first_module_ + *program, one.shape.name, one.recipe, repeats, watch == Watch::sanitiser},
-       protocol::output_bytes(plan));
+  request.module = first_module_ + *program;
+  request.shape = one.shape.name;
+  request.recipe = one.recipe;
+  const std::uint64_t payload = request.compared.empty() ? protocol::output_bytes(plan) : 0;
+  send(std::move(request), payload);
   return std::nullopt;
+}
+
+std::optional<Failure> CandidateWorker::forget_requests() {
+  std::optional<Failure> failure;
+  while (!payloads_.empty()) {
+    auto answer = expect<protocol::Ran>();
+    if (!failure) failure = std::move(answer.failure);
+  }
+  return device_.running() ? std::nullopt : failure;
 }
 
 void CandidateWorker::send_timing(std::size_t program, protocol::Time request, std::uint64_t payload) {

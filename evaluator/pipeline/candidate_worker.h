@@ -44,6 +44,8 @@ class CandidateWorker {
   enum class Watch : std::uint8_t { none, sanitiser };
   /// Asks for `repeats` runs of a case.
   std::optional<Failure> send_case(const Case& one, std::uint32_t repeats, Watch watch = Watch::none);
+  /// The same; the worker compares the outputs and keeps them.
+  std::optional<Failure> send_case(const Case& one, std::uint32_t repeats, std::vector<ComparedFor> compared);
   /// `request` gets the module of this program. `payload`: the bytes that the answer may bring.
   void send_timing(std::size_t program, protocol::Time request, std::uint64_t payload);
 
@@ -68,10 +70,14 @@ class CandidateWorker {
     return {{}, Failure{Verdict::harness_failed, std::get<protocol::Broken>(answer).message}};
   }
 
+  /// Answers to what is on its way are not needed: what comes instead of an answer where the worker is lost.
+  std::optional<Failure> forget_requests();
+
   /// The worker was lost in a way that says nothing about the candidate.
   bool was_lost_without_blame() const { return lost_without_blame_; }
 
  private:
+  std::optional<Failure> send_run(const Case& one, protocol::Run request);
   void send(protocol::Request request, std::uint64_t payload);
   Failure after_loss(const Lost& lost);
   void abandon();

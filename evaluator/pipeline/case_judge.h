@@ -40,6 +40,11 @@ class CaseJudge {
   /// Changes nothing: several threads may compare.
   ComparedCase compare(const Case& one, std::shared_ptr<const Expected> expected, std::vector<std::byte> outputs) const;
 
+  /// What the outputs of a case are compared for on a device that judges it, in the plan's order.
+  std::vector<ComparedFor> compared_there(const Case& one) const;
+  /// What that device has found; empty where the host has to look: an output is not well within its limits.
+  std::optional<ComparedCase> compared(const Case& one, const std::vector<OutputSums>& sums) const;
+
   struct Check {
     std::optional<Failure> failure;
     /// Of the output that is closest to a limit. Above 1 without a failure: the case is ill-conditioned and set aside,
@@ -55,6 +60,7 @@ class CaseJudge {
   std::optional<Failure> check_pools() const;
 
  private:
+  std::vector<ComparedOutput> outputs_there(const Case& one) const;
   /// As the output is larger than on ordinary inputs, or sums are longer than at the sizes that are listed.
   Limits grown_limits(Limits limits, const Tensor& tensor, const Case& one, const Expected& expected,
                       std::size_t output) const;

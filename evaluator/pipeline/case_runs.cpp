@@ -68,11 +68,14 @@ class CaseRuns::Batch {
 
 std::optional<Failure> CaseRuns::run(const std::vector<CaseStep>& steps) {
   std::size_t sent = 0;
+  std::optional<std::size_t> doubtful;  // The host has to judge it.
+  const auto judged_there = [&](std::size_t number) { return number != doubtful && is_judged_there(steps[number]); };
   std::deque<Comparing> comparing;
   Batch batch;
   for (std::size_t done = 0; done < steps.size(); ++done) {
     while (sent < steps.size() && worker_.has_room()) {
-      if (auto failure = send(steps[sent++])) return failure;
+      if (auto failure = send(steps[sent], judged_there(sent))) return failure;
+      ++sent;
     }
     Stopwatch watch;
     auto ran = worker_.expect<protocol::Ran>();
@@ -83,7 +86,21 @@ std::optional<Failure> CaseRuns::run(const std::vector<CaseStep>& steps) {
       return failure_at(candidate_, *steps[done].one, std::move(*ran.failure));
     }
     const std::size_t at_once = compared_at_once(ran.reply.outputs.size());
-    comparing.push_back(compare_in(batch, steps[done], std::move(ran.reply)));
+    if (judged_there(done)) {
+      auto found = judge_.compared(*steps[done].one, ran.reply.sums);
+      if (!found) {
+        if (ran.reply.sums.empty()) setup_.judging->lose(*steps[done].number);
+        if (auto failure = worker_.forget_requests())
+          return failure_at(candidate_, *steps[done].one, *std::move(failure));
+        doubtful = sent = done--;
+        continue;
+      }
+      std::promise<ComparedCase> promise;
+      promise.set_value(*std::move(found));
+      comparing.emplace_back(steps[done], std::nullopt, promise.get_future());
+    } else {
+      comparing.push_back(compare_in(batch, steps[done], std::move(ran.reply)));
+    }
     const bool last = done + 1 == steps.size();
     if (last || slow || batch.bytes() >= kBatchBytes || comparing.size() >= at_once) batch.start();
     if (auto failure = judge(comparing, last ? 0 : at_once)) return failure;
@@ -91,18 +108,25 @@ std::optional<Failure> CaseRuns::run(const std::vector<CaseStep>& steps) {
   return std::nullopt;
 }
 
-std::optional<Failure> CaseRuns::send(const CaseStep& step) {
+bool CaseRuns::is_judged_there(const CaseStep& step) const {
+  return step.number && setup_.judging != nullptr && setup_.judging->judges(*step.number);
+}
+
+std::optional<Failure> CaseRuns::send(const CaseStep& step, bool judged_there) {
   const bool repeated = step.number && setup_.options.task.deterministic &&
                         std::ranges::binary_search(setup_.plan.repeated, *step.number);
-  return worker_.send_case(*step.one, repeated ? kRepeats : 1);
+  const std::uint32_t repeats = repeated ? kRepeats : 1;
+  return judged_there ? worker_.send_case(*step.one, repeats, judge_.compared_there(*step.one))
+                      : worker_.send_case(*step.one, repeats);
 }
 
 /// The oracles of further seeds are asked for here: one thread uses them.
 CaseRuns::Comparing CaseRuns::compare_in(Batch& batch, const CaseStep& step, protocol::Ran ran) {
-  std::shared_ptr<const Expected> further = step.number ? nullptr : setup_.extra.get(*step.one);
+  const bool comes = step.number && setup_.oracles.has_or_gets(*step.number);
+  std::shared_ptr<const Expected> further = comes ? nullptr : setup_.extra.get(*step.one);
   const std::uint64_t bytes = ran.outputs.size();
   Batch::Task task([this, step, further = std::move(further), outputs = std::move(ran.outputs)]() mutable {
-    return judge_.compare(*step.one, step.number ? setup_.oracles.get(*step.number) : further, std::move(outputs));
+    return judge_.compare(*step.one, further ? further : setup_.oracles.get(*step.number), std::move(outputs));
   });
   return {step, std::move(ran.unrepeatable), batch.add(std::move(task), bytes)};
 }

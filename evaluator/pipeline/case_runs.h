@@ -21,7 +21,8 @@ struct CaseStep {
   std::optional<std::size_t> number;  ///< In the plan; empty: a seed beyond its grid.
 };
 
-/// Runs cases of one candidate. While the answer to one is compared, the next ones run. They are judged in their order.
+/// Runs cases of one candidate. What their device judges and does not find well within its limits runs again, and the
+/// host judges it. While the answer to one is compared, the next ones run. They are judged in their order.
 class CaseRuns {
  public:
   /// Everything must outlive it. `close` is given the cases of the plan that are close to a limit.
@@ -36,7 +37,8 @@ class CaseRuns {
   class Batch;
   struct Comparing;
 
-  std::optional<Failure> send(const CaseStep& step);
+  bool is_judged_there(const CaseStep& step) const;
+  std::optional<Failure> send(const CaseStep& step, bool judged_there);
   Comparing compare_in(Batch& batch, const CaseStep& step, protocol::Ran ran);
   std::optional<Failure> judge(std::deque<Comparing>& comparing, std::size_t most);
   std::optional<Failure> judge(Comparing first);

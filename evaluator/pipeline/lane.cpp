@@ -13,6 +13,7 @@
 #include "engine/device/device_kind.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/base/stopwatch.h"
+#include "evaluator/pipeline/device_judging.h"
 #include "evaluator/pipeline/program_building.h"
 #include "evaluator/timing/interleaved_timing.h"
 #include "evaluator/worker/process.h"
@@ -74,12 +75,15 @@ void Lane::serve_while_open() {
     const int asked = options_.device_threads;
     const std::string threads = std::to_string(asked > 0 ? asked : threads_of_device(shared_.compile_workers));
     WorkerClient device(worker_options(options_, {"device", options_.device.id, threads}, &shared_.stop));
+    DeviceJudging judging(options_, shared_.plan, shared_.judged_there, shared_.pool);
     device.start();
     announce_open();
     open = true;
+    judging.make_ready(device);
     ExtraOracles extra(options_, shared_.plan, &shared_.stop, shared_.further);
     NoiseFloor floor(options_, shared_.calibration, shared_.plan, shared_.oracles, &shared_.stop, shared_.honest);
-    Validation validation({options_, shared_.calibration, shared_.plan, shared_.oracles, extra, floor, device});
+    Validation validation(
+        {options_, shared_.calibration, shared_.plan, shared_.oracles, extra, floor, device, &judging});
     emulate_while_idle(floor);
     while (next_job(device)) run_job(validation);
   } catch (const Stopped&) {

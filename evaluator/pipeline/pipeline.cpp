@@ -25,12 +25,13 @@ constexpr std::chrono::milliseconds kPoll{100};
 
 /// Candidates in flight that keep a GPU busy: some are compiled while one is validated and timed. There are no more,
 /// because a strategy proposes better the more answers it has.
-std::size_t enough_in_flight(const CasePlan& plan) {
+std::size_t enough_in_flight(const CasePlan& plan, const std::vector<bool>& judged_there) {
   constexpr double kCompileSeconds = 1.0;  // of one candidate
   constexpr double kTimingSeconds = 0.12;
   constexpr double kBytesPerSecond = 5e8;  // of inputs, sent and looked at again, outputs compared
   double bytes = 0;
-  for (const Case& one : plan.cases) bytes += static_cast<double>(input_bytes(one.recipe));
+  for (std::size_t i = 0; i < plan.cases.size(); ++i)
+    if (!judged_there[i]) bytes += static_cast<double>(input_bytes(plan.cases[i].recipe));
   return 2 + static_cast<std::size_t>(std::ceil(kCompileSeconds / (kTimingSeconds + bytes / kBytesPerSecond)));
 }
 
@@ -67,7 +68,7 @@ class Pipeline final : public DevicePipeline {
   std::size_t width() const override {
     if (const std::size_t width = kind_named(shared_.options.device.kind).width; width > 0) return width;
     const std::size_t lanes = lane_count();
-    return std::min(enough_in_flight(shared_.plan) * lanes,
+    return std::min(enough_in_flight(shared_.plan, shared_.judged_there) * lanes,
                     static_cast<std::size_t>(shared_.compile_workers) + 2 * lanes);
   }
 

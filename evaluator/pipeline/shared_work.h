@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "engine/search/evaluator.h"
 #include "engine/task/calibration.h"
@@ -33,6 +34,7 @@ struct SharedWork {
   const PipelineOptions options;  ///< With the device kind's defaults filled in.
   const std::optional<Calibration> calibration;
   const CasePlan plan;
+  const std::vector<bool> judged_there;  ///< Cases of the plan.
   StopSignal stop;
   OracleStore oracles;
   const std::shared_ptr<KnownOracles> further = std::make_shared<KnownOracles>();  ///< Of seeds beyond the grid's.

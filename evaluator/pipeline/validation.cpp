@@ -147,6 +147,10 @@ Evaluation Validation::evaluate(const Candidate& candidate, const std::vector<Bi
     if (const std::optional<Lost> lost = setup_.device.start(); lost && options.notice)
       options.notice(fmt::format("{}: the worker ended while it had nothing to do ({}); there is another",
                                  called(options.device), lost->reason));
+    if (setup_.judging != nullptr) {
+      setup_.judging->make_ready(setup_.device);
+      setup_.device.start();
+    }
     Trial trial(setup_, candidate, next_module_, to_beat);
     next_module_ += binaries.size();
     Evaluation evaluation = trial.run(binaries);

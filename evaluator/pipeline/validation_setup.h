@@ -7,6 +7,7 @@
 #include "evaluator/judge/cases.h"
 #include "evaluator/judge/noise_floor.h"
 #include "evaluator/judge/oracle.h"
+#include "evaluator/pipeline/device_judging.h"
 #include "evaluator/worker/worker_client.h"
 
 namespace evo {
@@ -20,6 +21,7 @@ struct ValidationSetup {
   ExtraOracles& extra;
   NoiseFloor& floor;
   WorkerClient& device;
+  DeviceJudging* judging = nullptr;  ///< Null: the host judges.
 };
 
 }  // namespace evo

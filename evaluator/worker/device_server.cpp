@@ -78,6 +78,10 @@ protocol::Reply DeviceServer::load(const protocol::Load& request) {
   std::unique_ptr<Module> module = device_.load(request.binary, failure);
   if (failure) return failed(std::move(*failure));
   if (!module) throw machine_error("the device gave neither a module nor a reason");
+  if (request.module == protocol::kJudgeModule) {
+    judge_.emplace(device_, std::move(module));
+    return protocol::Done{};
+  }
   loaded_[request.module] = {std::move(module), request.plans};
   forget_answers(request.module);
   return protocol::Done{};
@@ -98,7 +102,8 @@ std::shared_ptr<const PristineInputs> DeviceServer::inputs_of(const CaseRecipe& 
   if (const auto* found = inputs_.find(key)) return *found;
   const std::size_t bytes = input_bytes(recipe);
   inputs_.make_room(bytes);  // before more of the device's memory is asked for
-  auto inputs = std::make_shared<const PristineInputs>(device_, recipe, guard_bytes_for(device_.info()));
+  auto inputs = std::make_shared<const PristineInputs>(device_, recipe, guard_bytes_for(device_.info()),
+                                                       judge_ ? &*judge_ : nullptr);
   inputs_.put(std::move(key), inputs, bytes);
   return inputs;
 }
@@ -146,12 +151,18 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
   protocol::Ran ran;
   Digests digests;
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
-    Readback read = repeat == 0 ? outputs_wanted(*set) : set->readback(BufferSet::Wanted::digests);
+    const bool returned = repeat == 0 && request.compared.empty();
+    Readback read = returned ? outputs_wanted(*set) : set->readback(BufferSet::Wanted::digests);
     if (auto failure = run_once(asked, request, *inputs, *set, repeat, read)) return failed(std::move(*failure));
     RunOutputs outputs = set->outputs(std::move(read));
     if (repeat == 0) {
-      ran.outputs = std::move(outputs.bytes);
+      if (returned) ran.outputs = std::move(outputs.bytes);
       digests = std::move(outputs.digests);
+      if (!request.compared.empty() && judge_)
+        ran.sums = judge_->compare(fingerprint(*request.recipe), *set, request.compared);
+    } else if (outputs.digests != digests && !request.compared.empty()) {
+      ran.sums.clear();  // It runs again, and is told where the first byte differs.
+      break;
     } else if (outputs.digests != digests) {
       const std::vector<std::byte> others = read_outputs(*set);
       const auto [a, b] = std::ranges::mismatch(others, ran.outputs);
@@ -162,6 +173,20 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
   answers_[{request.module, fingerprint(*request.recipe)}] = std::move(digests);
   release(std::move(set));
   return ran;
+}
+
+protocol::Reply DeviceServer::keep_answer(const protocol::KeepAnswer& request) {
+  if (!judge_) throw machine_error("an answer is to be kept where nothing compares");
+  const Call reference = call(request.module, request.shape);
+  const auto inputs = inputs_of(request.recipe);
+  std::unique_ptr<BufferSet> set = acquire(reference.plan);
+  if (auto failure = set->attach_workspaces(reference.plan.workspaces)) return failed(std::move(*failure));
+  Readback read = set->readback(BufferSet::Wanted::digests);
+  const protocol::Run once{request.module, request.shape, request.recipe};
+  if (auto failure = run_once(reference, once, *inputs, *set, 0, read)) return failed(std::move(*failure));
+  judge_->keep_answer(fingerprint(request.recipe), *set);
+  release(std::move(set));
+  return protocol::Done{};
 }
 
 /// A run from fresh buffers. Where the case's own inputs have been written by an earlier candidate they are mended, and

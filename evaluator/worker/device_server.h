@@ -15,12 +15,14 @@
 #include "evaluator/base/spare_buffers.h"
 #include "evaluator/device/device.h"
 #include "evaluator/device/device_buffers.h"
+#include "evaluator/device/device_judge.h"
 #include "evaluator/device/skip_probe.h"
 #include "evaluator/worker/protocol.h"
 
 namespace evo {
 
-/// Answers the requests of a device worker. It knows no expected outputs: those stay in the parent.
+/// Answers the requests of a device worker. Of expected outputs it knows those that it is asked to keep: hidden, on the
+/// device (evaluator/device/device_judge.h).
 class DeviceServer {
  public:
   explicit DeviceServer(Device& device);
@@ -34,6 +36,7 @@ class DeviceServer {
   protocol::Reply load(const protocol::Load& request);
   protocol::Reply unload(const protocol::Unload& request);
   protocol::Reply run(const protocol::Run& request);
+  protocol::Reply keep_answer(const protocol::KeepAnswer& request);
   protocol::Reply time(const protocol::Time& request);
   protocol::Reply read_counters(const protocol::ReadCounters& request);
   /// What a reply brought, after it was sent.
@@ -81,6 +84,7 @@ class DeviceServer {
   BufferSet& modelled_set(const Plan& plan, const CaseRecipe& recipe);
 
   Device& device_;
+  std::optional<DeviceJudge> judge_;
   std::map<std::uint64_t, Loaded> loaded_;  ///< By the parent's number.
   /// The answers given so far, by module and case. An answer that comes again is not sent again.
   std::map<std::pair<std::uint64_t, std::string>, Digests> answers_;

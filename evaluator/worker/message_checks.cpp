@@ -135,6 +135,10 @@ void check(const Run& request) {
   if (request.recipe) check(*request.recipe);
 }
 
+void check(const KeepAnswer& request) {
+  check(request.recipe);
+}
+
 void check(const Time& request) {
   for (const CaseRecipe& recipe : request.rotation) check(recipe);
   if (request.afterwards) check(*request.afterwards);

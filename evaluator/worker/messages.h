@@ -15,6 +15,7 @@
 #include "engine/task/plan.h"
 #include "evaluator/device/device.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/device/output_sums.h"
 
 /// The messages between the pipeline and its worker processes. A request carries an id, and every reply repeats the id
 /// of its request. A request is answered by `Started`, once its inputs are ready, and then by exactly one other reply.
@@ -48,6 +49,10 @@ struct Load {
   std::map<std::string, Plan> plans;  ///< By shape name.
 };
 
+/// Modules of the program itself, whose numbers no candidate's programs reach: the kernels of a DeviceJudge, and from
+/// the next number on the programs of the reference.
+inline constexpr std::uint64_t kJudgeModule = std::uint64_t{1} << 62;
+
 struct Unload {
   std::uint64_t module = 0;
 };
@@ -62,6 +67,16 @@ struct Run {
   std::uint32_t repeats = 1;  ///< Each with another poison. The outputs must agree bitwise.
   bool sanitised = false;     ///< By Device::run_sanitised.
   std::string case_name = {};
+  /// For each output: it is compared there with the answer that is kept to the case, and does not come back. Empty: it
+  /// comes back.
+  std::vector<ComparedFor> compared = {};
+};
+
+/// Runs the reference, a loaded plan, on a case and keeps what it gives, for later runs of the case. Answered by Done.
+struct KeepAnswer {
+  std::uint64_t module = 0;
+  std::string shape;
+  CaseRecipe recipe;
 };
 
 /// Asks whether a plan does less where a call brings what an earlier one brought (evaluator/device/skip_probe.h).
@@ -101,9 +116,9 @@ struct Model {
   CaseRecipe recipe;
 };
 
-using Request = std::variant<Compile, Load, Unload, Run, Time, ReadCounters, Model>;
+using Request = std::variant<Compile, Load, Unload, Run, Time, ReadCounters, Model, KeepAnswer>;
 /// Their names, in the order of the variant.
-inline constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "counters", "model"};
+inline constexpr std::array kRequestKinds = {"compile", "load", "unload", "run", "time", "counters", "model", "answer"};
 static_assert(kRequestKinds.size() == std::variant_size_v<Request>);
 const char* name_of(const Request& request);
 
@@ -117,12 +132,14 @@ struct Started {};
 struct Compiled {
   Binary binary;
 };
-struct Done {};  ///< To Load and Unload.
+struct Done {};  ///< To Load, Unload and KeepAnswer.
 struct Ran {
   /// Of the first repeat: every output of the plan, one after another. No field of the record: the frame's payload.
   std::vector<std::byte> outputs;
   /// Set when a later repeat gave other bits. The outputs are compared first: a wrong answer is the better reason.
   std::optional<Failure> unrepeatable;
+  /// Of each output, where they were to be compared there. Empty: no answer to the case is kept, nothing was compared.
+  std::vector<OutputSums> sums = {};
 };
 struct Timed {
   Timing timing;
@@ -167,14 +184,15 @@ namespace evo {
 EVO_RECORD(protocol::Compile, source, arch, max_registers, kernels, variables);
 EVO_RECORD(protocol::Load, module, binary, plans);
 EVO_RECORD(protocol::Unload, module);
-EVO_RECORD(protocol::Run, module, shape, recipe, repeats, sanitised, case_name);
+EVO_RECORD(protocol::Run, module, shape, recipe, repeats, sanitised, case_name, compared);
+EVO_RECORD(protocol::KeepAnswer, module, shape, recipe);
 EVO_RECORD(protocol::SkipProbe, other, call_us, deterministic);
 EVO_RECORD(protocol::Time, module, shape, rotation, timing, afterwards, answered, probe);
 EVO_RECORD(protocol::ReadCounters, module, shape, recipe);
 EVO_RECORD(protocol::Model, compile, plan, recipe);
 EVO_RECORD(protocol::Ready, what, at_once);
 EVO_RECORD(protocol::Compiled, binary);
-EVO_FIELDS(protocol::Ran, unrepeatable);
+EVO_FIELDS(protocol::Ran, unrepeatable, sums);
 EVO_FIELDS(protocol::Timed, timing, as_before);
 EVO_RECORD(protocol::Profiled, launches);
 EVO_RECORD(protocol::Modelled, binary, launches, failure);

@@ -81,6 +81,7 @@ class DeviceRole final : public Role {
       find_recipe(*run);
       server_.draw(*run->recipe);
     }
+    if (const auto* keep = std::get_if<protocol::KeepAnswer>(&request)) server_.draw(keep->recipe);
     if (const auto* time = std::get_if<protocol::Time>(&request)) {
       for (const CaseRecipe& recipe : time->rotation) server_.draw(recipe);
       if (time->afterwards) server_.draw(*time->afterwards);
@@ -113,6 +114,7 @@ class DeviceRole final : public Role {
   protocol::Reply answer_one(const protocol::Run& request) { return server_.run(request); }
   protocol::Reply answer_one(const protocol::Time& request) { return server_.time(request); }
   protocol::Reply answer_one(const protocol::ReadCounters& request) { return server_.read_counters(request); }
+  protocol::Reply answer_one(const protocol::KeepAnswer& request) { return server_.keep_answer(request); }
   protocol::Reply answer_one(const protocol::Compile&) { return refuse(); }
   protocol::Reply answer_one(const protocol::Model&) { return refuse(); }
   static protocol::Reply refuse() { throw protocol::ProtocolError("a device worker compiles nothing"); }

@@ -68,6 +68,7 @@ PipelineOptions toy_options() {
   options.salt = 42;
   options.compile_workers = 2;
   options.timing_seconds = 0.1;
+  options.judged_there_from = UINT64_MAX;  // Fakes run no kernels of the program's own.
   options.worker_command = {EVO_TEST_WORKER, "fake"};
   return options;
 }

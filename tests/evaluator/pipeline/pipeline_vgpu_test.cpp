@@ -1,5 +1,7 @@
 // The pipeline with nothing faked: NVRTC compiles, the virtual GPU runs.
 
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/hosts/devices.h"
@@ -8,6 +10,7 @@
 using namespace evo;
 using namespace evo::testing;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinRel;
 
 namespace {
 
@@ -217,4 +220,38 @@ extern "C" __global__ void add_reference(const float* a, const float* b, float* 
   CHECK(std::ranges::none_of(honest.errors, [](const CaseError& error) { return error.regime == "many_turns"; }));
   CHECK(evaluated("sinf(3.0f * a[i] + 2e-5f)").verdict == Verdict::wrong_answer);
   CHECK(evaluated("fabsf(a[i]) < 1e3f ? sinf(3.0f * a[i]) : 0.5f").verdict == Verdict::wrong_answer);
+}
+
+TEST_CASE("a kernel that is judged where its outputs are gets the verdict and the errors that the host gives") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  std::vector<std::vector<Evaluation>> found;
+  for (const std::uint64_t judged_there_from : {std::uint64_t{0}, std::uint64_t{1}}) {
+    PipelineOptions options = vgpu_options();
+    options.judged_there_from = judged_there_from;
+    options.notice = [](const std::string& line) { FAIL_CHECK(line); };
+    const auto pipeline = make_pipeline(options);
+    const std::vector<Candidate> candidates = {
+        toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
+        toy_candidate(options, kernel("if (i < n) c[i] = (a[i] + b[i]) * 1.0005f;")),
+        toy_candidate(options, kernel("if (i < n) c[i] = i == 700 ? 0 : a[i] + b[i];")),
+        toy_candidate(options, kernel("if (i < n && i != 3) c[i] = a[i] + b[i];")),
+        toy_candidate(options, kernel("if (i < n) ((float*)b)[i] = 1, c[i] = a[i] + 1;"))};
+    found.push_back(evaluate_all(*pipeline, candidates));
+  }
+  int in_another_order = 0;  // Sums that are not the host's.
+  for (std::size_t i = 0; i < found[0].size(); ++i) {
+    const Evaluation &host = found[0][i], &there = found[1][i];
+    CHECK(name_of(there.verdict) == name_of(host.verdict));
+    CHECK(why(there) == why(host));
+    REQUIRE(there.errors.size() == host.errors.size());
+    for (std::size_t e = 0; e < host.errors.size(); ++e) {
+      CHECK(there.errors[e].regime == host.errors[e].regime);
+      CHECK_THAT(there.errors[e].relative_l2, WithinRel(host.errors[e].relative_l2, 1e-12));
+      CHECK_THAT(there.errors[e].max_abs, WithinRel(host.errors[e].max_abs, 1e-12));
+      if (there.errors[e].relative_l2 != host.errors[e].relative_l2) ++in_another_order;
+    }
+  }
+  CHECK(in_another_order > 0);
+  CHECK(found[1][0].verdict == Verdict::valid);
+  CHECK(found[1][2].verdict == Verdict::wrong_answer);
 }

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+
+#include "evaluator/device/device.h"
+#include "evaluator/device/input_recipe.h"
+
+namespace evo {
+
+/// Draws inputs where they are wanted, bit for bit those of generate_inputs (inputs.h).
+class InputDrawer {
+ public:
+  virtual ~InputDrawer() = default;
+  /// Whether it can draw that input.
+  virtual bool draws(const CaseRecipe& recipe, std::size_t input) const = 0;
+  virtual void draw(const CaseRecipe& recipe, std::size_t input, DeviceAddress to) const = 0;
+};
+
+}  // namespace evo

@@ -1,0 +1,162 @@
+#include "judged_cases.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <variant>
+
+#include "engine/base/error.h"
+#include "engine/record/enumerators.h"
+#include "evaluator/base/random.h"
+#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/device/pristine_inputs.h"
+#include "evaluator/judge/output_comparison.h"
+#include "evaluator/numbers/elements.h"
+
+namespace evo::testing {
+namespace {
+
+double random_normal(std::uint64_t seed, std::uint64_t i) {
+  return normal_from_word(philox(seed, {static_cast<std::uint32_t>(i), 0, 0, 0})[0]);
+}
+
+/// An answer, what a kernel may give, and its limits.
+struct Compared {
+  DType got_dtype, want_dtype;
+  std::vector<std::byte> got, want;
+  std::uint64_t row;
+  Limits limits;
+};
+
+Compared compared_case(std::uint64_t number) {
+  constexpr DType kFormats[] = {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::e5m2, DType::f64,
+                                DType::s32, DType::u8,  DType::s64,  DType::s16,  DType::u32};
+  const DType got = kFormats[number % std::size(kFormats)];
+  const bool whole = is_integer(got);
+  Compared one{got, whole ? got : got == DType::f64 ? DType::f64 : DType::f32, {}, {}, 1 + number * 7 % 70, {}};
+  const std::uint64_t elements = one.row * (1 + number * 13 % 90);
+  one.got.resize(bytes_for(got, elements));
+  one.want.resize(bytes_for(one.want_dtype, elements));
+  const double error = number % 5 == 0 ? 0 : std::pow(10.0, -static_cast<double>(number % 4));
+  const auto number_of = [&](double value) {
+    return whole ? Number(static_cast<std::int64_t>(std::fabs(std::round(value)))) : Number(value);
+  };
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    const double want = (whole ? 50 : 1) * random_normal(number, i), off = error * random_normal(number + 1000, i);
+    store_at(one.want_dtype, one.want.data(), i, number_of(want));
+    store_at(got, one.got.data(), i, number_of(want + off));
+  }
+  if (number % 17 == 3 && !whole)  // Never written.
+    std::memset(one.got.data() + size_of(got) * (elements / 2), 0xff, size_of(got));
+  one.limits.relative_l2 = 0.01;
+  one.limits.cosine = 0.999;
+  one.limits.max_abs = number % 3 == 0 ? 0.1 : 0;
+  one.limits.row_l2 = number % 2 == 0 ? 0.02 : 0;
+  one.limits.exact = number % 7 < 2;
+  one.limits.atol = number % 6 == 1 ? 0.01 : 0;
+  one.limits.rtol = number % 6 < 2 ? 0.05 : 0;
+  const bool has_steps = whole || got == DType::f32 || got == DType::f16 || got == DType::bf16;
+  one.limits.off_by_one = has_steps && number % 4 == 2 ? 0.3 : 0;
+  return one;
+}
+
+BufferSet set_of(Device& device, DType dtype, const std::vector<std::byte>& bytes) {
+  BufferSet set(device, {{"y", dtype, bytes.size(), true}});
+  device.upload(set.addresses().tensors.front(), bytes);
+  return set;
+}
+
+bool is_close(double found, double wanted) {
+  return std::fabs(found - wanted) <= std::max(1e-12 * std::fabs(wanted), 1e-15);
+}
+
+/// Empty where device and host agree: counts and largest errors bit for bit, sums as closely as their order allows.
+std::string difference_between(const Difference& there, const Difference& host, const Limits& limits) {
+  const auto miss = miss_of(there, limits), host_miss = miss_of(host, limits);
+  if (there.elements != host.elements) return fmt::format("{} elements, not {}", there.elements, host.elements);
+  if ((there.not_finite > 0) != (host.not_finite > 0)) return "finite elements";
+  if (miss.has_value() != host_miss.has_value()) return "the verdict";
+  if (host.not_finite > 0) return {};
+  if (miss && miss->kind != host_miss->kind) return "the broken limit";
+  const std::pair<double, double> sums[] = {{there.relative_l2, host.relative_l2},
+                                            {there.cosine, host.cosine},
+                                            {there.want_rms, host.want_rms},
+                                            {there.row_l2, host.row_l2},
+                                            {there.max_abs, host.max_abs},
+                                            {there.rows_that_count, host.rows_that_count},
+                                            {there.worst_element, host.worst_element}};
+  for (const auto& [found, wanted] : sums)
+    if (!is_close(found, wanted)) return fmt::format("{} in place of {}", found, wanted);
+  const std::pair<std::uint64_t, std::uint64_t> counts[] = {{there.unequal, host.unequal},
+                                                            {there.first_unequal, host.first_unequal},
+                                                            {there.beyond, host.beyond},
+                                                            {there.first_beyond, host.first_beyond},
+                                                            {there.off_by_one, host.off_by_one},
+                                                            {there.further_off, host.further_off},
+                                                            {there.first_further_off, host.first_further_off}};
+  for (const auto& [found, wanted] : counts)
+    if (found != wanted) return fmt::format("the count or place {} in place of {}", found, wanted);
+  return {};
+}
+
+}  // namespace
+
+DeviceJudge judge_on(Device& device) {
+  SourceRequest request;
+  request.source = judge_source();
+  request.arch = device.info().arch;
+  request.kernels = judge_kernels();
+  const auto compiled = make_nvrtc_compiler()->compile(request);
+  if (const auto* failure = std::get_if<Failure>(&compiled)) throw std::logic_error(failure->reason + failure->log);
+  std::optional<Failure> failure;
+  auto module = device.load(std::get<Binary>(compiled), failure);
+  if (failure) throw std::logic_error(failure->reason);
+  return {device, std::move(module)};
+}
+
+JudgedCases compare_both(Device& device, DeviceJudge& judge, int cases) {
+  JudgedCases result;
+  for (int number = 0; number < cases && result.difference.empty(); ++number, ++result.cases) {
+    const Compared one = compared_case(static_cast<std::uint64_t>(number));
+    judge.keep_answer("case", set_of(device, one.want_dtype, one.want));
+    const ComparedFor what =
+        compared_for(one.limits, one.want.size() / size_of(one.want_dtype) > one.row ? one.row : 0);
+    const auto sums = judge.compare("case", set_of(device, one.got_dtype, one.got), std::span(&what, 1));
+    const Difference there = evo::difference_of(sums.at(0));
+    const Difference host = compare(one.got_dtype, one.got, {one.want_dtype, one.want}, one.limits, one.row);
+    if (!miss_of(host, one.limits)) ++result.passed;
+    if (const std::string what_differs = difference_between(there, host, one.limits); !what_differs.empty())
+      result.difference = fmt::format("case {} ({}): {}", number, name_of(one.got_dtype), what_differs);
+  }
+  return result;
+}
+
+CaseRecipe recipe_of(Distribution distribution, DType dtype, double gain, std::uint64_t seed) {
+  CaseRecipe recipe;
+  recipe.seed = seed;
+  recipe.inputs = {{"x", dtype, 6 * 35 * 11, 35, 35 * 11, 35 * 11, distribution, gain, 12345 + seed}};
+  return recipe;
+}
+
+JudgedCases draw_both(Device& device, DeviceJudge& judge) {
+  JudgedCases result;
+  for (std::size_t kind = 0; kind < kEnumerators<Distribution>; ++kind) {
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      const auto distribution = static_cast<Distribution>(kind);
+      const CaseRecipe recipe = recipe_of(distribution, dtype, kind % 2 == 0 ? 7.3 : 150.7, kind % 3);
+      if (!judge.draws(recipe, 0)) continue;
+      const PristineInputs inputs(device, recipe, 64, &judge);
+      std::vector<std::byte> found(inputs.bytes(0));
+      device.download(found, inputs.address(0));
+      ++result.cases;
+      if (found == generate_inputs(recipe).front()) continue;
+      result.difference = fmt::format("{} of {}", enumerator_name(distribution), name_of(dtype));
+      return result;
+    }
+  }
+  return result;
+}
+
+}  // namespace evo::testing
