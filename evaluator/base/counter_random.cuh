@@ -1,6 +1,7 @@
-// Philox and the normal quantile, in the text that both C++ (random.cpp) and kernels (device/judge_kernels.cu) compile.
-// A Real is a double; in kernels, one whose operations are rounded one by one. The includer has bits_of, real_of_bits
-// and root of a Real, and says with EVO_EACH where functions run, with EVO_UNROLL that a loop is to be unrolled.
+// Philox and the normal quantile, in the text that C++ (random.cpp) and kernels (evaluator/kernels/judge_kernels.cu)
+// compile. A Real is a double; in kernels, one whose operations are rounded one by one. The includer has bits_of,
+// real_of_bits and root of a Real, and says with EVO_EACH where functions run, with EVO_UNROLL that a loop is to be
+// unrolled.
 
 struct PhiloxWords {
   unsigned word[4];
