@@ -1,6 +1,7 @@
-// Philox and the normal quantile, in the text that both C++ (random.cpp) and kernels (device/judge_kernels.cu) compile.
-// A Real is a double; in kernels, one whose operations are rounded one by one. The includer has bits_of, real_of_bits
-// and root of a Real, and says with EVO_EACH where functions run, with EVO_UNROLL that a loop is to be unrolled.
+// Philox and the normal quantile, in the text that C++ (random.cpp) and kernels (evaluator/kernels/judge_kernels.cu)
+// compile. A Real is a double; in kernels, one whose operations are rounded one by one. The includer has bits_of,
+// real_of_bits and root of a Real, and says with EVO_EACH where functions run, with EVO_UNROLL that a loop is to be
+// unrolled.
 
 struct PhiloxWords {
   unsigned word[4];
@@ -56,9 +57,9 @@ EVO_EACH Real central_quantile(Real q) {
   constexpr double kNumerator[] = {2.5090809287301226727e+3, 3.3430575583588128105e+4, 6.7265770927008700853e+4,
                                    4.5921953931549871457e+4, 1.3731693765509461125e+4, 1.9715909503065514427e+3,
                                    1.3314166789178437745e+2, 3.3871328727963666080e+0};
-  constexpr double kDenominator[] = {5.2264952788528545610e+3, 2.8729085735721942674e+4, 3.9307895800092710610e+4,
-                                     2.1213794301586595867e+4, 5.3941960214247511077e+3, 6.8718700749205790830e+2,
-                                     4.2313330701600911252e+1, 1.0};
+  constexpr double kDenominator[] = {
+      5.2264952788528545610e+3, 2.8729085735721942674e+4, 3.9307895800092710610e+4, 2.1213794301586595867e+4,
+      5.3941960214247511077e+3, 6.8718700749205790830e+2, 4.2313330701600911252e+1, 1.0};
   const Real r = Real(0.180625) - q * q;
   return q * polynomial(kNumerator, r) / polynomial(kDenominator, r);
 }
@@ -69,9 +70,9 @@ EVO_EACH Real tail_quantile(Real tail) {
   constexpr double kNumerator[] = {7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1,
                                    1.27045825245236838258e+0, 3.64784832476320460504e+0, 5.76949722146069140550e+0,
                                    4.63033784615654529590e+0, 1.42343711074968357734e+0};
-  constexpr double kDenominator[] = {1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2,
-                                     1.48103976427480074590e-1, 6.89767334985100004550e-1, 1.67638483018380384940e+0,
-                                     2.05319162663775882187e+0, 1.0};
+  constexpr double kDenominator[] = {
+      1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2, 1.48103976427480074590e-1,
+      6.89767334985100004550e-1, 1.67638483018380384940e+0, 2.05319162663775882187e+0, 1.0};
   const Real r = root(Real(0.0) - portable_log(tail)) - Real(1.6);
   return polynomial(kNumerator, r) / polynomial(kDenominator, r);
 }

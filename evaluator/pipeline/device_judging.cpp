@@ -11,10 +11,10 @@
 #include "engine/task/floor.h"
 #include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"
-#include "evaluator/device/device_judge.h"
 #include "evaluator/judge/oracle.h"
 #include "evaluator/judge/output_comparison.h"
 #include "evaluator/judge/torch_reference.h"
+#include "evaluator/kernels/device_judge.h"
 
 namespace evo {
 namespace {

@@ -16,7 +16,7 @@
 
 namespace evo {
 
-/// Which cases of a plan are judged on their device (evaluator/device/device_judge.h): those of large outputs, where
+/// Which cases of a plan are judged on their device (evaluator/kernels/device_judge.h): those of large outputs, where
 /// drawing and comparing cost more than the reference does, and whose limits need nothing of the reference's answers.
 /// Together their answers take a quarter of the device's memory at most.
 std::vector<bool> judged_there(const PipelineOptions& options, const std::optional<Calibration>& calibration,

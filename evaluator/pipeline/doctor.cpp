@@ -15,7 +15,7 @@
 #include "evaluator/hosts/devices.h"
 
 namespace evo::embedded {
-extern const std::string_view doctor_probe;  // doctor_probe.cu
+extern const std::string_view doctor_probe;  // evaluator/kernels/doctor_probe.cu
 }
 
 namespace evo {

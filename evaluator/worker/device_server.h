@@ -15,14 +15,14 @@
 #include "evaluator/base/spare_buffers.h"
 #include "evaluator/device/device.h"
 #include "evaluator/device/device_buffers.h"
-#include "evaluator/device/device_judge.h"
 #include "evaluator/device/skip_probe.h"
+#include "evaluator/kernels/device_judge.h"
 #include "evaluator/worker/protocol.h"
 
 namespace evo {
 
 /// Answers the requests of a device worker. Of expected outputs it knows those that it is asked to keep: hidden, on the
-/// device (evaluator/device/device_judge.h).
+/// device (evaluator/kernels/device_judge.h).
 class DeviceServer {
  public:
   explicit DeviceServer(Device& device);

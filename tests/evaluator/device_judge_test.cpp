@@ -1,4 +1,4 @@
-#include "evaluator/device/device_judge.h"
+#include "evaluator/kernels/device_judge.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "evaluator/compile/compiler.h"
-#include "evaluator/device/device_judge.h"
+#include "evaluator/kernels/device_judge.h"
 
 namespace evo::testing {
 

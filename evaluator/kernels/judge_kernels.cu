@@ -8,17 +8,31 @@ struct Exact {
   double value;
   __device__ explicit Exact(double of) : value(of) {}
 };
-__device__ inline Exact operator+(Exact a, Exact b) { return Exact(__dadd_rn(a.value, b.value)); }
-__device__ inline Exact operator-(Exact a, Exact b) { return Exact(__dsub_rn(a.value, b.value)); }
-__device__ inline Exact operator*(Exact a, Exact b) { return Exact(__dmul_rn(a.value, b.value)); }
-__device__ inline Exact operator/(Exact a, Exact b) { return Exact(__ddiv_rn(a.value, b.value)); }
-__device__ inline bool operator>(Exact a, Exact b) { return a.value > b.value; }
-__device__ inline u64 bits_of(Exact x) { return __double_as_longlong(x.value); }
+__device__ inline Exact operator+(Exact a, Exact b) {
+  return Exact(__dadd_rn(a.value, b.value));
+}
+__device__ inline Exact operator-(Exact a, Exact b) {
+  return Exact(__dsub_rn(a.value, b.value));
+}
+__device__ inline Exact operator*(Exact a, Exact b) {
+  return Exact(__dmul_rn(a.value, b.value));
+}
+__device__ inline Exact operator/(Exact a, Exact b) {
+  return Exact(__ddiv_rn(a.value, b.value));
+}
+__device__ inline bool operator>(Exact a, Exact b) {
+  return a.value > b.value;
+}
+__device__ inline u64 bits_of(Exact x) {
+  return __double_as_longlong(x.value);
+}
 template <class Real>
 __device__ Real real_of_bits(u64 bits) {
   return Real(__longlong_as_double(bits));
 }
-__device__ inline Exact root(Exact x) { return Exact(__dsqrt_rn(x.value)); }
+__device__ inline Exact root(Exact x) {
+  return Exact(__dsqrt_rn(x.value));
+}
 
 #define EVO_EACH __device__ inline
 #define EVO_UNROLL _Pragma("unroll")
@@ -153,7 +167,8 @@ struct Element {
 };
 
 __device__ float small_float(u32 bits, int exponent_bits, int fraction_bits, int bias) {
-  const u32 exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1), fraction = bits & ((1u << fraction_bits) - 1);
+  const u32 exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1),
+            fraction = bits & ((1u << fraction_bits) - 1);
   const float unit = __uint_as_float((u32)(127 + (exponent == 0 ? 1 : exponent) - bias - fraction_bits) << 23);
   const float size = (float)(exponent == 0 ? fraction : fraction | 1u << fraction_bits) * unit;
   return bits >> (exponent_bits + fraction_bits) & 1 ? -size : size;
@@ -189,10 +204,10 @@ __device__ Element element_of(int type, u64 raw) {
 }
 
 __device__ int size_of(int type) {
-  return type == dtype::f64 || type == dtype::s64 || type == dtype::u64                              ? 8
-         : type == dtype::f32 || type == dtype::s32 || type == dtype::u32                            ? 4
-         : type == dtype::f16 || type == dtype::bf16 || type == dtype::s16 || type == dtype::u16     ? 2
-                                                                                                      : 1;
+  return type == dtype::f64 || type == dtype::s64 || type == dtype::u64                          ? 8
+         : type == dtype::f32 || type == dtype::s32 || type == dtype::u32                        ? 4
+         : type == dtype::f16 || type == dtype::bf16 || type == dtype::s16 || type == dtype::u16 ? 2
+                                                                                                 : 1;
 }
 
 __device__ u64 raw_of(const void* array, u64 i, int size) {

@@ -1,4 +1,4 @@
-#include "evaluator/device/device_judge.h"
+#include "evaluator/kernels/device_judge.h"
 
 #include <fmt/format.h>
 
