@@ -72,7 +72,7 @@ class NoiseFloor {
   /// Null where the problem's own code fails, or does not compute in single precision.
   const Errors* errors(StandIn stand_in, const Case& one, const Expected& exact);
   const Errors* ordinary(StandIn stand_in);
-  Errors measured(const Expected& honest, const Case& one, const Expected& exact) const;
+  Errors measured(StandIn stand_in, const Case& one, const Expected& exact);
   std::shared_ptr<const Expected> answer(StandIn stand_in, const Case& one);
 
   std::mutex mutex_;

@@ -223,6 +223,15 @@ TEST_CASE("a row's limit that follows the emulation is held, too") {
   CHECK(evaluation_of("near error=0.0003", options).verdict == Verdict::wrong_answer);
 }
 
+TEST_CASE("an emulation that is not finite where the reference is says so, and is no limit of 0") {
+  PipelineOptions options = toy_options();
+  options.tree["toy/limits.json"] =
+      R"({"emulation": {"about": "divides by 0", "edits": [{"find": "honest", "replace": "nan"}]}})";
+  options.task.objectives.front().limits.emulated_l2 = {.times = 1.5, .plus = 0};
+  CHECK_THROWS_WITH(evaluation_of("honest", options),
+                    ContainsSubstring("toy/limits.json: the emulation is not finite where the reference is, at shape"));
+}
+
 TEST_CASE("a time below the physical floor is a measurement error") {
   check_rejected("honest fast", Verdict::impossible_time, "cannot do it in less than");
 }
