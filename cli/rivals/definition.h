@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/rivals/foreign_problem.h"
+#include "cli/rivals/foreign_task.h"
 
 namespace evo::cli {
 

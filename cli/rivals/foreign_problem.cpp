@@ -108,6 +108,10 @@ Problem as_large_as_made(const Problem& task, Problem sizes, const Problem& smal
   return sizes;
 }
 
+[[noreturn]] void refuse_description(const std::string& file, const nlohmann::json::exception& error) {
+  refuse_problem(file, fmt::format("{} describes it otherwise than evo asks ({})", python_name(), error.what()));
+}
+
 /// The names of tensors that mean something in expressions or in the code of packages, and those that were such before.
 std::string taken_words(const Problem& described, std::string known) {
   for (const char* which : {"inputs", "outputs"})
@@ -121,6 +125,8 @@ Problem describe(const std::string& file) {
     Problem described = said_by(embedded::describe_problem, file);
     const std::string taken = taken_words(described, "");
     return taken.empty() ? described : said_by(embedded::describe_problem, file, taken);
+  } catch (const nlohmann::json::exception& error) {
+    refuse_description(file, error);
   } catch (const LineFailure& failure) {
     throw machine_error(fmt::format("{}: it is read with {}, and {}: EVO_PYTHON names another python", file,
                                     python_name(), failure.what()));
@@ -187,7 +193,7 @@ ForeignProblem problem_described(const std::string& description, const PythonPro
   try {
     return problem_of(Problem::parse(description), from);
   } catch (const nlohmann::json::exception& error) {
-    refuse_problem(from.file, fmt::format("{} describes it otherwise than evo asks ({})", python_name(), error.what()));
+    refuse_description(from.file, error);
   }
 }
 

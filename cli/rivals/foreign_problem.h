@@ -2,17 +2,9 @@
 
 #include <string>
 
-#include "engine/base/source_tree.h"
+#include "cli/rivals/foreign_task.h"
 
 namespace evo::cli {
-
-/// A problem of others as a task of evo.
-struct ForeignProblem {
-  std::string task;     ///< Its name.
-  std::string kind;     ///< "a Definition of flashinfer-bench", "a problem of robust-kbench"
-  SourceTree files;     ///< TASK/task.json and TASK/reference.py
-  std::string remarks;  ///< Lines for people: what they should look at.
-};
 
 /// Whether `evo import` takes the file for a problem: a .py file, or JSON with axes and inputs.
 bool is_foreign_problem(const std::string& file);

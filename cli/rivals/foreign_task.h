@@ -1,13 +1,22 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
-#include "cli/rivals/foreign_problem.h"
+#include "engine/base/source_tree.h"
 
 /// What readers of others' problems share: from a description to a task.
 namespace evo::cli {
+
+/// A problem of others as a task of evo.
+struct ForeignProblem {
+  std::string task;     ///< Its name.
+  std::string kind;     ///< "a Definition of flashinfer-bench", "a problem of robust-kbench"
+  SourceTree files;     ///< TASK/task.json and TASK/reference.py
+  std::string remarks;  ///< Lines for people: what they should look at.
+};
 
 /// The draw of an input that the problem's own generator makes.
 inline constexpr const char* kMadeByReference = "@reference.py";

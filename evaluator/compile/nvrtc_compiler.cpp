@@ -147,6 +147,23 @@ Failure compile_failure(std::string reason, std::string log) {
   return failure;
 }
 
+constexpr std::size_t kLongestDirective = 32 << 10;
+
+/// NVRTC 13 ends its process at a #line with a name of 64 KiB, which may come from a macro. 0: no line is as long.
+std::size_t line_of_long_directive(std::string_view source) {
+  std::size_t number = 0, begun = 0, length = 0;
+  for (std::size_t at = 0; at < source.size();) {
+    ++number;
+    const std::string_view line = source.substr(at, std::min(source.find('\n', at), source.size()) - at);
+    if (begun == 0 && trim(line).starts_with('#')) begun = number;
+    if (begun != 0) length += line.size();
+    if (length > kLongestDirective) return begun;
+    if (!line.ends_with('\\')) begun = length = 0;
+    at += line.size() + 1;
+  }
+  return 0;
+}
+
 /// What to do about an error that does not say it itself.
 std::string hint_at(std::string_view log) {
   struct Hint {
@@ -253,6 +270,9 @@ nvrtcResult NvrtcCompiler::run(const NvrtcProgram& program, const std::vector<st
 
 std::variant<Binary, Failure> NvrtcCompiler::compile(const SourceRequest& given) {
   require_arch(given.arch);
+  if (const std::size_t line = line_of_long_directive(given.source); line != 0)
+    return compile_failure(
+        fmt::format("line {}: a line of the preprocessor has more than {} characters", line, kLongestDirective), {});
   SourceRequest request = given;
   try {
     for (std::string& option : compile_options_in(given.source)) request.options.push_back(std::move(option));

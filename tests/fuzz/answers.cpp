@@ -32,20 +32,19 @@ namespace {
 using namespace evo;
 
 const SourceTree kTree = {
-    {"t/task.json", R"json({"summary": "y = 2 x", "shape_parameters": ["N"], "inputs": [{"name": "x", "dtype": "f32", "dims": ["N"]}],
+    {"t/task.json",
+     R"json({"summary": "y = 2 x", "shape_parameters": ["N"], "inputs": [{"name": "x", "dtype": "f32", "dims": ["N"]}],
       "outputs": [{"name": "y", "dtype": "f32", "dims": ["N"], "limits": {"atol": 1e-6}}], "shapes": {"small": {"N": 64}},
       "sets": {"vgpu": {"timed": ["small"], "validated": ["small"]}, "cuda": {"timed": ["small"], "validated": ["small"]}},
       "seeds": 1, "regimes": {"normal": {"distribution": "normal"}},
       "reference": {"kernel": "r", "grid": ["1", "1", "1"], "block": ["1", "1", "1"], "arguments": ["x", "y", "N"]}})json"},
     {"t/reference.cu", "extern \"C\" __global__ void r(const float* x, float* y, int n) { y[0] = n; }\n"},
-    {"t/f/family.json", R"json({"summary": "f", "genes": [{"name": "block", "values": [32, 64]}, {"name": "body", "slot": true}],
+    {"t/f/family.json",
+     R"json({"summary": "f", "genes": [{"name": "block", "values": [32, 64]}, {"name": "body", "slot": true}],
       "launches": [{"kernel": "k", "grid": ["ceil_div(N, block)", "1", "1"], "block": ["block", "1", "1"],
                     "arguments": ["x", "y", "N"]}]})json"},
     {"t/f/kernel.cu", "extern \"C\" __global__ void k(const float* x, float* y, int n) {\n//% slot body\n}\n"},
-    {
-  "t/f/body/one.cu", "if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x];\n"
-}
-};
+    {"t/f/body/one.cu", "if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x];\n"}};
 
 /// A proposer of the task above, which has seen one valid candidate.
 struct Answering {

@@ -174,8 +174,8 @@ array = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }".ljust(117
 write("numpy", [b"\x93NUMPY\x01\0" + struct.pack("<H", len(array)) + array + struct.pack("<6f", *range(6))])
 write("answer", [b'<think>no</think> Here:\n```json\n{"proposals": [{"genes": {"block": 64}, "note": "n", "files": {"kernel.cu": "x"}}]}\n```\n'])
 change = {"genome": {"like": 1, "genes": {"block": 64}}, "note": "n", "parents": [1], "exchange": 3}
-allele = {"genome": {"family": "f", "block": 32, "body": "two"}, "slot": {"family": "f", "gene": "body", "allele": "two", "text": "y[0] = 1;"}}
-patch = {"genome": {"family": "f", "block": 32, "body": "one"}, "patch": [{"file": "t/f/kernel.cu", "find": "int n", "replace": "int m"}]}
+allele = {"genome": {"family": "f", "genes": {"block": 32, "body": "two"}}, "slot": {"family": "f", "gene": "body", "allele": "two", "text": "y[0] = 1;"}}
+patch = {"genome": {"family": "f", "genes": {"block": 32, "body": "one"}}, "patch": [{"file": "kernel.cu", "find": "int n", "replace": "int m"}]}
 whole = {"source": "extern \"C\" __global__ void k(float* y) {}", "plan": {"launches": [
     {"kernel": "k", "grid": ["N", "1", "1"], "block": ["32", "1", "1"], "dynamic_smem": "0", "arguments": ["y"]}], "workspaces": []}}
 exchange = {"id": 3, "model": "m", "prompt": "p", "answer": "a", "prompt_tokens": 10, "answer_tokens": 5, "cost": 0.01, "seconds": 1.5}
@@ -197,7 +197,7 @@ write("problem", [json.dumps(described).encode(), json.dumps(described | {"small
 write("profile", [json.dumps({"shape": "small", "modelled": modelled, "launches": [
     {"kernel": "k", "values": {"gpu__time_duration.sum": 1.5e3, "sm__throughput.avg.pct_of_peak_sustained_elapsed": 61.5}}, {"kernel": "l", "values": {}}]}).encode()
     for modelled in (False, True)])
-write("genome", [b'{"family": "plain", "block": 64, "cached": true, "way": "rows"}', b'{"block": 64}'])
+write("genome", [b'{"family": "plain", "genes": {"block": 64, "cached": true, "way": "rows"}}', b'{"block": 64}'])
 write("modelled", [b'sweep,genome,modelled_us,traits\n"s, t","f: a=1 b=2",1.5,0.5 1 2\ns,"f: a=2",0,\n'])
 write("http", [b"GET /0123/data?x HTTP/1.1\r\nHost: localhost:80\r\nAccept: */*", b"POST / HTTP/1.0"])
 write("hosts", [b"# hosts\nssh node7\nsrun -N1 -n1 'x y'\n"])

@@ -114,3 +114,14 @@ TEST_CASE("a name or a list of a million characters is refused in one line") {
   bench.write("conv.json", form.dump());
   check_refused(bench.evo({"check", "conv.json", "--device", "vgpu"}), 2, {"conv.json: "});
 }
+
+TEST_CASE("a line of the preprocessor that would end the compiler's process is a failure to compile") {
+  const Bench bench;
+  const std::string name(100'000, 'x'), kernel = "extern \"C\" __global__ void k(float* x) { x[0] = 1; }\n";
+  for (const std::string& lines : {"#line 1 \"" + name + "\"\n", "#define NAME \"" + name + "\"\n#line 1 NAME\n",
+                                   "# \\\nline 1 \"" + name + "\"\n"}) {
+    bench.write("k.cu", "\n" + lines + kernel);
+    check_refused(bench.evo({"vgpu", "k.cu", "--arg", "x=float[1]"}), 2,
+                  {"line 2: a line of the preprocessor has more"});
+  }
+}

@@ -60,12 +60,12 @@ TEST_CASE("a stretch of code without an end takes no stack, and many functions n
   const std::string kernel = "__global__ void k(int* x) { *x = f0(2); }\n";
   for (const std::string& part : {std::string("a"), std::string("a "), std::string("a::"), std::string(" ")}) {
     std::string stretch = "int f0(int a) { return a; }\nint main(";
-    while (stretch.size() < 200'000) stretch += part;
+    while (stretch.size() < 70'000) stretch += part;
     CHECK(has_host_code(stretch + ") {}\ncudaFree(x);\n" + kernel));
-    CHECK(device_code(stretch + "\n" + kernel).size() < stretch.size() + kernel.size());
+    CHECK(device_code(stretch + "\n" + kernel).ends_with(kernel));
   }
   std::string chain = kernel;
-  for (int i = 0; i < 5'000; ++i)
+  for (int i = 0; i < 2'000; ++i)
     chain += "int f" + std::to_string(i) + "(int a) { return f" + std::to_string(i + 1) + "(a); }\n";
   CHECK(device_code(chain) == chain);
 }

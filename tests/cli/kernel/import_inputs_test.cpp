@@ -1,7 +1,7 @@
 // The inputs of other judges' problems: numbers, lists and dicts, words of evo's as names, devices that are not there.
 #include <cstdlib>
 
-#include "bench.h"
+#include "tests/cli/bench.h"
 
 using namespace evo::testing;
 
