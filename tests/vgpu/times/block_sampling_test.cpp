@@ -1,8 +1,8 @@
 // Which blocks a modelled time stands on: whatever few blocks do, all blocks count.
 #include <catch2/catch_approx.hpp>
 
-#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
+#include "tests/vgpu/times/device_bench.h"
 
 using namespace evo;
 using Catch::Approx;

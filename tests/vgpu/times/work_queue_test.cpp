@@ -1,8 +1,8 @@
 // Blocks that take their work from a counter in global memory: each gets its share, also where one runs alone.
 #include <catch2/catch_approx.hpp>
 
-#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
+#include "tests/vgpu/times/device_bench.h"
 
 using namespace evo;
 
