@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
+#include "tests/vgpu/times/device_bench.h"
 
 using namespace evo;
 using Catch::Approx;

@@ -1,8 +1,8 @@
 // Blocks that take their work from a counter in global memory: each gets its share, also where one runs alone.
 #include <catch2/catch_approx.hpp>
 
-#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
+#include "tests/vgpu/times/device_bench.h"
 
 using namespace evo;
 
@@ -52,8 +52,8 @@ struct Bench : vgpu::DeviceBench {
     return plan_with({launch_of(kernel, kBlocks, kThreads, {workspace(), tensor(0), Argument::of_int(kWorks)})});
   }
   std::vector<std::uint32_t> results(const std::string& kernel) {
-    for (const DeviceAddress buffer : {buffers.tensors[0], buffers.workspaces[0]})
-      device->fill(buffer, std::byte{0}, 4);
+    device->fill(buffers.tensors[0], std::byte{0}, kWorks * kThreads * 4);
+    device->fill(buffers.workspaces[0], std::byte{0}, 4);
     REQUIRE_FALSE(device->run(*module, plan_of(kernel), buffers));
     return words(buffers.tensors[0], kWorks * kThreads);
   }

@@ -2,8 +2,8 @@
 #include <array>
 #include <catch2/catch_approx.hpp>
 
-#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
+#include "tests/vgpu/times/device_bench.h"
 
 using namespace evo;
 using Catch::Approx;

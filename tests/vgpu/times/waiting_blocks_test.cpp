@@ -1,8 +1,8 @@
 // Blocks that wait for what other blocks write: a wait costs until that is written, and spinning costs nothing.
 #include <catch2/catch_approx.hpp>
 
-#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
+#include "tests/vgpu/times/device_bench.h"
 
 using namespace evo;
 using Catch::Approx;

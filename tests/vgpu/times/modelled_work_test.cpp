@@ -7,8 +7,8 @@
 #include "evaluator/base/random.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/cost/trace_recorder.h"
-#include "tests/vgpu/device_bench.h"
 #include "tests/vgpu/gpu_for_tests.h"
+#include "tests/vgpu/times/device_bench.h"
 
 using namespace evo;
 using Catch::Approx;
