@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,7 @@
 #include "cli/text/signals.h"
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
+#include "evaluator/base/stopwatch.h"
 #include "evaluator/pipeline/kernel_attack.h"
 
 namespace evo::cli {
@@ -155,13 +157,19 @@ AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& re
   options.tree = kernel.tree;
   options.target = kernel.target;
   options.device = kernel.device;
-  const AttackBudget budget = budget_of(request, kernel.device);
+  AttackBudget budget = budget_of(request, kernel.device);
   options.salt = budget.seed;
   for (const std::vector<Shape>& further :
        {held_out_shapes(kernel.task, kernel.target, kernel.device.kind, budget.seed),
         long_shapes(kernel.task, kernel.target, kernel.device.kind, kind_named(kernel.device.kind).held_out_work)})
     options.target.validated.insert(options.target.validated.end(), further.begin(), further.end());
+  if (!request.json) {
+    print("{} on {}\n", kernel.origin, kernel.device.id);
+    std::fflush(stdout);
+  }
+  Stopwatch watch;
   KernelAttack attack(options);
+  budget.seconds = std::max(0.0, budget.seconds - watch.lap_s());
   ProgressLine line;
   return attack.attack(kernel.make(options.target), budget, [&](const AttackProgress& progress) {
     line.show(progress);
@@ -184,11 +192,9 @@ std::string failure_text(const Failure& failure) {
 
 std::string report_text(const AttackedOne& one, const Terminal& terminal) {
   const AttackReport& report = one.report;
-  std::string text = fmt::format("{} on {}\n", one.kernel.origin, one.kernel.device.id);
   if (report.not_built)
-    return text +
-           fmt::format("  {}: {}\n", styled(terminal, Style::bad, "not attacked"), failure_text(*report.not_built));
-  text += fmt::format("  {}\n", progress_text(report.progress));
+    return fmt::format("  {}: {}\n", styled(terminal, Style::bad, "not attacked"), failure_text(*report.not_built));
+  std::string text = fmt::format("  {}\n", progress_text(report.progress));
   if (!report.find) {
     text += fmt::format("  {}\n", styled(terminal, Style::good, "nothing found"));
     if (report.progress.worst > 0)
