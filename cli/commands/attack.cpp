@@ -22,7 +22,6 @@
 #include "cli/text/signals.h"
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
-#include "evaluator/base/stopwatch.h"
 #include "evaluator/pipeline/kernel_attack.h"
 
 namespace evo::cli {
@@ -87,6 +86,7 @@ Genome first_genome(const Task& task, Family family, const DeviceInfo& device, c
 std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
   std::optional<ShortForm> form;
   if (is_short_form(request.subject)) {
+    if (!request.json) write_to_stderr(fmt::format("{}: its limits are measured first\n", request.subject));
     form = load_short_form(request.subject);
     take_measured_limits(*form);
   }
@@ -157,7 +157,7 @@ AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& re
   options.tree = kernel.tree;
   options.target = kernel.target;
   options.device = kernel.device;
-  AttackBudget budget = budget_of(request, kernel.device);
+  const AttackBudget budget = budget_of(request, kernel.device);
   options.salt = budget.seed;
   for (const std::vector<Shape>& further :
        {held_out_shapes(kernel.task, kernel.target, kernel.device.kind, budget.seed),
@@ -167,9 +167,7 @@ AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& re
     print("{} on {}\n", kernel.origin, kernel.device.id);
     std::fflush(stdout);
   }
-  Stopwatch watch;
   KernelAttack attack(options);
-  budget.seconds = std::max(0.0, budget.seconds - watch.lap_s());
   ProgressLine line;
   return attack.attack(kernel.make(options.target), budget, [&](const AttackProgress& progress) {
     line.show(progress);
