@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -85,6 +86,7 @@ Genome first_genome(const Task& task, Family family, const DeviceInfo& device, c
 std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
   std::optional<ShortForm> form;
   if (is_short_form(request.subject)) {
+    if (!request.json) write_to_stderr(fmt::format("{}: its limits are measured first\n", request.subject));
     form = load_short_form(request.subject);
     take_measured_limits(*form);
   }
@@ -161,6 +163,10 @@ AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& re
        {held_out_shapes(kernel.task, kernel.target, kernel.device.kind, budget.seed),
         long_shapes(kernel.task, kernel.target, kernel.device.kind, kind_named(kernel.device.kind).held_out_work)})
     options.target.validated.insert(options.target.validated.end(), further.begin(), further.end());
+  if (!request.json) {
+    print("{} on {}\n", kernel.origin, kernel.device.id);
+    std::fflush(stdout);
+  }
   KernelAttack attack(options);
   ProgressLine line;
   return attack.attack(kernel.make(options.target), budget, [&](const AttackProgress& progress) {
@@ -184,11 +190,9 @@ std::string failure_text(const Failure& failure) {
 
 std::string report_text(const AttackedOne& one, const Terminal& terminal) {
   const AttackReport& report = one.report;
-  std::string text = fmt::format("{} on {}\n", one.kernel.origin, one.kernel.device.id);
   if (report.not_built)
-    return text +
-           fmt::format("  {}: {}\n", styled(terminal, Style::bad, "not attacked"), failure_text(*report.not_built));
-  text += fmt::format("  {}\n", progress_text(report.progress));
+    return fmt::format("  {}: {}\n", styled(terminal, Style::bad, "not attacked"), failure_text(*report.not_built));
+  std::string text = fmt::format("  {}\n", progress_text(report.progress));
   if (!report.find) {
     text += fmt::format("  {}\n", styled(terminal, Style::good, "nothing found"));
     if (report.progress.worst > 0)

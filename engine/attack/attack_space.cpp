@@ -317,14 +317,16 @@ std::vector<Opening> sums_that_lose_bits() {
           with_steps({step_of(StepKind::rounded, 1), step_of(StepKind::scale, 20'000), small})};
 }
 
-/// What a step makes of all inputs, for each kind of step; and what single steps do not lead to: sums that lose bits,
-/// and two inputs far away on opposite sides, whose products are large and all of one sign.
+/// What a step makes of all inputs, for each kind of step, and rows of zeros; what single steps do not lead to: sums
+/// that lose bits, inputs far away on one side or two on opposite ones, whose products are large and of one sign.
 std::vector<Opening> first_steps(const AttackSpace& space) {
   std::vector<Opening> block = sums_that_lose_bits();
   for (std::size_t i = 0; i < kEnumerators<StepKind>; ++i)
     if (const auto kind = static_cast<StepKind>(i); !members_of(kind).like)
       block.push_back(with_steps({step_of(kind, amounts_of(kind).front())}, makes_sums_grow(kind)));
   const std::size_t inputs = space.floats.size();
+  block.push_back(with_steps({step_of(StepKind::few_rows, 0)}));
+  if (inputs > 1) block.push_back(with_steps({step_of(StepKind::shift, kFarProducts)}));
   for (std::size_t i = 0; i + (inputs > 2 ? 0 : 1) < inputs; ++i)
     block.push_back(with_steps({step_of(StepKind::shift, kFarProducts, {space.floats[i]}),
                                 step_of(StepKind::shift, -kFarProducts, {space.floats[(i + 1) % inputs]})}));
@@ -408,15 +410,18 @@ AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<
 
 std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng) {
   std::vector<Attack> attacks;
-  for (const Regime& regime : telling_distributions(space))
-    attacks.push_back({.shape = one_by_weight(space.shapes, rng), .regime = regime});
-  if (space.floats.empty()) return attacks;
-  for (std::vector<Opening> block :
-       {first_steps(space), on_one_input(space), outstanding_rows(space), other_amounts(space)}) {
+  const auto add = [&](std::vector<Opening> block) {
     shuffle(block, rng);
     for (Opening& one : block)
       attacks.push_back({one_by_weight(one.long_sums ? space.long_sums : space.shapes, rng), std::move(one.regime)});
-  }
+  };
+  for (const Regime& regime : telling_distributions(space))
+    attacks.push_back({.shape = one_by_weight(space.shapes, rng), .regime = regime});
+  if (!space.floats.empty()) add(first_steps(space));
+  for (std::size_t shape = 0; shape < space.shapes.size(); ++shape) attacks.push_back({shape, {}});
+  if (space.floats.empty()) return attacks;
+  for (std::vector<Opening> block : {on_one_input(space), outstanding_rows(space), other_amounts(space)})
+    add(std::move(block));
   return attacks;
 }
 

@@ -34,9 +34,9 @@ AttackSpace attack_space(const Task& task, const Bindings& options, std::vector<
                          std::vector<double> long_sums);
 
 /// What is tried before anything evolves, block after block: what distributions make of integers and of ties; one step
-/// of each kind on all inputs, and what single steps do not lead to; large values of one input, and inputs like others;
-/// single rows that stand out of products; other amounts, and all on single inputs. What makes sums grow is tried where
-/// these are longest.
+/// of each kind on all inputs, and what single steps do not lead to; ordinary inputs at each shape, since an index may
+/// be too narrow for one; large values of one input, and inputs like others; single rows that stand out of products;
+/// other amounts, and all on single inputs. What makes sums grow is tried where these are longest.
 std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng);
 /// One or two steps on normal values, or another distribution.
 Attack random_attack(const AttackSpace& space, Rng& rng);

@@ -39,10 +39,12 @@ constexpr std::uint64_t kTriesToMinimise = 64;
 /// Two honest kernels round near ties differently as often as the last bits of inputs do, but by chance.
 constexpr std::uint64_t kOftenerThanBits = 4;
 
-/// An emulation knows how honest errors grow with the sizes; else limits do as at any size that is not listed.
+/// A task's own emulation knows how honest errors grow with the sizes; else limits do as at any size that is not
+/// listed.
 PipelineOptions attack_options(PipelineOptions options) {
   if (options.run_deadline_s <= 0) options.run_deadline_s = kind_named(options.device.kind).run_deadline_s;
-  options.only_judging = !load_calibration(options.tree, options.task);
+  const std::optional<Calibration> calibration = load_calibration(options.tree, options.task);
+  options.only_judging = !calibration || calibration->single_precision;
   return options;
 }
 
@@ -127,11 +129,18 @@ struct KernelAttack::Impl {
                         budget.seed);
     Stopwatch watch;
     AttackProgress& progress = report.progress;
+    bool stopped = false;
+    const auto goes_on = [&] {
+      progress.seconds += watch.lap_s();
+      stopped = stopped || progress.seconds >= budget.seconds || (told && !told(progress));
+      return !stopped;
+    };
     report.find = known_find(budget.known);
-    while (progress.seconds < budget.seconds && progress.tries < budget.tries && !report.find) {
+    while (goes_on() && progress.tries < budget.tries && !report.find) {
       std::vector<Attacked> generation;
       for (Attack& attack : search.ask()) generation.push_back({std::move(attack), 0});
-      const std::vector<Outcome> outcomes = run(generation, progress.tries);
+      const std::vector<Outcome> outcomes = run(generation, progress.tries, goes_on);
+      generation.resize(outcomes.size());
       for (std::size_t i = 0; i < outcomes.size() && !report.find; ++i) {
         Attacked& one = generation[i];
         ++progress.tries;
@@ -148,8 +157,6 @@ struct KernelAttack::Impl {
         }
       }
       search.tell(generation);
-      progress.seconds += watch.lap_s();
-      if (told && !told(progress)) break;
     }
     if (report.find && !report.find->known) minimise(report, budget);
     progress.seconds += watch.lap_s();
@@ -204,7 +211,9 @@ struct KernelAttack::Impl {
     return one;
   }
 
-  std::vector<Outcome> run(const std::vector<Attacked>& generation, std::uint64_t seed) {
+  /// Of the first ones: all, or those that had begun before `goes_on` was false.
+  std::vector<Outcome> run(const std::vector<Attacked>& generation, std::uint64_t seed,
+                           const std::function<bool()>& goes_on) {
     std::vector<Outcome> outcomes(generation.size(), Outcome{.set_aside = true});
     std::vector<Case> cases;
     std::vector<std::size_t> places;
@@ -215,18 +224,23 @@ struct KernelAttack::Impl {
       places.push_back(i);
     }
     std::size_t done = 0;
-    for_each_answer(cases, [&](const Case& one, std::optional<Failure> failure, std::vector<std::byte> outputs) {
+    const auto judge = [&](const Case& one, std::optional<Failure> failure, std::vector<std::byte> outputs) {
       outcomes[places[done++]] = judged(one, std::move(failure), std::move(outputs), nullptr);
-    });
+    };
+    for_each_answer(cases, judge, goes_on);
+    if (done < places.size()) outcomes.resize(places[done]);
     return outcomes;
   }
 
-  /// visit(case, failure, outputs) in the order of the cases. While one is judged, the next ones run.
+  /// visit(case, failure, outputs) in the order of the cases. While one is judged, the next ones run. None begins once
+  /// `goes_on` is false.
   template <typename Visit>
-  void for_each_answer(const std::vector<Case>& cases, Visit visit) {
-    std::size_t sent = 0;
-    for (std::size_t done = 0; done < cases.size(); ++done) {
-      while (sent < cases.size() && worker->has_room()) {
+  void for_each_answer(const std::vector<Case>& cases, Visit visit, const std::function<bool()>& goes_on = {}) {
+    std::size_t sent = 0, end = cases.size();
+    for (std::size_t done = 0; done < end; ++done) {
+      if (goes_on && !goes_on()) end = sent;
+      if (done == end) break;
+      while (sent < end && worker->has_room()) {
         if (auto failure = worker->send_case(cases[sent++], 1)) throw machine_error(failure->reason);
       }
       auto ran = worker->expect<protocol::Ran>();
@@ -234,6 +248,7 @@ struct KernelAttack::Impl {
       if (!device.running()) {
         if (worker->was_lost_without_blame()) throw machine_error(ran.failure->reason);
         reload();
+        end = end == sent ? done + 1 : end;
         sent = done + 1;
       }
       visit(cases[done], std::move(ran.failure), std::move(ran.reply.outputs));
@@ -295,7 +310,7 @@ struct KernelAttack::Impl {
   bool are_near_ties(const Case& one, const ComparedOutput& output, std::size_t number) {
     const Difference& difference = output.difference;
     const bool exact_ties = one.regime.distribution == Distribution::ties && one.regime.steps.empty();
-    if (output.limits.off_by_one == 0 || difference.further_off > 0 || exact_ties) return false;
+    if (difference.off_by_one == 0 || difference.further_off > 0 || exact_ties) return false;
     Case like_it = one;
     like_it.recipe.perturbed = true;
     const std::shared_ptr<const Expected> other = reference_of(like_it, perturbed);

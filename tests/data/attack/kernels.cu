@@ -434,3 +434,40 @@ __global__ void attention_two_pass(float* o, const float* q, const float* k, con
     if (threadIdx.x == 0) o[blockIdx.x * 16 + d] = value;
   }
 }
+
+// ---- Faults at one size, or where a row is empty.
+#ifndef ROW
+#define ROW int
+#endif
+#ifndef LEAST_SCALE
+#define LEAST_SCALE 1.0f
+#endif
+// Twice each row.
+__global__ void twice(float* y, const float* x, int n, int m) {
+  const int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= n) return;
+  const int from = (ROW)r;
+  for (int i = 0; i < m; ++i) y[r * m + i] = 2 * x[from * m + i];
+}
+__global__ void twice_plain(float* y, const float* x, int n, int m) {
+  const int r = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = 0; i < m && r < n; ++i) y[r * m + i] = 2 * x[r * m + i];
+}
+// Codes and the scale of each row; that of zeros is 1.
+__global__ void codes(signed char* y, float* scales, const float* x, int m) {
+  const float* row = x + blockIdx.x * m;
+  float top = 0;
+  for (int i = threadIdx.x; i < m; i += 32) top = fmaxf(top, fabsf(row[i]));
+  top = warp_max(top);
+  const float scale = top > 0 ? top / 127 : LEAST_SCALE;
+  for (int i = threadIdx.x; i < m; i += 32) y[blockIdx.x * m + i] = (signed char)rintf(row[i] / scale);
+  if (threadIdx.x == 0) scales[blockIdx.x] = scale;
+}
+__global__ void codes_plain(signed char* y, float* scales, const float* x, int m) {
+  const float* row = x + blockIdx.x * m;
+  double top = 0;
+  for (int i = 0; i < m; ++i) top = fmax(top, fabs((double)row[i]));
+  const double scale = top > 0 ? top / 127 : 1;
+  for (int i = 0; i < m; ++i) y[blockIdx.x * m + i] = (signed char)rint(row[i] / scale);
+  scales[blockIdx.x] = scale;
+}

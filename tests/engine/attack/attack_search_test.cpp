@@ -1,5 +1,6 @@
 #include "engine/attack/attack_search.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/expression/json_place.h"
@@ -100,4 +101,16 @@ TEST_CASE("an attack leaves inputs alone that are not drawn by regimes") {
   CHECK(space.floats == std::vector<std::string>{"x"});
   CHECK(space.scaled);
   CHECK(!space.integers);
+}
+
+TEST_CASE("an attack begins with each shape, and with rows of zeros, among single steps") {
+  Rng rng(5);
+  const std::vector<Attack> opening = opening_attacks(kSpace, rng);
+  for (std::size_t shape = 0; shape < kSpace.shapes.size(); ++shape)
+    CHECK(std::ranges::find(opening, Attack{shape, {}}) < opening.begin() + 48);
+  const auto has_rows_of_zeros = [](const Attack& one) {
+    return one.regime.steps.size() == 1 && one.regime.steps[0].step == StepKind::few_rows &&
+           one.regime.steps[0].amount == 0;
+  };
+  CHECK(std::ranges::find_if(opening, has_rows_of_zeros) < opening.begin() + 28);
 }
