@@ -297,7 +297,8 @@ RunSummary search_and_summarise(const SearchParts& with) {
   ProgressReport progress(progress_settings(with, placed));
   RunClock clock(pipeline);
   std::optional<JoiningHosts> joining(std::in_place, with.request, run, pipeline, with.model.pool);
-  const EliteComparer compare = elite_comparer(with.store, run.task, run.info.target, pipeline, run.device);
+  const EliteComparer compare =
+      elite_comparer(with.store, run.task, run.info.target, pipeline, run.device, *with.limits.stop);
   const SearchResult result = search_recorded(with, compare, progress, clock);
   const RunTimes times = clock.times();
   joining.reset();

@@ -38,10 +38,15 @@ std::string improvement_text(const RunSummary& summary) {
   return text;
 }
 
-/// The comparison that kept a candidate out of the elites; empty: there was none.
-std::string losing_comparison(const CandidateRow& row) {
+/// Why a candidate is no elite: the comparison that it lost, or that there was no time for one; empty: it is one, or is
+/// slower than those.
+std::string why_no_elite(const CandidateRow& row, const std::vector<EliteRow>& elites) {
   const auto& comparison = row.evaluation.comparison;
-  return row.elite_rank || !comparison || comparison->displaces() ? "" : comparison_text(*comparison);
+  if (row.elite_rank || (comparison && comparison->displaces())) return "";
+  if (comparison) return comparison_text(*comparison);
+  if (elites.empty() || elites.back().modelled || row.evaluation.latency_us >= elites.back().latency_us) return "";
+  return fmt::format("as fast as elite {} within what timings err, and there was no time to compare: evo compare {} {}",
+                     elites.back().candidate, row.id, elites.back().candidate);
 }
 
 /// Why candidates were rejected: the first reasons.
@@ -152,7 +157,7 @@ RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
   }
   const RunInfo& info = summary.run.info;
   summary.elites = elites_of_board(store, info);
-  if (summary.best) summary.why_no_elite = losing_comparison(find_candidate(store, summary.best->candidate));
+  if (summary.best) summary.why_no_elite = why_no_elite(find_candidate(store, summary.best->candidate), summary.elites);
   summary.seeds = seeds_brought(store, info, outcomes, summary.best);
   summary.exchanges = store.exchange_sums(run);
   summary.self_consistent = is_self_consistent(store, info.task, info.task_hash);

@@ -34,7 +34,7 @@ struct RunSummary {
   std::map<Verdict, std::uint64_t> verdicts;
   std::optional<OutcomeRow> first_valid;  ///< In ask order.
   std::optional<OutcomeRow> best;         ///< Of this run; the elites may be from earlier runs.
-  std::string why_no_elite;               ///< How the best one compared with the elite that stayed; else empty.
+  std::string why_no_elite;               ///< Of the best one; empty where it is an elite, or slower than those.
   std::vector<EliteRow> elites;           ///< Of the run's task, device and objective.
   std::vector<Rejection> rejections;      ///< By their first candidates.
 

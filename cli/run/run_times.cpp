@@ -18,8 +18,8 @@ struct TimeShare {
 };
 
 std::vector<TimeShare> time_shares(const RunTimes& times) {
-  const double comparing_s = times.lanes.comparison_s + times.recording_s;
-  const double idle_s = std::max(0.0, times.lanes.idle_s - times.modelling_s - times.recording_s - times.checking_s);
+  const double comparing_s = times.lanes.comparison_s + times.settling_s;
+  const double idle_s = std::max(0.0, times.lanes.idle_s - times.modelling_s - times.settling_s - times.checking_s);
   return {{"validation", times.lanes.validation_s, "validating"},
           {"timing", times.lanes.timing_s, "timing"},
           {"comparisons", comparing_s, "comparing challengers with elites"},
@@ -69,11 +69,10 @@ class RunClock::MeasuredArchive final : public Archive {
   MeasuredArchive(Archive& archive, RunClock& clock) : archive_(archive), clock_(clock) {}
   std::optional<Recalled> recall(const Proposal& proposal) override { return archive_.recall(proposal); }
   void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
-    const IdleDuring idle(clock_.pipeline_, clock_.recording_s_);
     archive_.record(proposal, candidate, evaluation);
   }
   void settle() override {
-    const IdleDuring idle(clock_.pipeline_, clock_.recording_s_);
+    const IdleDuring idle(clock_.pipeline_, clock_.settling_s_);
     archive_.settle();
   }
   std::vector<std::uint64_t> retracted(std::uint64_t answered, Wait wait) override {
@@ -99,7 +98,7 @@ RunTimes RunClock::times() {
           watch_.lap_s(),
           pipeline_.times().since(begin_),
           modelling_s_,
-          recording_s_,
+          settling_s_,
           checking_s_};
 }
 

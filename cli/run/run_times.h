@@ -18,7 +18,7 @@ struct RunTimes {
   double search_s = 0;     ///< From the first proposal to the last result; not added up.
   LaneTimes lanes;         ///< Its idle_s has the next three in it.
   double modelling_s = 0;  ///< Idle, because the next candidates were being chosen by their modelled latencies.
-  double recording_s = 0;  ///< Idle, because results waited behind a comparison of another device.
+  double settling_s = 0;   ///< Idle, because another device made the last comparisons.
   double checking_s = 0;   ///< Idle, because further checks of elites were waited for.
 };
 
@@ -42,7 +42,7 @@ class RunClock {
   LaneTimes begin_;
   Stopwatch watch_;
   double modelling_s_ = 0;
-  double recording_s_ = 0;
+  double settling_s_ = 0;
   double checking_s_ = 0;
 };
 

@@ -93,7 +93,11 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
   for (const std::string& shape : shapes) columns.push_back(">" + shape);
   const bool has_intervals = std::ranges::any_of(rows, [](const EliteRow& row) { return !interval_text(row).empty(); });
   if (has_intervals) columns.push_back("95 % interval");
-  columns.insert(columns.end(), {">error", ">registers", "genome"});
+  columns.insert(columns.end(), {">error", ">registers"});
+  // Genes that make no difference: one genome stands for several.
+  const bool stands_for_more = std::ranges::any_of(rows, [](const EliteRow& row) { return row.genomes > 1; });
+  if (stands_for_more) columns.push_back(">genomes");
+  columns.push_back("genome");
   std::map<std::string, Bindings> shared = shared_genes(rows);
   Table table(columns);
   for (const EliteRow& row : rows) {
@@ -101,8 +105,9 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
                                       microseconds(row.latency_us)};
     for (const std::string& shape : shapes) cells.push_back(warm_latency(row, shape));
     if (has_intervals) cells.push_back(interval_text(row));
-    cells.insert(cells.end(), {error_figure(row.worst_relative_l2), std::to_string(row.registers),
-                               to_text(without(row.genome, shared[row.genome.family]))});
+    cells.insert(cells.end(), {error_figure(row.worst_relative_l2), std::to_string(row.registers)});
+    if (stands_for_more) cells.push_back(std::to_string(row.genomes));
+    cells.push_back(to_text(without(row.genome, shared[row.genome.family])));
     table.add(cells, row.rank == 1 ? Style::good : Style::plain);
   }
   Table rest({"", ""});

@@ -43,6 +43,7 @@ Json elite_json(const EliteRow& row) {
           {"registers", row.registers},
           {"spill_bytes", row.spill_bytes},
           {"genome", genome_json(row.genome)},
+          {"genomes", row.genomes},
           {"source_hash", row.source_hash},
           {"since", row.since},
           {"provisional", is_provisional(row.checks)},

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <future>
 #include <iterator>
 #include <map>
@@ -40,9 +39,6 @@ std::optional<CandidateId> find_candidate(Database& database, RunId run, std::ui
 
 namespace {
 
-/// Results that wait behind a comparison at most. When the process is killed meanwhile, a resumed run evaluates them
-/// again.
-constexpr std::size_t kMostWaiting = 32;
 /// Elites that are found wrong before the search goes on, where it waits for checks; and once it has ended.
 constexpr std::size_t kMostFoundAtOnce = 4, kMostFoundAtEnd = 24;
 
@@ -55,7 +51,9 @@ class RunArchive final : public Archive {
         compare_(std::move(compare)),
         checks_(std::move(checks)),
         recorded_(answers_of(database, run)),
-        recalled_(retractions_of(database, run)) {}
+        recalled_(retractions_of(database, run)) {
+    if (compare_.start) challengers_ = uncompared(database, run, board_);
+  }
 
   std::optional<Recalled> recall(const Proposal& proposal) override {
     const ReadTransaction transaction(database_);
@@ -79,11 +77,15 @@ class RunArchive final : public Archive {
   }
 
   void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) override {
-    waiting_.push_back({proposal, candidate, evaluation, {}, {}});
-    commit_all_but(kMostWaiting);
+    insert(proposal, candidate, evaluation);
+    if (comparison_.valid() && comparison_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
+    if (comparison_.valid()) take_comparison();
+    begin_comparison(EliteComparer::When::beside_search);
   }
 
-  void settle() override { commit_all_but(0); }
+  void settle() override {
+    while (comparison_.valid() || begin_comparison(EliteComparer::When::after_search)) take_comparison();
+  }
 
   /// A run that is resumed repeats what it was told, and goes on with checks behind its last recorded answer.
   std::vector<std::uint64_t> retracted(std::uint64_t answered, Wait wait) override {
@@ -101,14 +103,21 @@ class RunArchive final : public Archive {
   }
 
  private:
-  /// A result that is not committed yet: it, or one before it, is being compared with an elite.
-  struct Waiting {
-    Proposal proposal;
-    Candidate candidate;
-    Evaluation evaluation;
-    CandidateId incumbent = 0;                ///< The elite that it is compared with.
-    std::future<EliteComparison> comparison;  ///< Under way, if valid.
-  };
+  /// Candidates of the run that are faster than an elite, were none and were compared with none.
+  static std::vector<Contender> uncompared(Database& database, RunId run, std::int64_t board) {
+    Statement row = database.prepare(
+        "SELECT candidate.id FROM candidate JOIN evaluation ON evaluation.candidate = candidate.id "
+        "WHERE run = ?1 AND verdict = 'valid' AND latency_us < (SELECT max(latency_us) FROM elite WHERE board = ?2) "
+        "AND candidate.id NOT IN (SELECT candidate FROM elite_comparison) "
+        "AND candidate.id NOT IN (SELECT entered FROM elite_history WHERE board = ?2 AND entered IS NOT NULL) "
+        "AND EXISTS (SELECT 1 FROM program WHERE program.candidate = candidate.id)");
+    row.bind(run, board);
+    std::vector<CandidateId> candidates;
+    while (row.next()) candidates.push_back(row.integer(0));
+    std::vector<Contender> contenders;
+    for (const CandidateId candidate : candidates) contenders.push_back(contender_of(database, candidate));
+    return contenders;
+  }
 
   static std::uint64_t answers_of(Database& database, RunId run) {
     Statement row = database.prepare("SELECT count(*) FROM candidate WHERE run = ?");
@@ -170,68 +179,37 @@ class RunArchive final : public Archive {
     if (checks_.notice) checks_.notice(line);
   }
 
-  /// Commits results in order until one is still being compared and no more than `most` wait. When one fails, those
-  /// behind it are not committed either: a resumed run evaluates them again.
-  void commit_all_but(std::size_t most) {
-    try {
-      while (!waiting_.empty()) {
-        Waiting& first = waiting_.front();
-        begin_comparison(first);
-        const bool compared = !first.comparison.valid() ||
-                              first.comparison.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
-        if (!compared && waiting_.size() <= most) return;
-        if (commit(first)) waiting_.pop_front();
-      }
-    } catch (...) {
-      waiting_.clear();
-      throw;
-    }
+  /// Of the fastest challenger with the elite that it would displace. False: none is left, or it is not the time.
+  bool begin_comparison(EliteComparer::When when) {
+    if (challengers_.empty() || !compare_.may_start(when)) return false;
+    const std::vector<Contender> elites = elites_of(database_, board_);
+    // Elites get faster, and a duplicate of one is the same kernel.
+    std::erase_if(challengers_, [&](const Contender& one) {
+      const auto is_same = [&](const Contender& elite) { return are_duplicates(elite, one); };
+      return !decide(elites, one).displaces || std::ranges::any_of(elites, is_same);
+    });
+    if (challengers_.empty()) return false;
+    compared_ = *std::ranges::min_element(challengers_, {}, &Contender::latency_us);
+    incumbent_ = *decide(elites, compared_).displaces;
+    comparison_ = compare_.start(compared_.candidate, incumbent_);
+    return true;
   }
 
-  /// With the elite that it would displace, if there is one and it is not being compared already.
-  void begin_comparison(Waiting& one) {
-    if (one.comparison.valid()) return;
-    const std::optional<CandidateId> incumbent = displaced_incumbent(one);
-    if (!incumbent) return;
-    one.incumbent = *incumbent;
-    one.comparison = compare_(one.candidate, *incumbent);
-  }
-
-  /// False: another run has changed the elites meanwhile, and the challenger is to be compared anew.
-  bool commit(Waiting& one) {
-    const bool competes = may_compete(one.candidate, one.evaluation);
-    if (!one.comparison.valid())
-      return insert(one, one.evaluation, competes ? std::optional(contender(one)) : std::nullopt, std::nullopt);
-    Evaluation compared = one.evaluation;
-    compared.comparison = one.comparison.get();
-    if (!compared.comparison->displaces()) return insert(one, compared, std::nullopt, std::nullopt);
-    return insert(one, compared, contender(one), one.incumbent);
-  }
-
-  static Contender contender(const Waiting& one) {
-    return {INT64_MAX, one.evaluation.latency_us, one.candidate.source_hash(),
-            binary_hash_of(one.candidate, one.evaluation)};
-  }
-
-  /// Without its sources (imported results) a candidate can be neither verified nor taken away.
-  static bool may_compete(const Candidate& candidate, const Evaluation& evaluation) {
-    return evaluation.verdict == Verdict::valid && !candidate.programs.empty();
-  }
-
-  /// The elite that a valid challenger would displace by its latency, if the two are to be compared first.
-  std::optional<CandidateId> displaced_incumbent(const Waiting& one) {
-    if (!compare_ || !may_compete(one.candidate, one.evaluation)) return std::nullopt;
-    return decide(elites_of(database_, board_), contender(one)).displaces;
-  }
-
-  /// Commits one result. With `compared`, the elite that the challenger was compared with, only if the challenger still
-  /// displaces that one; else nothing is written and the result is false.
-  bool insert(const Waiting& one, const Evaluation& evaluation, std::optional<Contender> challenger,
-              std::optional<CandidateId> compared) {
-    const Proposal& proposal = one.proposal;
-    const Candidate& candidate = one.candidate;
+  /// Waits for the result. Without effect where another process has changed the elites or the challenger meanwhile.
+  void take_comparison() {
+    const EliteComparison result = comparison_.get();
     WriteTransaction transaction(database_);
-    if (compared && decide(elites_of(database_, board_), *challenger).displaces != compared) return false;
+    if (decide(elites_of(database_, board_), compared_).displaces != incumbent_) return;
+    std::erase_if(challengers_, [this](const Contender& one) { return one.candidate == compared_.candidate; });
+    if (!is_valid(database_, compared_.candidate)) return;
+    insert_comparison(database_, compared_.candidate, result);
+    if (result.displaces()) compete(database_, board_, compared_);
+    transaction.commit();
+  }
+
+  /// Commits one result. A valid one competes, unless it must be compared with an elite first.
+  void insert(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) {
+    WriteTransaction transaction(database_);
     const CandidateId id = insert_candidate(proposal, candidate);
     insert_parents(id, proposal);
     insert_programs(id, candidate);
@@ -239,12 +217,27 @@ class RunArchive final : public Archive {
     if (proposal.exchange > 0)
       database_.prepare("INSERT INTO exchange_candidate VALUES (?, ?)").bind(id, proposal.exchange).run();
     insert_evaluation(database_, id, evaluation);
-    if (challenger) {
-      challenger->candidate = id;
-      compete(database_, board_, *challenger);
+    std::optional<Contender> uncertain;
+    // Without its sources (imported results) a candidate can be neither verified nor taken away.
+    if (evaluation.verdict == Verdict::valid && !candidate.programs.empty()) {
+      const Contender challenger = contender_of(database_, id, binary_hash_of(candidate, evaluation));
+      if (is_plain(challenger, evaluation))
+        compete(database_, board_, challenger);
+      else
+        uncertain = challenger;
     }
     transaction.commit();
-    return true;
+    if (uncertain) challengers_.push_back(*std::move(uncertain));
+  }
+
+  /// Whether its latency decides whether it becomes an elite.
+  bool is_plain(const Contender& challenger, const Evaluation& evaluation) {
+    if (!compare_.start) return true;
+    const std::vector<Contender> elites = elites_of(database_, board_);
+    const std::optional<CandidateId> displaced = decide(elites, challenger).displaces;
+    if (!displaced) return true;
+    return compare_.plainly_faster(evaluation,
+                                   std::ranges::find(elites, *displaced, &Contender::candidate)->latency_us);
   }
 
   CandidateId insert_candidate(const Proposal& proposal, const Candidate& candidate) {
@@ -298,9 +291,12 @@ class RunArchive final : public Archive {
   EliteChecks checks_;
   const std::uint64_t recorded_;                                  ///< Answers of the run when the archive was made.
   std::map<std::uint64_t, std::vector<std::uint64_t>> recalled_;  ///< Retractions until then.
-  std::deque<Waiting> waiting_;
-  CandidateId checked_ = 0;             ///< Whose checks are under way.
-  std::future<CheckedElite> checking_;  ///< Valid, if some are.
+  std::vector<Contender> challengers_;  ///< Faster than an elite by too little to know without a comparison.
+  Contender compared_;                  ///< The one that is compared, and with which elite.
+  CandidateId incumbent_ = 0;
+  std::future<EliteComparison> comparison_;  ///< Valid, if one is under way.
+  CandidateId checked_ = 0;                  ///< Whose checks are under way.
+  std::future<CheckedElite> checking_;       ///< Valid, if some are.
   std::size_t found_at_end_ = 0;
 };
 

@@ -1,8 +1,11 @@
 #include "population/store/board.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "population/store/record_rows.h"
 #include "population/store/rows.h"
@@ -29,11 +32,29 @@ void enter(Database& database, std::int64_t board, const Contender& elite, const
 
 }  // namespace
 
+bool is_valid(Database& database, std::int64_t candidate) {
+  Statement row = database.prepare("SELECT 1 FROM evaluation WHERE candidate = ? AND verdict = 'valid'");
+  row.bind(candidate);
+  return row.next();
+}
+
+Contender contender_of(Database& database, std::int64_t candidate, std::string binary_hash) {
+  Statement row = database.prepare(
+      "SELECT latency_us, source_hash, worst_relative_l2, "
+      "CASE WHEN EXISTS (SELECT 1 FROM timing WHERE timing.candidate = id AND modelled) THEN family ELSE '' END "
+      "FROM candidate JOIN evaluation ON evaluation.candidate = id WHERE id = ? AND verdict = 'valid'");
+  row.bind(candidate);
+  if (!row.next()) throw row.unreadable(fmt::format("candidate {} competes and is not valid", candidate));
+  return {candidate, row.number(0), row.text(1), std::move(binary_hash), row.text(3), row.number(2)};
+}
+
 std::vector<Contender> elites_of(Database& database, std::int64_t board) {
-  return read_rows(database, "SELECT candidate, latency_us, source_hash, binary_hash FROM elite WHERE board = ?", board,
-                   [](const Statement& row) -> Contender {
-                     return {row.integer(0), row.number(1), row.text(2), row.text(3)};
-                   });
+  std::vector<Contender> elites =
+      read_rows(database, "SELECT candidate, binary_hash FROM elite WHERE board = ?", board, [](const Statement& row) {
+        return Contender{row.integer(0), 0, {}, row.text(1)};
+      });
+  for (Contender& elite : elites) elite = contender_of(database, elite.candidate, elite.binary_hash);
+  return elites;
 }
 
 void compete(Database& database, std::int64_t board, const Contender& challenger) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "population/store/database.h"
@@ -8,6 +9,10 @@
 
 /// The elites of a board as rows. Internal to population/store.
 namespace evo {
+
+bool is_valid(Database& database, std::int64_t candidate);
+/// A valid candidate. Throws machine_error for another one.
+Contender contender_of(Database& database, std::int64_t candidate, std::string binary_hash = {});
 
 std::vector<Contender> elites_of(Database& database, std::int64_t board);
 

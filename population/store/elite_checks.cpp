@@ -32,15 +32,15 @@ OnBoard standing_of(Database& database, CandidateId candidate) {
 /// Gives free places to the fastest valid candidates of the board that have sources and are no elites.
 void fill_places(Database& database, std::int64_t board) {
   Statement rows = database.prepare(
-      "SELECT candidate.id, latency_us, source_hash FROM run JOIN candidate ON candidate.run = run.id "
+      "SELECT candidate.id FROM run JOIN candidate ON candidate.run = run.id "
       "JOIN evaluation ON evaluation.candidate = candidate.id WHERE board = ?1 AND verdict = 'valid' "
       "AND candidate.id NOT IN (SELECT candidate FROM elite WHERE board = ?1) "
       "AND EXISTS (SELECT 1 FROM program WHERE program.candidate = candidate.id) "
       "ORDER BY latency_us, candidate.id LIMIT ?2");
   rows.bind(board, kSuccessors);
-  std::vector<Contender> successors;
-  while (rows.next()) successors.push_back({rows.integer(0), rows.number(1), rows.text(2), {}});
-  for (const Contender& one : successors) enter_free_place(database, board, one);
+  std::vector<CandidateId> successors;
+  while (rows.next()) successors.push_back(rows.integer(0));
+  for (const CandidateId one : successors) enter_free_place(database, board, contender_of(database, one));
 }
 
 void leave(Database& database, CandidateId candidate, const OnBoard& standing) {

@@ -10,25 +10,32 @@
 namespace evo {
 namespace {
 
-bool duplicates(const Contender& a, const Contender& b) {
-  return a.source_hash == b.source_hash || (!a.binary_hash.empty() && a.binary_hash == b.binary_hash);
-}
-
 /// The newer of equally fast ones counts as the slower.
 bool faster(const Contender& a, const Contender& b) {
   return a.latency_us != b.latency_us ? a.latency_us < b.latency_us : a.candidate < b.candidate;
 }
 
 EliteDecision replace_if_faster(const Contender& incumbent, const Contender& challenger) {
-  if (challenger.latency_us < incumbent.latency_us) return {true, incumbent.candidate};
+  if (challenger.latency_us < incumbent.latency_us * (1 - kModelledTie)) return {true, incumbent.candidate};
   return {};
+}
+
+/// Whether they differ by a part of the larger at most.
+bool are_close(double a, double b, double part) {
+  return std::abs(a - b) <= part * std::max(a, b);
 }
 
 }  // namespace
 
+bool are_duplicates(const Contender& a, const Contender& b) {
+  if (a.source_hash == b.source_hash || (!a.binary_hash.empty() && a.binary_hash == b.binary_hash)) return true;
+  return !a.modelled_family.empty() && a.modelled_family == b.modelled_family &&
+         are_close(a.latency_us, b.latency_us, kModelledTie) && are_close(a.error, b.error, kSameError);
+}
+
 EliteDecision decide(std::span<const Contender> elites, const Contender& challenger) {
   if (!(std::isfinite(challenger.latency_us) && challenger.latency_us > 0)) return {};
-  const auto is_duplicate = [&](const Contender& elite) { return duplicates(elite, challenger); };
+  const auto is_duplicate = [&](const Contender& elite) { return are_duplicates(elite, challenger); };
   const auto duplicate_count = std::count_if(elites.begin(), elites.end(), is_duplicate);
   if (duplicate_count > 1) return {};
   if (duplicate_count == 1)

@@ -15,8 +15,19 @@ struct Contender {
   std::int64_t candidate = 0;
   double latency_us = 0;
   std::string source_hash;
-  std::string binary_hash;  ///< binary_hash_of; empty when unknown.
+  std::string binary_hash;           ///< binary_hash_of; empty when unknown.
+  std::string modelled_family = {};  ///< Its family, where its latency is modelled.
+  double error = 0;                  ///< Its worst relative L2 error.
 };
+
+/// Equal modelled latencies differ by less, as a part of them: by the order of a sum.
+inline constexpr double kModelledTie = 1e-9;
+/// Worst errors of one kernel on other inputs differ by less, as a part of them.
+inline constexpr double kSameError = 0.05;
+
+/// Whether two candidates are one kernel: they have the same source or the same binary; or they are of one family, are
+/// as fast by the cost model and err as much, so that the genes in which they differ made no difference.
+bool are_duplicates(const Contender& a, const Contender& b);
 
 /// The fate of a challenger.
 struct EliteDecision {
@@ -25,9 +36,8 @@ struct EliteDecision {
 };
 
 /// Decides whether a valid challenger becomes one of at most kEliteCount elites, given in any order.
-/// The slowest goes; of equally fast ones the incumbent stays. A challenger with the source or the binary of
-/// an elite is the same kernel measured again: it competes with that elite only, and stays out when it is the
-/// duplicate of two.
+/// The slowest goes; of equally fast ones the incumbent stays. A challenger that is a duplicate of an elite competes
+/// with that elite only, and stays out when it is the duplicate of two.
 EliteDecision decide(std::span<const Contender> elites, const Contender& challenger);
 
 /// The program as one text: the cubins of all builds and the launch plans (equal cubins in other grids are another

@@ -78,12 +78,16 @@ void insert_evaluation(Database& database, CandidateId candidate, const Evaluati
   RecordInserter::of<Evaluation>(database, "evaluation", "candidate").insert(evaluation, candidate);
   insert_single(database, "original", candidate, evaluation.original);
   insert_single(database, "mismatch", candidate, evaluation.mismatch);
-  insert_single(database, "elite_comparison", candidate, evaluation.comparison);
+  if (evaluation.comparison) insert_comparison(database, candidate, *evaluation.comparison);
   insert_builds(database, candidate, evaluation.builds);
   insert_records(database, "residency", candidate, evaluation.residency);
   insert_records(database, "case_error", candidate, evaluation.errors);
   insert_records(database, "timing", candidate, evaluation.timings);
   for (const Profile& profile : evaluation.profiles) insert_profile(database, candidate, profile);
+}
+
+void insert_comparison(Database& database, CandidateId candidate, const EliteComparison& comparison) {
+  RecordInserter::of<EliteComparison>(database, "elite_comparison", "candidate").insert(comparison, candidate);
 }
 
 std::vector<Timing> read_timings(Database& database, CandidateId candidate) {

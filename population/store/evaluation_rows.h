@@ -13,6 +13,8 @@ namespace evo {
 inline constexpr std::uint64_t kMostLaunches = 10'000;  ///< Of one call whose counters are stored.
 
 void insert_evaluation(Database& database, CandidateId candidate, const Evaluation& evaluation);
+/// Of a challenger whose evaluation has none yet.
+void insert_comparison(Database& database, CandidateId candidate, const EliteComparison& comparison);
 Evaluation read_evaluation(Database& database, CandidateId candidate);
 std::vector<Timing> read_timings(Database& database, CandidateId candidate);
 /// In place of what is known at that shape, measured or modelled.

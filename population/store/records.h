@@ -129,6 +129,7 @@ struct EliteRow {
   int spill_bytes = 0;  ///< The largest among its programs.
   std::vector<Timing> timings;
   std::string source_hash;
+  std::uint64_t genomes = 1;       ///< That make this kernel: those of its duplicates on the board, and its own.
   std::string since;               ///< When it became an elite.
   std::vector<EliteCheck> checks;  ///< That found nothing. It is provisional until all are made.
   bool self_consistent = false;    ///< Its task has no reference but a genome. The store leaves it false.
@@ -327,9 +328,18 @@ struct MergeCounts {
   std::uint64_t elites = 0;  ///< Of these candidates, at the end.
 };
 
-/// Starts to compare a challenger of a lower latency with the elite that it would displace. Called outside of any
-/// transaction. Empty: latencies decide.
-using EliteComparer = std::function<std::future<EliteComparison>(const Candidate& challenger, CandidateId incumbent)>;
+/// Decides whether a challenger of a lower latency displaces an elite, where latencies are measured. Results do not
+/// wait for it: the fastest challenger is compared first, one at a time, and one that falls behind the elites is not
+/// compared.
+struct EliteComparer {
+  enum class When { beside_search, after_search };
+  /// Whether single timings are enough: the challenger is faster than an elite of that latency by more than they err.
+  std::function<bool(const Evaluation& challenger, double incumbent_us)> plainly_faster = {};
+  /// Whether there is time for a comparison.
+  std::function<bool(When when)> may_start = {};
+  /// Starts to time both in turns. They are committed; called outside of any transaction. Empty: latencies decide.
+  std::function<std::future<EliteComparison>(CandidateId challenger, CandidateId incumbent)> start = {};
+};
 
 /// How the elites of a run's board are checked while it goes on: one at a time, the best first.
 struct EliteChecks {

@@ -3,6 +3,7 @@
 
 #include "population/store/database.h"
 #include "population/store/elite_checks.h"
+#include "population/store/elites.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
 #include "population/store/row_checks.h"
@@ -35,6 +36,25 @@ const std::string& elites_query() {
   return kElites;
 }
 
+/// Genomes on its board that make an elite's kernel: those that were found to be duplicates when they were built, and
+/// those that are_duplicates (elites.h) takes for it.
+std::uint64_t genomes_of(Database& database, const EliteRow& elite) {
+  Statement row = database.prepare(fmt::format(
+      "SELECT count(DISTINCT other.genome) FROM candidate AS elite JOIN run AS its ON its.id = elite.run "
+      "JOIN evaluation AS its_result ON its_result.candidate = elite.id "
+      "JOIN run ON run.board = its.board JOIN candidate AS other ON other.run = run.id "
+      "JOIN evaluation AS result ON result.candidate = other.id "
+      "LEFT JOIN original ON original.candidate = other.id "
+      "WHERE elite.id = ?1 AND result.verdict IN ('valid', 'duplicate') AND (other.source_hash = elite.source_hash "
+      "OR (run.id = its.id AND original.ticket = elite.ticket) "
+      "OR (?2 AND other.family = elite.family AND result.latency_us BETWEEN ?3 * (1 - {0}) AND ?3 * (1 + {0}) "
+      "AND abs(result.worst_relative_l2 - its_result.worst_relative_l2) <= "
+      "{1} * max(result.worst_relative_l2, its_result.worst_relative_l2)))",
+      kModelledTie, kSameError));
+  row.bind(elite.candidate, elite.modelled, elite.latency_us).next();
+  return row.natural(0);
+}
+
 EliteRow elite_of(Database& database, const Statement& row) {
   EliteRow elite;
   read_row(row, elite.rank, elite.candidate, elite.run, elite.task, elite.task_hash, elite.current, elite.device,
@@ -43,6 +63,7 @@ EliteRow elite_of(Database& database, const Statement& row) {
   elite.timings = read_timings(database, elite.candidate);
   elite.checks = read_checks(database, elite.candidate);
   for (const Timing& timing : elite.timings) elite.modelled = elite.modelled || timing.modelled;
+  elite.genomes = genomes_of(database, elite);
   return elite;
 }
 

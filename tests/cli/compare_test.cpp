@@ -1,10 +1,6 @@
 #include "cli/commands/compare.h"
 
-#include <cmath>
-#include <random>
-
 #include "bench.h"
-#include "cli/run/elite_comparison.h"
 
 using namespace evo::testing;
 
@@ -62,70 +58,6 @@ TEST_CASE("the message for a candidate that does not compile names the architect
   const auto ids = elites_of(bench);
   check_refused(bench.evo({"compare", ids[0], ids[1], "--device", "vgpu:l4"}), 3,
                 {"candidate " + ids[0] + " was made for sm_90a, another architecture than sm_89 of vgpu:l4"});
-}
-
-TEST_CASE("the comparison of a challenger with an elite ends when its outcome is certain") {
-  const auto decided = [](const std::vector<double>& challenger, const std::vector<double>& elite) {
-    evo::InterleavedTimings timings;
-    timings.rounds_us = {challenger, elite};
-    timings.failures.resize(2);
-    return evo::cli::comparison_decided(timings);
-  };
-  CHECK(decided({9.0, 9.02, 8.98}, {10, 10, 10}));                // Faster.
-  CHECK(decided({11.0, 11.02, 10.98}, {10, 10, 10}));             // Slower.
-  CHECK(decided({10.0, 10.01, 9.99}, {10, 10, 10}));              // The same.
-  CHECK(decided({10.3, 9.9, 10.1}, {10, 10, 10}));                // Not faster on average: it stays out.
-  CHECK_FALSE(decided({9.0, 9.02}, {10, 10}));                    // Too few rounds.
-  CHECK_FALSE(decided({9.93, 9.92, 9.94}, {10, 10, 10}));         // Faster by what more rounds may take back.
-  CHECK_FALSE(decided({10.1, 9.7, 9.9}, {10, 10, 10}));           // Perhaps faster.
-  CHECK_FALSE(decided({9.0, 10.0, 9.5, 9.1}, {10, 10, 10, 10}));  // They scatter.
-  evo::InterleavedTimings failed;
-  failed.rounds_us = {{9}, {}};
-  failed.failures = {std::nullopt, "it broke"};
-  CHECK(evo::cli::comparison_decided(failed));
-}
-
-namespace {
-
-struct Challenged {
-  double found_faster = 0;  ///< Part of the comparisons.
-  double rounds = 0;        ///< Mean.
-};
-
-/// Comparisons of a challenger whose latencies scatter around `ratio` of the elite's.
-Challenged challenge(double ratio, double scatter, bool may_end_early) {
-  constexpr int kComparisons = 2000;
-  std::mt19937_64 random(1);
-  std::normal_distribution<double> noise(0, scatter);
-  Challenged result;
-  for (int i = 0; i < kComparisons; ++i) {
-    evo::InterleavedTimings timings;
-    timings.rounds_us.resize(2);
-    timings.failures.resize(2);
-    for (int round = 0; round < evo::cli::kChallengeRounds; ++round) {
-      timings.rounds_us[0].push_back(100 * ratio * std::exp(noise(random)));
-      timings.rounds_us[1].push_back(100);
-      if (may_end_early && evo::cli::comparison_decided(timings)) break;
-    }
-    const evo::PairedRatio found = evo::paired_ratio(timings.rounds_us[0], timings.rounds_us[1], false);
-    result.found_faster += (evo::ranking(found) == evo::Ranking::faster) / double{kComparisons};
-    result.rounds += static_cast<double>(timings.rounds_us[0].size()) / kComparisons;
-  }
-  return result;
-}
-
-}  // namespace
-
-TEST_CASE("comparisons that end early find as many faster challengers, and take few rounds for others") {
-  for (const double scatter : {0.005, 0.01, 0.025}) {
-    for (const double ratio : {0.97, 0.985, 0.99, 0.995, 1.0}) {
-      CAPTURE(scatter, ratio);
-      CHECK(std::abs(challenge(ratio, scatter, true).found_faster - challenge(ratio, scatter, false).found_faster) <
-            0.025);
-    }
-    CHECK(challenge(1.0, scatter, true).rounds < 5.5);
-    CHECK(challenge(1.01, scatter, true).rounds < 4);
-  }
 }
 
 TEST_CASE("each candidate is compared with the first, and failures are reported") {

@@ -306,138 +306,244 @@ TEST_CASE("whatever is recorded in whatever order, the elites are the three fast
 
 namespace {
 
-std::future<EliteComparison> done(EliteComparison comparison) {
-  std::promise<EliteComparison> promise;
-  promise.set_value(std::move(comparison));
-  return promise.get_future();
-}
+/// A comparer whose results are given by hand.
+struct FakeComparer {
+  struct Asked {
+    CandidateId challenger = 0, incumbent = 0;
+    std::promise<EliteComparison> result = {};
+  };
+  std::deque<Asked> asked;
+  bool time_beside = true, time_after = true;
+  double margin = 1;  ///< A part of the incumbent's latency.
+  std::function<EliteComparison(CandidateId challenger, CandidateId incumbent)> at_once = {};
+
+  EliteComparer comparer() {
+    EliteComparer comparer;
+    comparer.plainly_faster = [this](const Evaluation& challenger, double incumbent_us) {
+      return challenger.latency_us < incumbent_us * (1 - margin);
+    };
+    comparer.may_start = [this](EliteComparer::When when) {
+      return when == EliteComparer::When::beside_search ? time_beside : time_after;
+    };
+    comparer.start = [this](CandidateId challenger, CandidateId incumbent) {
+      Asked& one = asked.emplace_back(Asked{challenger, incumbent});
+      if (at_once) one.result.set_value(at_once(challenger, incumbent));
+      return one.result.get_future();
+    };
+    return comparer;
+  }
+
+  void answer_last(Standing standing, double ratio = 0.98) {
+    asked.back().result.set_value({asked.back().incumbent, standing, ratio});
+  }
+};
+
+/// A run in a database whose comparisons are given by hand.
+struct Compared {
+  explicit Compared(Store in = Store::open(":memory:", Store::Mode::write))
+      : store(std::move(in)), run(store.begin_run(run_info())) {}
+
+  Store store;
+  RunId run;
+  FakeComparer fake;
+  std::unique_ptr<Archive> archive = store.archive(run, fake.comparer());
+  std::uint64_t ticket = 0;
+
+  CandidateId record(double latency_us) {
+    const Proposal next = proposal(ticket);
+    archive->record(next, candidate(next, "source " + std::to_string(ticket)),
+                    valid(latency_us, "cubin " + std::to_string(ticket)));
+    return store.candidate_of(run, ticket++).value();
+  }
+  std::vector<double> ladder() const {
+    std::vector<double> latencies;
+    for (const EliteRow& row : store.elites()) latencies.push_back(row.latency_us);
+    return latencies;
+  }
+  std::optional<EliteComparison> comparison(CandidateId id) const { return store.candidate(id)->evaluation.comparison; }
+};
 
 }  // namespace
 
 TEST_CASE("a challenger displaces an elite only if the comparison favours it, and its result is stored") {
-  Store store = Store::open(":memory:", Store::Mode::write);
-  const RunId run = store.begin_run(run_info());
-  bool replaces = false;
-  std::vector<CandidateId> asked;
-  const auto archive = store.archive(run, [&](const Candidate&, CandidateId incumbent) {
-    asked.push_back(incumbent);
-    return done({incumbent, replaces ? Standing::faster : Standing::same, 0.98});
-  });
-  const auto record = [&](std::uint64_t ticket, double latency_us) {
-    const Proposal next = proposal(ticket);
-    archive->record(next, candidate(next, "source " + std::to_string(ticket)),
-                    valid(latency_us, "cubin " + std::to_string(ticket)));
-    return store.candidate_of(run, ticket).value();
-  };
-  for (std::uint64_t ticket = 0; ticket < 3; ++ticket) record(ticket, 30.0 - static_cast<double>(ticket));
-  CHECK(asked.empty());  // Free places are taken without a comparison.
-  record(3, 40);
-  CHECK(asked.empty());  // A slower one is no challenger.
+  Compared run;
+  const CandidateId slowest = run.record(30);
+  run.record(29);
+  run.record(28);
+  run.record(40);
+  CHECK(run.fake.asked.empty());  // Free places are taken without a comparison, and a slower one is no challenger.
 
-  const CandidateId same = record(4, 10);
-  CHECK(asked == std::vector<CandidateId>{store.candidate_of(run, 0).value()});
-  CHECK(store.elites().front().latency_us == 28);
-  CHECK(store.candidate(same)->evaluation.verdict == Verdict::valid);
-  CHECK(store.candidate(same)->evaluation.comparison.value().standing == Standing::same);
-  CHECK(store.candidate(same)->evaluation.comparison->elite == asked.front());
+  const CandidateId same = run.record(27);
+  REQUIRE(run.fake.asked.size() == 1);
+  CHECK(run.fake.asked.back().challenger == same);
+  CHECK(run.fake.asked.back().incumbent == slowest);
+  run.fake.answer_last(Standing::same);
+  run.archive->settle();
+  CHECK(run.ladder() == std::vector<double>{28, 29, 30});
+  CHECK(run.comparison(same).value().standing == Standing::same);
+  CHECK(run.comparison(same)->elite == slowest);
 
-  replaces = true;
-  const CandidateId faster = record(5, 9);
-  CHECK(asked.size() == 2);
-  CHECK(store.elites().front().candidate == faster);
-  CHECK(store.candidate(faster)->evaluation.comparison.value().standing == Standing::faster);
-  CHECK(store.check().empty());
+  const CandidateId faster = run.record(26);
+  run.fake.answer_last(Standing::faster);
+  run.archive->settle();
+  CHECK(run.fake.asked.size() == 2);  // One that was compared is not compared again.
+  CHECK(run.ladder() == std::vector<double>{26, 28, 29});
+  CHECK(run.comparison(faster).value().standing == Standing::faster);
+  CHECK(run.store.check().empty());
 }
 
-TEST_CASE("results behind a comparison wait for it, in order, and settling waits for all") {
-  Store store = Store::open(":memory:", Store::Mode::write);
-  const RunId run = store.begin_run(run_info());
-  std::deque<std::promise<EliteComparison>> comparisons;
-  const auto archive = store.archive(run, [&](const Candidate&, CandidateId) {
-    comparisons.emplace_back();
-    return comparisons.back().get_future();
-  });
-  std::uint64_t ticket = 0;
-  const auto record = [&](double latency_us) {
-    const Proposal next = proposal(ticket);
-    archive->record(next, candidate(next, "source " + std::to_string(ticket)),
-                    valid(latency_us, "cubin " + std::to_string(ticket)));
-    return ticket++;
-  };
-  const auto stored = [&] {
-    std::vector<std::uint64_t> tickets;
-    for (std::uint64_t one = 0; one < ticket; ++one)
-      if (store.candidate_of(run, one)) tickets.push_back(one);
-    return tickets;
-  };
-  for (int i = 0; i < 3; ++i) record(30 - i);
-  const std::uint64_t first = record(20), slower = record(50), second = record(19);
-  CHECK(stored() == std::vector<std::uint64_t>{0, 1, 2});
-  REQUIRE(comparisons.size() == 1);  // The second one's elite depends on the first one's comparison.
-
-  comparisons[0].set_value({1, Standing::faster});
-  record(60);
-  CHECK(stored() == std::vector<std::uint64_t>{0, 1, 2, first, slower});
-  REQUIRE(comparisons.size() == 2);
-
-  comparisons[1].set_value({1, Standing::same});
-  archive->settle();
-  CHECK(stored().size() == ticket);
-  const std::vector<EliteRow> elites = store.elites();
-  REQUIRE(elites.size() == 3);
-  CHECK(elites.front().candidate == store.candidate_of(run, first));
-  CHECK(store.candidate(*store.candidate_of(run, second))->evaluation.comparison.value().standing == Standing::same);
-  CHECK(store.check().empty());
+TEST_CASE("results do not wait for a comparison") {
+  Compared run;
+  for (int i = 0; i < 3; ++i) run.record(30 - i);
+  run.record(20);
+  for (int i = 0; i < 50; ++i) run.record(50);
+  CHECK(run.store.run(run.run)->evaluated == 54);
+  CHECK(run.fake.asked.size() == 1);
+  CHECK(run.ladder() == std::vector<double>{28, 29, 30});
+  run.fake.answer_last(Standing::faster);
+  run.record(50);
+  CHECK(run.ladder() == std::vector<double>{20, 28, 29});
 }
 
-TEST_CASE("only so many results wait for a comparison, and one that fails ends the run") {
-  Store store = Store::open(":memory:", Store::Mode::write);
-  const RunId run = store.begin_run(run_info());
-  std::promise<EliteComparison> comparison;
-  const auto archive = store.archive(run, [&](const Candidate&, CandidateId) { return comparison.get_future(); });
-  std::uint64_t ticket = 0;
-  const auto record = [&](double latency_us) {
-    const Proposal next = proposal(ticket);
-    archive->record(next, candidate(next, "source " + std::to_string(ticket)),
-                    valid(latency_us, "cubin " + std::to_string(ticket)));
-    ++ticket;
+TEST_CASE("one that is plainly faster than an elite displaces it without a comparison") {
+  Compared run;
+  run.fake.margin = 0.05;
+  for (int i = 0; i < 3; ++i) run.record(30);
+  run.record(28);
+  CHECK(run.fake.asked.empty());
+  CHECK(run.ladder().front() == 28);
+  run.record(29);
+  CHECK(run.fake.asked.size() == 1);
+}
+
+TEST_CASE("the fastest challenger is compared first, and one that falls behind the elites never") {
+  Compared run;
+  for (int i = 0; i < 3; ++i) run.record(30);
+  run.fake.time_beside = false;
+  const CandidateId behind = run.record(29), second = run.record(20), first = run.record(19);
+  run.record(28.5);
+  CHECK(run.fake.asked.empty());
+  run.fake.at_once = [&](CandidateId challenger, CandidateId incumbent) {
+    if (challenger == second) run.fake.time_after = false;
+    return EliteComparison{incumbent, Standing::faster};
   };
-  for (int i = 0; i < 3; ++i) record(30 - i);
-  record(20);
-  for (int i = 0; i < 31; ++i) record(50);
-  CHECK_FALSE(store.candidate_of(run, 3));
-  auto one_more = std::async(std::launch::async, [&] { record(50); });
-  CHECK(one_more.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout);
-  comparison.set_exception(std::make_exception_ptr(machine_error("no GPU is left")));
-  CHECK_THROWS_WITH(one_more.get(), "no GPU is left");
-  CHECK_FALSE(store.candidate_of(run, 3));  // A resumed run evaluates it again, and lets it compete.
-  CHECK(store.candidate_of(run, 2));
-  CHECK(store.check().empty());
+  run.archive->settle();
+  REQUIRE(run.fake.asked.size() == 2);
+  CHECK(run.fake.asked[0].challenger == first);
+  CHECK(run.fake.asked[1].challenger == second);
+  CHECK(run.ladder() == std::vector<double>{19, 20, 30});
+  CHECK_FALSE(run.comparison(behind));
+}
+
+TEST_CASE("a resumed run compares the challengers that had not been compared") {
+  Compared run;
+  for (int i = 0; i < 3; ++i) run.record(30);
+  const CandidateId compared = run.record(20);
+  const CandidateId left = run.record(21);
+  run.fake.answer_last(Standing::same);
+  run.fake.time_after = false;
+  run.archive->settle();
+  CHECK(run.comparison(compared));
+  FakeComparer again;
+  again.at_once = [](CandidateId, CandidateId incumbent) { return EliteComparison{incumbent, Standing::faster}; };
+  run.store.archive(run.run, again.comparer())->settle();
+  REQUIRE(again.asked.size() == 1);
+  CHECK(again.asked.front().challenger == left);
+  CHECK(run.ladder().front() == 21);
+}
+
+TEST_CASE("a comparison that fails ends the run, and a resumed one makes it again") {
+  Compared run;
+  for (int i = 0; i < 3; ++i) run.record(30);
+  const CandidateId challenger = run.record(20);
+  run.fake.asked.back().result.set_exception(std::make_exception_ptr(machine_error("no GPU is left")));
+  CHECK_THROWS_WITH(run.record(50), "no GPU is left");
+  FakeComparer again;
+  const auto resumed = run.store.archive(run.run, again.comparer());
+  again.at_once = [](CandidateId, CandidateId incumbent) { return EliteComparison{incumbent, Standing::same}; };
+  resumed->settle();
+  REQUIRE(again.asked.size() == 1);
+  CHECK(again.asked.front().challenger == challenger);
 }
 
 TEST_CASE("a comparison is repeated when the elite changes while it is measured") {
   const TempFolder folder;
-  Store store = Store::open(folder / "evo.db", Store::Mode::write);
-  const RunId run = store.begin_run(run_info()), other_run = store.begin_run(run_info());
-  const auto other = store.archive(other_run);
-  const auto record = [&](Archive& archive, std::uint64_t ticket, double latency_us) {
-    const Proposal next = proposal(ticket);
-    archive.record(next, candidate(next, "source " + std::to_string(ticket)),
-                   valid(latency_us, "cubin " + std::to_string(ticket)));
+  Compared run(Store::open(folder / "evo.db", Store::Mode::write));
+  Compared other(Store::open(folder / "evo.db", Store::Mode::write));
+  for (int i = 0; i < 3; ++i) other.record(30 - i);
+  run.ticket = 100;  // Other sources.
+  run.fake.at_once = [&](CandidateId, CandidateId incumbent) {
+    other.fake.margin = 0;
+    if (run.fake.asked.size() == 1) other.record(20);  // Displaces the very elite that is being measured.
+    return EliteComparison{incumbent, Standing::faster};
   };
-  for (std::uint64_t ticket = 0; ticket < 3; ++ticket) record(*other, ticket, 30.0 - static_cast<double>(ticket));
-  std::vector<CandidateId> asked;
-  const auto archive = store.archive(run, [&](const Candidate&, CandidateId incumbent) {
-    asked.push_back(incumbent);
-    if (asked.size() == 1) record(*other, 3, 20);  // Displaces the very elite that is being measured.
-    return done({incumbent, Standing::faster});
-  });
-  record(*archive, 4, 10);
-  REQUIRE(asked.size() == 2);
-  CHECK(asked[0] != asked[1]);
-  CHECK(store.elites().size() == 3);
-  CHECK(store.elites().front().latency_us == 10);
-  CHECK(store.check().empty());
+  run.record(10);
+  run.archive->settle();
+  REQUIRE(run.fake.asked.size() == 2);
+  CHECK(run.fake.asked[0].incumbent != run.fake.asked[1].incumbent);
+  CHECK(run.ladder() == std::vector<double>{10, 20, 28});
+  CHECK(run.store.check().empty());
+}
+
+TEST_CASE("a challenger that another process finds wrong while it is compared does not become an elite") {
+  Compared run;
+  for (int i = 0; i < 3; ++i) run.record(30);
+  const CandidateId wrong = run.record(20);
+  run.store.record_checks(wrong, {{}, EliteFinding{Verdict::crashed, "race"}});
+  run.fake.answer_last(Standing::faster);
+  run.archive->settle();
+  CHECK(run.ladder() == std::vector<double>{30, 30, 30});
+  CHECK(run.store.check().empty());
+}
+
+namespace {
+
+Contender modelled(std::int64_t id, double latency_us, double error, const std::string& family = "f") {
+  return {id, latency_us, "source " + std::to_string(id), "", family, error};
+}
+
+}  // namespace
+
+TEST_CASE("of modelled candidates that are as fast and err as much one is an elite") {
+  const std::vector<Contender> elites = {modelled(1, 10, 0.02), modelled(2, 11, 0.02)};
+  CHECK_FALSE(decide(elites, modelled(3, 10, 0.02)).enters);
+  CHECK_FALSE(decide(elites, modelled(3, 10 * (1 - 1e-14), 0.0201)).enters);
+  CHECK(decide(elites, modelled(3, 10, 0.03)).enters);                               // It answers otherwise.
+  CHECK(decide(elites, modelled(3, 10, 0.02, "g")).enters);                          // It is another algorithm.
+  CHECK(decide(elites, modelled(3, 9.999, 0.02)).enters);                            // It is faster.
+  CHECK(decide(std::vector<Contender>{{1, 10, "a", ""}}, {2, 10, "b", ""}).enters);  // Measured times tie by chance.
+}
+
+TEST_CASE("an elite stands for the genomes that make its kernel") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  RunInfo info = run_info();
+  info.device.kind = "vgpu";
+  const RunId run = store.begin_run(info);
+  const auto archive = store.archive(run);
+  std::uint64_t ticket = 0;
+  const auto record = [&](double latency_us, Evaluation evaluation) {
+    evaluation.timings[0].modelled = true;
+    evaluation.latency_us = latency_us;
+    const Proposal next = proposal(ticket);
+    archive->record(next, candidate(next, "source " + std::to_string(ticket)), evaluation);
+    ++ticket;
+  };
+  record(10, valid(10, "a"));
+  record(10, valid(10, "b"));  // Its genes differ in vain.
+  Evaluation copy = valid(10, "a");
+  copy.verdict = Verdict::duplicate;
+  copy.original = Original{0, Shared::cubin, Verdict::valid};
+  record(10, copy);
+  Evaluation coarse = valid(10, "c");
+  coarse.worst_relative_l2 = 0.02;
+  record(10, coarse);
+  record(12, valid(12, "d"));
+  const std::vector<EliteRow> elites = store.elites();
+  REQUIRE(elites.size() == 3);
+  CHECK(elites[0].candidate == store.candidate_of(run, 0));
+  CHECK(elites[0].genomes == 3);
+  CHECK(elites[1].genomes == 1);
+  CHECK(elites[2].genomes == 1);
 }
 
 namespace {

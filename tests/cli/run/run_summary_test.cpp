@@ -13,10 +13,18 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::future<EliteComparison> done(EliteComparison comparison) {
-  std::promise<EliteComparison> promise;
-  promise.set_value(std::move(comparison));
-  return promise.get_future();
+/// Compares every challenger, with this result.
+EliteComparer comparing(EliteComparison result) {
+  EliteComparer comparer;
+  comparer.plainly_faster = [](const Evaluation&, double) { return false; };
+  comparer.may_start = [](EliteComparer::When) { return true; };
+  comparer.start = [result](CandidateId, CandidateId incumbent) mutable {
+    result.elite = incumbent;
+    std::promise<EliteComparison> promise;
+    promise.set_value(result);
+    return promise.get_future();
+  };
+  return comparer;
 }
 
 /// Records valid candidates of these latencies in one run, and sums it up.
@@ -44,6 +52,7 @@ cli::RunSummary summary_of(Store& store, const std::vector<double>& latencies_us
     archive->record(proposal, {proposal.genome, {program}}, evaluation);
     ++ticket;
   }
+  archive->settle();
   return cli::summarise(store, run, SearchResult{ticket, ticket}, [](const std::string& text) { return text; });
 }
 
@@ -51,9 +60,8 @@ cli::RunSummary summary_of(Store& store, const std::vector<double>& latencies_us
 
 TEST_CASE("a best candidate that is no elite is shown with the comparison that kept it out") {
   Store store = Store::open(":memory:", Store::Mode::write);
-  const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId incumbent) {
-    return done({incumbent, Standing::same, 0.99, 0.98, 1.0, 15});
-  });
+  const cli::RunSummary summary =
+      summary_of(store, {10, 11, 12, 9}, comparing({0, Standing::same, 0.99, 0.98, 1.0, 15}));
   CHECK(summary.best->candidate == 4);
   CHECK_THAT(
       run_text(summary, "evo.db", {}),
@@ -63,9 +71,8 @@ TEST_CASE("a best candidate that is no elite is shown with the comparison that k
 
 TEST_CASE("a best candidate that is an elite needs no explanation") {
   Store store = Store::open(":memory:", Store::Mode::write);
-  const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [](const Candidate&, CandidateId incumbent) {
-    return done({incumbent, Standing::faster, 0.9, 0.89, 0.91, 15});
-  });
+  const cli::RunSummary summary =
+      summary_of(store, {10, 11, 12, 9}, comparing({0, Standing::faster, 0.9, 0.89, 0.91, 15}));
   CHECK(summary.why_no_elite.empty());
   CHECK_THAT(run_text(summary, "evo.db", {}), !ContainsSubstring("no elite"));
 }
@@ -75,9 +82,9 @@ TEST_CASE("a challenger that loses or fails keeps its reason, however it lost") 
        {std::pair(Standing::slower, "no elite: SLOWER than elite 3: 1.1000 "),
         {Standing::challenger_failed, "it failed in the comparison with elite 3: trap"}}) {
     Store store = Store::open(":memory:", Store::Mode::write);
-    const cli::RunSummary summary = summary_of(store, {10, 11, 12, 9}, [&](const Candidate&, CandidateId incumbent) {
-      return done({incumbent, standing, 1.1, 1.09, 1.11, 3, standing == Standing::slower ? "" : "trap"});
-    });
+    const cli::RunSummary summary =
+        summary_of(store, {10, 11, 12, 9},
+                   comparing({0, standing, 1.1, 1.09, 1.11, 3, standing == Standing::slower ? "" : "trap"}));
     CHECK_THAT(run_text(summary, "evo.db", {}), ContainsSubstring(words));
   }
 }

@@ -14,7 +14,7 @@ RunTimes of_two_devices() {
   times.search_s = 50;
   times.lanes = {.validation_s = 30, .timing_s = 20, .comparison_s = 8, .compiling_s = 0.2, .idle_s = 41.8};
   times.modelling_s = 25;
-  times.recording_s = 9.8;
+  times.settling_s = 9.8;
   times.checking_s = 3;
   return times;
 }
