@@ -26,11 +26,15 @@ constexpr double kUsualScatter = 0.005, kUsualWeight = 4;
 /// scatter it counts as no more than so many standard deviations.
 constexpr double kMostOfOnePair = 0.6, kMostDeviations = 3;
 
-/// Two single timings of one kernel rarely differ by more.
-constexpr double kTimingsDiffer = 0.02, kTimingsDifferUnderPowerLimit = 0.05;
+/// Two single timings of one kernel rarely differ by more. Single timings of kernels that draw much scatter by 2 to 5
+/// %.
+constexpr double kTimingsDiffer = 0.02, kTimingsDifferUnderPowerLimit = 0.1;
 
-/// The part of the devices' time that comparisons may take: beside the search, and once it has ended.
-constexpr double kShareBeside = 0.08, kShareAfter = 0.13;
+/// The part of the devices' time that comparisons may take: beside the search, and once it has ended. At the end fewer
+/// are left, because the others have fallen behind.
+constexpr double kShareBeside = 0.05, kShareAfter = 0.14;
+/// What the first comparison may take. Beside a short search there is none: its end has the time for one.
+constexpr double kFirstSeconds = 2;
 
 std::vector<double> log_ratios(const InterleavedTimings& timings) {
   std::vector<double> logs;
@@ -113,12 +117,16 @@ EliteComparer elite_comparer(const Store& store, const Task& task, const Target&
         challenger.timings, [](const Timing& timing) { return !timing.cold && timing.conditions.power_limited; });
     return challenger.latency_us < incumbent_us * (1 - (limited ? kTimingsDifferUnderPowerLimit : kTimingsDiffer));
   };
-  comparer.may_start = [&, begin = pipeline.times()](EliteComparer::When when) {
+  const auto started = std::make_shared<int>(0);
+  comparer.may_start = [&, started, begin = pipeline.times()](EliteComparer::When when) {
+    const bool beside = when == EliteComparer::When::beside_search;
     const LaneTimes times = pipeline.times().since(begin);
-    const double share = when == EliteComparer::When::beside_search ? kShareBeside : kShareAfter;
-    return !stop && times.comparison_s <= share * times.total_s();
+    // The next one takes as long as those before.
+    const double next_s = *started > 0 ? times.comparison_s / *started : beside ? kFirstSeconds : 0;
+    return !stop && times.comparison_s + next_s <= (beside ? kShareBeside : kShareAfter) * (times.total_s() + next_s);
   };
-  comparer.start = [&, scatter](CandidateId challenger, CandidateId incumbent) {
+  comparer.start = [&, scatter, started](CandidateId challenger, CandidateId incumbent) {
+    ++*started;
     std::vector<Candidate> both;
     for (const CandidateId one : {challenger, incumbent}) {
       const Restored restored = restore(store, one);
@@ -128,6 +136,7 @@ EliteComparer elite_comparer(const Store& store, const Task& task, const Target&
     auto timings = pipeline.start_interleaved(std::move(both), kChallengeRounds, [scatter](const auto& so_far) {
       if (one_failed(so_far)) return true;
       const std::vector<double> logs = log_ratios(so_far);
+      if (so_far.long_turns && logs.size() == kLongChallengeRounds) return true;
       return sequential_test(logs, scatter->variance(logs)).has_value();
     });
     return std::async(std::launch::async, [incumbent, scatter, timings = std::move(timings)]() mutable {

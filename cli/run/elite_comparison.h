@@ -33,8 +33,8 @@ class PairScatter {
 /// the ratios of its latency to the elite's. True: it is faster. Empty: more pairs are needed.
 std::optional<bool> sequential_test(std::span<const double> logs, double variance);
 
-/// Rounds after which a challenger that is not known to be faster stays out.
-inline constexpr int kChallengeRounds = 16;
+/// Rounds after which a challenger that is not known to be faster stays out; of turns of a second.
+inline constexpr int kChallengeRounds = 16, kLongChallengeRounds = 6;
 
 /// Compares challengers with elites: both are timed in interleaved rounds until the sequential test ends, and only
 /// challengers that are faster displace elites. All comparisons together take no more than a share of the devices'

@@ -24,10 +24,10 @@ class Archive {
   virtual ~Archive() = default;
   /// The stored evaluation of a proposal of a resumed run. It is used instead of evaluating the proposal again.
   virtual std::optional<Recalled> recall(const Proposal& proposal) = 0;
-  /// Commits one evaluated proposal, all or nothing, and lets it compete for the elites. May return before that is
-  /// done; results are committed in the order of the calls.
+  /// Commits one evaluated proposal, all or nothing, and lets it compete for the elites. Where latencies err that may
+  /// be decided later.
   virtual void record(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) = 0;
-  /// Waits until every result that record() was given is committed.
+  /// No more results come for now: decides what is left to decide about the elites, as far as there is time.
   virtual void settle() {}
 
   enum class Wait {

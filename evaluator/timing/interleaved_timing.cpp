@@ -24,6 +24,10 @@ constexpr std::uint64_t kFirstModule = std::uint64_t{1} << 40;
 /// Names the stream of random numbers that the orders come from. Another name would be another order.
 constexpr const char* kOrderStream = "turns";
 
+/// Of a search's timings under a power limit, half of it to warm up. Clocks swing with a period of about a second:
+/// pairs of shorter timings scatter ten times as much (docs/decisions/0003-sustained-clocks.md).
+constexpr double kLimitedTurnSeconds = 1;
+
 /// One timing under a power limit. After a pause clocks rise above what they can keep, and then they swing.
 TimingRequest limited_timing() {
   TimingRequest request;
@@ -62,8 +66,7 @@ class InterleavedRun {
         plan_(plan),
         device_(device),
         candidates_(candidates),
-        rng_(mix(options.salt, kOrderStream)),
-        request_(request_of_first_round()) {}
+        rng_(mix(options.salt, kOrderStream)) {}
 
   InterleavedTimings run(int rounds, const EnoughRounds& enough) {
     const bool modelled = kind_named(options_.device.kind).modelled;
@@ -72,24 +75,20 @@ class InterleavedRun {
     timings_.failures.resize(candidates_.size());
     device_.start();
     for (std::size_t i = 0; i < candidates_.size(); ++i) load(i);
+    bool at_full_clock = std::ranges::all_of(candidates_, &BuiltCandidate::at_full_clock);
     for (int i = 0; i < (modelled ? 1 : rounds); ++i) {
+      const double turn_s = options_.turn_s == 0 && options_.competing ? kLimitedTurnSeconds : options_.turn_s;
+      timings_.long_turns = options_.turn_s > 0 || (turn_s > 0 && !at_full_clock);
+      request_ = timings_.long_turns ? long_timing(turn_s) : at_full_clock ? full_clock_timing() : limited_timing();
       round();
       if (enough && enough(timings_)) break;
-      if (options_.turn_s == 0) request_ = at_full_clock() ? full_clock_timing() : limited_timing();
+      at_full_clock = is_full_clock(lowest_sm_mhz_, 1e3 * options_.device.clock_ghz);
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) unload(i);
     return std::move(timings_);
   }
 
  private:
-  TimingRequest request_of_first_round() const {
-    if (options_.turn_s > 0) return long_timing(options_.turn_s);
-    const bool known = std::ranges::all_of(candidates_, &BuiltCandidate::at_full_clock);
-    return known ? full_clock_timing() : limited_timing();
-  }
-
-  bool at_full_clock() const { return is_full_clock(lowest_sm_mhz_, 1e3 * options_.device.clock_ghz); }
-
   void round() {
     std::vector<std::size_t> order(candidates_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -109,7 +108,7 @@ class InterleavedRun {
       if (!timing) return 0;
       timings_.throttled += timing->throttled;
       lowest_sm_mhz_ = std::min(lowest_sm_mhz_, timing->conditions.sm_mhz_low.value_or(0));
-      times_us.push_back(options_.turn_s > 0 ? mean(timing->samples_us) : timing->median_us);
+      times_us.push_back(timings_.long_turns ? mean(timing->samples_us) : timing->median_us);
     }
     return geometric_mean(times_us);
   }

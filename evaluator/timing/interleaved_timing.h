@@ -22,6 +22,7 @@ struct BuiltCandidate {
 /// Latencies of candidates that were timed interleaved.
 struct InterleavedTimings {
   bool modelled = false;
+  bool long_turns = false;  ///< In the last round.
   /// By candidate: the objective in each round. Round i of one candidate pairs with round i of another: they were
   /// measured one after the other.
   std::vector<std::vector<double>> rounds_us;
@@ -38,9 +39,9 @@ using EnoughRounds = std::function<bool(const InterleavedTimings& so_far)>;
 /// In the first round each timing first runs until the clocks have settled, and lasts longer than they swing. The same
 /// holds in later rounds while a power limit lowers the clocks, because each kernel lowers them as much as it draws.
 /// Once the GPU keeps its full clock, timings are short; from the first round on where it is known to do so with each.
-/// With options.turn_s each lasts so long, and the mean of its samples counts instead of their median. A device that
-/// models its latencies gets one round, since all rounds would be equal. Throws Stopped and machine_error as Validation
-/// does.
+/// With options.turn_s each lasts so long, and the mean of its samples counts instead of their median; in a search
+/// (options.competing) all that are not known to keep the full clock last a second. A device that models its latencies
+/// gets one round, since all rounds would be equal. Throws Stopped and machine_error as Validation does.
 InterleavedTimings time_interleaved(const PipelineOptions& options, const CasePlan& plan, WorkerClient& device,
                                     const std::vector<BuiltCandidate>& candidates, int rounds,
                                     const EnoughRounds& enough);

@@ -19,6 +19,7 @@ EnoughRounds SharedTiming::taker() {
 
 void SharedTiming::take(const InterleavedTimings& of_device) {
   timings_.modelled = of_device.modelled;
+  timings_.long_turns = of_device.long_turns;
   timings_.rounds_us.resize(candidates_.size());
   timings_.failures.resize(candidates_.size());
   for (std::size_t i = 0; i < candidates_.size(); ++i) {

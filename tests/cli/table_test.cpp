@@ -94,6 +94,13 @@ TEST_CASE("elites are shown with the genes in which they differ, and the others 
         "  all wgmma  copy=true tile=2\n");
 }
 
+TEST_CASE("an elite that stands for several genomes says for how many") {
+  std::vector<evo::EliteRow> rows = {elite(1, "wgmma", {{"stages", kTwo}}), elite(2, "wgmma", {{"stages", kThree}})};
+  CHECK(elite_table(rows, kNoTerminal).find("genomes") == std::string::npos);
+  rows[1].genomes = 12;
+  CHECK(elite_table(rows, kNoTerminal).find("128       12  wgmma: stages=3") != std::string::npos);
+}
+
 TEST_CASE("only elites of one family are taken together") {
   const std::string text = elite_table(
       {elite(1, "wgmma", {{"copy", true}, {"stages", kTwo}}), elite(2, "mma_sync", {{"copy", true}, {"stages", kTwo}}),

@@ -471,6 +471,7 @@ TEST_CASE("a comparison is repeated when the elite changes while it is measured"
   Compared run(Store::open(folder / "evo.db", Store::Mode::write));
   Compared other(Store::open(folder / "evo.db", Store::Mode::write));
   for (int i = 0; i < 3; ++i) other.record(30 - i);
+  run.ticket = 100;  // Other sources.
   run.fake.at_once = [&](CandidateId, CandidateId incumbent) {
     other.fake.margin = 0;
     if (run.fake.asked.size() == 1) other.record(20);  // Displaces the very elite that is being measured.

@@ -524,6 +524,21 @@ TEST_CASE("in long turns each round is warmed up, and the mean counts") {
   CHECK_THAT(second_us(), Catch::Matchers::WithinRel(15.0, 1e-9));
 }
 
+TEST_CASE("in a search only candidates that a power limit slows down take long turns") {
+  PipelineOptions options = toy_options();
+  options.competing = true;
+  const auto pipeline = make_pipeline(options);
+  const auto time = [&](const std::string& second) {
+    return pipeline->time_interleaved({toy_candidate(options, "honest us=9"), toy_candidate(options, second)}, 2);
+  };
+  const InterleavedTimings limited = time("honest us=9 swing=1 clock=1500"),
+                           at_full_clock = time("honest us=9 swing=1");
+  CHECK(limited.long_turns);
+  CHECK_THAT(limited.rounds_us[1].at(1), Catch::Matchers::WithinRel(15.0, 1e-9));  // The mean.
+  CHECK_FALSE(at_full_clock.long_turns);
+  CHECK_THAT(at_full_clock.rounds_us[1].at(1), Catch::Matchers::WithinRel(9.0, 1e-9));
+}
+
 TEST_CASE("interleaved timing ends after the deciding round") {
   const PipelineOptions options = toy_options();
   const auto pipeline = make_pipeline(options);
