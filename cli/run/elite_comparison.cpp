@@ -33,8 +33,8 @@ constexpr double kTimingsDiffer = 0.02, kTimingsDifferUnderPowerLimit = 0.1;
 /// The part of the devices' time that comparisons may take: beside the search, and once it has ended. At the end fewer
 /// are left, because the others have fallen behind.
 constexpr double kShareBeside = 0.05, kShareAfter = 0.14;
-/// What the first comparison may take. Beside a short search there is none: its end has the time for one.
-constexpr double kFirstSeconds = 2;
+/// What the first comparison is expected to take: under a power limit its turns last a second.
+constexpr double kFirstSeconds = 0.5, kFirstSecondsUnderPowerLimit = 4;
 
 std::vector<double> log_ratios(const InterleavedTimings& timings) {
   std::vector<double> logs;
@@ -111,18 +111,20 @@ EliteComparer elite_comparer(const Store& store, const Task& task, const Target&
                              const DeviceInfo& device, const std::atomic<bool>& stop) {
   if (kind_named(device.kind).modelled) return {};
   const auto scatter = std::make_shared<PairScatter>();
+  const auto first_s = std::make_shared<double>(kFirstSeconds);
   EliteComparer comparer;
-  comparer.plainly_faster = [](const Evaluation& challenger, double incumbent_us) {
+  comparer.plainly_faster = [first_s](const Evaluation& challenger, double incumbent_us) {
     const bool limited = std::ranges::any_of(
         challenger.timings, [](const Timing& timing) { return !timing.cold && timing.conditions.power_limited; });
+    if (limited) *first_s = kFirstSecondsUnderPowerLimit;
     return challenger.latency_us < incumbent_us * (1 - (limited ? kTimingsDifferUnderPowerLimit : kTimingsDiffer));
   };
   const auto started = std::make_shared<int>(0);
-  comparer.may_start = [&, started, begin = pipeline.times()](EliteComparer::When when) {
+  comparer.may_start = [&, first_s, started, begin = pipeline.times()](EliteComparer::When when) {
     const bool beside = when == EliteComparer::When::beside_search;
     const LaneTimes times = pipeline.times().since(begin);
     // The next one takes as long as those before.
-    const double next_s = *started > 0 ? times.comparison_s / *started : beside ? kFirstSeconds : 0;
+    const double next_s = *started > 0 ? times.comparison_s / *started : *first_s;
     return !stop && times.comparison_s + next_s <= (beside ? kShareBeside : kShareAfter) * (times.total_s() + next_s);
   };
   comparer.start = [&, scatter, started](CandidateId challenger, CandidateId incumbent) {

@@ -17,9 +17,7 @@ constexpr double kMaxReplayUs = 4000;
 /// Untimed repetitions ahead of the samples at least, however long they take.
 constexpr int kMinWarmUps = 3;
 /// Between two looks at the clocks. A look takes 0.6 ms, and NVML renews what it tells every 100 ms only.
-constexpr double kSecondsPerLook = 0.01;
-/// The GPU works for so long while NVML is asked: under a power limit a pause would let its clocks rise.
-constexpr double kLookUs = 1000;
+constexpr double kSecondsPerLook = 0.005;
 /// After so long a call can be called hopeless. So many samples are then taken of it, and more until they agree so far:
 /// a host that is busy elsewhere lengthens a few in a row.
 constexpr double kHopelessSeconds = 0.01;
@@ -32,8 +30,6 @@ constexpr double kBeatenSeconds = 0.02;
 using Work = std::function<std::optional<Failure>()>;
 /// Takes one sample, in microseconds per call.
 using Sampler = std::function<double(std::optional<Failure>&)>;
-/// Asks the host for something while the GPU goes on with the calls.
-using Meanwhile = std::function<void(const std::function<void()>& ask)>;
 
 /// Two events and what lies between them.
 class Stopwatch {
@@ -156,18 +152,13 @@ TimingRequest shortened(TimingRequest request, bool at_full_clock, bool hopeless
 /// Warms up, then takes samples until the criterion is met. In between nothing may take long: a GPU that has rested
 /// runs faster than lasts, for 20 to 60 ms.
 Timing collect(const TimingContext& context, const TimingRequest& request, const Sampler& sample,
-               const Meanwhile& meanwhile, std::optional<Failure>& failure) {
+               std::optional<Failure>& failure) {
   ThrottledSamples samples;
   std::size_t unlooked = 0;
   Conditions conditions;
-  const auto clocks_now = [&] {
-    GpuClocks clocks;
-    if (context.monitor != nullptr) meanwhile([&] { clocks = context.monitor->clocks(); });
-    return clocks;
-  };
   const auto look = [&] {
     if (context.monitor != nullptr && unlooked > 0) {
-      const GpuClocks clocks = clocks_now();
+      const GpuClocks clocks = context.monitor->clocks();
       if (clocks.throttled) samples.mark_throttled(unlooked);
       note(conditions, clocks);
     }
@@ -181,8 +172,7 @@ Timing collect(const TimingContext& context, const TimingRequest& request, const
   const bool warm = warm_up(context, request, sample, failure);
   if (failure) return {};
   // Throttling up to now does not count.
-  const GpuClocks clocks = clocks_now();
-  if (failure) return {};
+  const GpuClocks clocks = context.monitor != nullptr ? context.monitor->clocks() : GpuClocks{};
   const bool at_full_clock = !clocks.power_limited && is_full_clock(clocks.sm_mhz, context.max_sm_mhz);
   const TimingRequest wanted = shortened(request, at_full_clock, !warm);
   const StoppingCriterion criterion(wanted);
@@ -196,12 +186,10 @@ Timing collect(const TimingContext& context, const TimingRequest& request, const
     ++unlooked;
     if (context.seconds() - looked_s < kSecondsPerLook) continue;
     look();
-    if (failure) return {};
     looked_s = context.seconds();
   }
   look();
   look_for_others();
-  if (failure) return {};
 
   Timing timing;
   timing.conditions = conditions;
@@ -253,21 +241,12 @@ Timing time_warm(const TimingContext& context, std::span<const BoundCall> calls,
 
   // A single launch takes longer than one among many, so the first guess may have been too low.
   sample(failure);
-  const double call_us = failure ? 0 : sample(failure);
-  const std::size_t wanted = failure ? count : calls_per_graph(call_us, calls.size());
+  const std::size_t wanted = failure ? count : calls_per_graph(sample(failure), calls.size());
   if (!failure && wanted > count) {
     count = wanted;
     graph = capture(context, calls, count, failure);
   }
-  const double replay_us = call_us * static_cast<double>(count);
-  const Meanwhile meanwhile = [&](const std::function<void()>& ask) {
-    const auto launches = static_cast<int>(std::ceil(kLookUs / std::max(replay_us, 1.0)));
-    for (int i = 0; !failure && i < launches; ++i) failure = launch_graph();
-    ask();
-    const CUresult waited = context.driver.stream_synchronize(context.stream);
-    if (!failure && waited != CUDA_SUCCESS) failure = candidate_failure(context.driver, waited, "while it was timed");
-  };
-  return failure ? Timing{} : collect(context, request, sample, meanwhile, failure);
+  return failure ? Timing{} : collect(context, request, sample, failure);
 }
 
 Timing time_cold(const TimingContext& context, std::span<const BoundCall> calls, const FlushBuffer& flush,
@@ -283,9 +262,7 @@ Timing time_cold(const TimingContext& context, std::span<const BoundCall> calls,
     return stopwatch.measure_us([&] { return call.enqueue(context.stream); }, failed);
   };
   run_each(stopwatch, context, calls, failure);
-  // Between launches the GPU rests anyway.
-  const Meanwhile meanwhile = [](const std::function<void()>& ask) { ask(); };
-  return failure ? Timing{} : collect(context, request, sample, meanwhile, failure);
+  return failure ? Timing{} : collect(context, request, sample, failure);
 }
 
 std::vector<std::vector<SequenceCost>> time_sequences(const TimingContext& context, std::span<const BoundCall> calls,

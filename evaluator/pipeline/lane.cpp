@@ -210,6 +210,10 @@ void Lane::compare(const QueuedTiming& comparison, WorkerClient& device, Lock& l
   shared_.comparisons.begin(*timing);
   lock.unlock();
   Stopwatch watch;
+  const auto count_time = [&] {
+    const std::lock_guard again(shared_.mutex);
+    shared_.clock.times.comparison_s += watch.lap_s();
+  };
   std::exception_ptr failure;
   try {
     std::vector<BuiltCandidate> candidates;
@@ -220,12 +224,13 @@ void Lane::compare(const QueuedTiming& comparison, WorkerClient& device, Lock& l
     }
     shared_.oracles.wait_until_finished();  // Nothing else runs on the device.
     time_interleaved(options_, shared_.plan, device, candidates, timing->rounds(), timing->taker());
+    count_time();  // Whoever waits for the end decides by it whether there is time for another.
     timing->end();
   } catch (...) {
     failure = std::current_exception();
   }
+  count_time();
   lock.lock();
-  shared_.clock.times.comparison_s += watch.lap_s();
   shared_.comparisons.leave(*timing);
   shared_.changed.notify_all();
   lock.unlock();

@@ -176,7 +176,7 @@ TEST_CASE("sampling continues for as long as clocks swing under a power limit") 
   // 2 ms a replay, half a per cent more in the second half of every 100 ms of load.
   bench.gpu.on_replay = [&] { bench.gpu.now_us += std::fmod(bench.gpu.now_us, 100'000) < 50'000 ? 0 : 10; };
   const Timing timing = bench.time();
-  CHECK(timing.samples_us.size() >= 20);
+  CHECK(timing.samples_us.size() >= 24);
   CHECK(timing.samples_us.size() <= 30);
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("a disturbance of some samples makes no call hopeless") {
   TimingRequest request;
   request.hopeless_us = 9;
   Bench bench(8);
-  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us > 10'000 && bench.gpu.now_us < 13'500 ? 80 : 0; };
+  bench.gpu.on_replay = [&] { bench.gpu.now_us += bench.gpu.now_us > 10'000 && bench.gpu.now_us < 11'500 ? 80 : 0; };
   const Timing timing = bench.time(request);
   CHECK(timing.samples_us.size() > 10);
   CHECK(timing.median_us == Approx(8));
@@ -259,9 +259,9 @@ TEST_CASE("sampling starts after a power limit has lowered the clocks under load
 
 TEST_CASE("samples under lowered clocks are dropped and counted") {
   Bench bench(5);
-  // From 102 to 113 ms: after the untimed repetitions, which take 100 ms, a replay takes twice as long.
+  // From 101 to 106 ms: after the untimed repetitions, which take 100 ms, a replay takes twice as long.
   bench.gpu.on_replay = [&] {
-    bench.clocks.throttled = bench.gpu.now_us > 102'000 && bench.gpu.now_us < 113'000;
+    bench.clocks.throttled = bench.gpu.now_us > 101'000 && bench.gpu.now_us < 106'000;
     if (bench.clocks.throttled) bench.gpu.now_us += 100;
   };
   const Timing timing = bench.time();
@@ -283,20 +283,13 @@ TEST_CASE("every sample is kept when the clocks never recover") {
 TEST_CASE("clocks are looked at every few milliseconds, however short a sample is") {
   Bench bench(5);
   REQUIRE(bench.time().samples_us.size() == 200);  // of 0.1 ms each
-  CHECK(bench.looks == 3);                         // One ahead of them.
-}
-
-TEST_CASE("the GPU goes on with the calls while the clocks are looked at") {
-  Bench bench(100);  // 2 ms a replay
-  const Timing timing = bench.time();
-  CHECK(bench.looks >= 4);
-  CHECK(static_cast<std::size_t>(bench.gpu.replays) >= 50 + timing.samples_us.size() + bench.looks);
+  CHECK(bench.looks == 5);                         // One ahead of them.
 }
 
 TEST_CASE("a timing reports the range of its clocks") {
   Bench bench(5);
   bench.clocks = {.throttled = false, .sm_mhz = 1980, .memory_mhz = 3201};
-  bench.gpu.on_replay = [&] { bench.clocks.sm_mhz = bench.gpu.now_us > 115'000 ? 1410 : 1980; };
+  bench.gpu.on_replay = [&] { bench.clocks.sm_mhz = bench.gpu.now_us > 106'000 ? 1410 : 1980; };
   const Conditions conditions = bench.time().conditions;
   CHECK(conditions.sm_mhz_low == 1410);
   CHECK(conditions.sm_mhz_high == 1980);

@@ -131,9 +131,20 @@ TEST_CASE("comparisons take 5 % of the devices' time beside the search, and 14 %
   const Task task;
   const Target target;
   const EliteComparer comparer = elite_comparer(store, task, target, pipeline, device, stop);
-  pipeline.spent.validation_s = 20;
+  pipeline.spent.validation_s = 2;
   CHECK_FALSE(comparer.may_start(When::beside_search));
-  CHECK(comparer.may_start(When::after_search));  // Even a short search has one.
+  CHECK_FALSE(comparer.may_start(When::after_search));
+  pipeline.spent.validation_s = 20;
+  CHECK(comparer.may_start(When::beside_search));
+  // Under a power limit turns are long.
+  Evaluation challenger;
+  challenger.timings.emplace_back().conditions.power_limited = true;
+  comparer.plainly_faster(challenger, 100);
+  CHECK_FALSE(comparer.may_start(When::beside_search));
+  CHECK_FALSE(comparer.may_start(When::after_search));
+  pipeline.spent.validation_s = 30;
+  CHECK_FALSE(comparer.may_start(When::beside_search));
+  CHECK(comparer.may_start(When::after_search));
   pipeline.spent.validation_s = 95;
   CHECK(comparer.may_start(When::beside_search));
   pipeline.spent.comparison_s += 5;
