@@ -148,7 +148,7 @@ TEST_CASE("queries are read at the right address in heads of more than 2^31 code
   program.source += R"(
 extern "C" __global__ void last_queries(const e4m3* last_rows, u32* operands, int S) {
   e4m3x4 query[head_dim / 8];
-  load_query(query, last_rows - (long long)(S - 16) * head_dim, Problem{S, 1}, Work{}, S - 16, threadIdx.x);
+  load_query(query, last_rows - (long long)(S - 16) * head_dim, Problem{S, 1}, Work{}, S - 16, 0, threadIdx.x);
   for (int i = 0; i < head_dim / 8; ++i) operands[threadIdx.x * (head_dim / 8) + i] = query[i];
 }
 )";
