@@ -95,8 +95,8 @@ Rankings ranking_of_results(const std::string& path, const std::string& text, co
 
 Rankings read_rankings(const std::string& from, const std::string& task, const std::string& database) {
   if (all_digits(from)) return ranking_of_run(from, task, database);
+  if (is_database(from)) return rankings_of_database(from, task);
   const std::string text = read_text(from);
-  if (is_database(text)) return rankings_of_database(from, task);
   if (from.ends_with(".cu")) return rankings_of_export(from, text, task);
   return ranking_of_results(from, text, task);
 }

@@ -89,14 +89,14 @@ std::string read_text(const std::filesystem::path& path) {
   return plain_text(std::move(file.text), path);
 }
 
-bool is_database(std::string_view text) {
-  return text.starts_with("SQLite format 3");
+bool is_database(const std::filesystem::path& path) {
+  std::string beginning(16, '\0');
+  std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  return beginning.starts_with("SQLite format 3");
 }
 
 std::vector<Recording> open_recordings(const std::filesystem::path& path) {
-  std::string beginning(16, '\0');
-  std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
-  if (is_database(beginning)) return read_database(path);
+  if (is_database(path)) return read_database(path);
   const std::string text = read_text(path);
   std::vector<Recording> recordings;
   recordings.push_back(read_recording(text, name_of_file(path)));

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/replay/recording.h"
@@ -13,8 +12,8 @@ namespace evo::cli {
 /// machine_error when it cannot be opened.
 std::string read_text(const std::filesystem::path& path);
 
-/// Whether a file's text is that of an SQLite database.
-bool is_database(std::string_view text);
+/// Whether a file begins as an SQLite database does.
+bool is_database(const std::filesystem::path& path);
 
 /// The recorded spaces of a file, named after it: results in any format of read_recording, or a database, which holds
 /// one space for each task, device and objective. Throws usage_error for any other file.
