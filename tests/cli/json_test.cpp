@@ -43,7 +43,8 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(run["elites"][0]) == Names{"rank",        "candidate",       "run",         "task",        "task_hash",
                                            "current",     "self_consistent", "device",      "objective",   "latency_us",
                                            "timing",      "relative_l2",     "registers",   "spill_bytes", "genome",
-                                           "source_hash", "since",           "provisional", "checks",      "timings"});
+                                           "genomes",     "source_hash",     "since",       "provisional", "checks",
+                                           "timings"});
   CHECK(members(run["run"]["device"]) == Names{"id", "kind", "name", "arch", "uuid", "driver"});
   CHECK(members(run["run"]["target"]) == Names{"objective", "options", "timed", "validated"});
   CHECK(run["run"]["salt"].get<std::string>().size() == 16);
