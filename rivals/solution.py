@@ -46,8 +46,8 @@ def with_model(problem, kind, **more):
 
     def call(*inputs):
         tensors = dict(zip([*problem.INPUTS, *problem.PARAMETERS], inputs))
-        tensors = {name: one.reshape(()) if name in scalars else one for name, one in tensors.items()}
-        return outputs(problem.new_model(kind, tensors)(*arguments(tensors), **more))
+        given = {name: one.reshape(()) if name in scalars else one for name, one in tensors.items()}
+        return outputs(problem.new_model(kind, tensors)(*arguments(given), **more))
 
     return call
 
@@ -73,7 +73,7 @@ def of_forward(forward, problem):
 
 
 def of_flashinfer_bench(path):
-    with open(path) as file:
+    with open(path, encoding="utf-8-sig") as file:
         solution = json.load(file)
     spec = solution["spec"]
     folder = tempfile.mkdtemp(prefix="evo-solution-")

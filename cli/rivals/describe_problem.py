@@ -352,7 +352,7 @@ def new_model(kind, tensors):
     model = @CONSTRUCTED@.to(next(iter(tensors.values())).device)
     own = dict(model.named_parameters())
     if set(own) != set(PARAMETERS.values()):  # Others have them in the same order.
-        if [list(one.shape) or [1] for one in own.values()] != [list(tensors[name].shape) for name in PARAMETERS]:
+        if [list(one.shape) or [1] for one in own.values()] != [list(tensors[name].shape) or [1] for name in PARAMETERS]:
             raise ValueError(f"{kind.__name__} has the parameters {list(own)}, and not those of Model: {list(PARAMETERS.values())}")
         own = dict(zip(PARAMETERS.values(), own.values()))
     for name, of_model in PARAMETERS.items():

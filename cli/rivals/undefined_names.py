@@ -43,7 +43,7 @@ def undefined(code):
 
 
 try:
-    with open(sys.argv[1]) as file:
+    with open(sys.argv[1], encoding="utf-8-sig") as file:
         print(json.dumps({"names": undefined(json.load(file)["reference"])}))
 except SyntaxError as error:
     print(json.dumps({"error": f"its reference is no Python: line {error.lineno}: {error.msg}"}))

@@ -26,9 +26,9 @@ constexpr double kUsualScatter = 0.005, kUsualWeight = 4;
 /// scatter it counts as no more than so many standard deviations.
 constexpr double kMostOfOnePair = 0.6, kMostDeviations = 3;
 
-/// Two single timings of one kernel rarely differ by more. Single timings of kernels that draw much scatter by 2 to 5
-/// %.
-constexpr double kTimingsDiffer = 0.02, kTimingsDifferUnderPowerLimit = 0.1;
+/// Two single timings of one kernel rarely differ by more. Where a power limit moves the clocks, or they are of other
+/// days or GPUs, single ones scatter by 2 to 5 %.
+constexpr double kTimingsDiffer = 0.02, kTimingsDifferWithClocks = 0.1;
 
 /// The part of the devices' time that comparisons may take: beside the search, and once it has ended. At the end fewer
 /// are left, because the others have fallen behind.
@@ -45,6 +45,11 @@ std::vector<double> log_ratios(const InterleavedTimings& timings) {
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+bool has_power_limit(const Evaluation& evaluation) {
+  return std::ranges::any_of(evaluation.timings,
+                             [](const Timing& timing) { return !timing.cold && timing.conditions.power_limited; });
 }
 
 bool one_failed(const InterleavedTimings& timings) {
@@ -113,11 +118,11 @@ EliteComparer elite_comparer(const Store& store, const Task& task, const Target&
   const auto scatter = std::make_shared<PairScatter>();
   const auto first_s = std::make_shared<double>(kFirstSeconds);
   EliteComparer comparer;
-  comparer.plainly_faster = [first_s](const Evaluation& challenger, double incumbent_us) {
-    const bool limited = std::ranges::any_of(
-        challenger.timings, [](const Timing& timing) { return !timing.cold && timing.conditions.power_limited; });
+  comparer.plainly_faster = [first_s](const Evaluation& challenger, const Evaluation& elite, bool of_one_run) {
+    const bool limited = has_power_limit(challenger) || has_power_limit(elite);
     if (limited) *first_s = kFirstSecondsUnderPowerLimit;
-    return challenger.latency_us < incumbent_us * (1 - (limited ? kTimingsDifferUnderPowerLimit : kTimingsDiffer));
+    const double differ = limited || !of_one_run ? kTimingsDifferWithClocks : kTimingsDiffer;
+    return challenger.latency_us < elite.latency_us * (1 - differ);
   };
   const auto started = std::make_shared<int>(0);
   comparer.may_start = [&, first_s, started, begin = pipeline.times()](EliteComparer::When when) {
@@ -125,7 +130,10 @@ EliteComparer elite_comparer(const Store& store, const Task& task, const Target&
     const LaneTimes times = pipeline.times().since(begin);
     // The next one takes as long as those before.
     const double next_s = *started > 0 ? times.comparison_s / *started : *first_s;
-    return !stop && times.comparison_s + next_s <= (beside ? kShareBeside : kShareAfter) * (times.total_s() + next_s);
+    // Behind the search one device works, and the others wait.
+    const double after = (kShareAfter - kShareBeside) / static_cast<double>(pipeline.width());
+    const double share = kShareBeside + (beside ? 0 : after);
+    return !stop && times.comparison_s + next_s <= share * (times.total_s() + next_s);
   };
   comparer.start = [&, scatter, started](CandidateId challenger, CandidateId incumbent) {
     ++*started;
@@ -135,15 +143,19 @@ EliteComparer elite_comparer(const Store& store, const Task& task, const Target&
       if (restored.task.hash != task.hash) throw machine_error("an elite of another task competes: please report this");
       both.push_back(restored_candidate(restored, target));
     }
-    auto timings = pipeline.start_interleaved(std::move(both), kChallengeRounds, [scatter](const auto& so_far) {
-      if (one_failed(so_far)) return true;
+    auto timings = pipeline.start_interleaved(std::move(both), kChallengeRounds, [scatter, &stop](const auto& so_far) {
+      if (stop || one_failed(so_far)) return true;
       const std::vector<double> logs = log_ratios(so_far);
       if (so_far.long_turns && logs.size() == kLongChallengeRounds) return true;
       return sequential_test(logs, scatter->variance(logs)).has_value();
     });
-    return std::async(std::launch::async, [incumbent, scatter, timings = std::move(timings)]() mutable {
-      return rule(timings.get(), incumbent, *scatter);
-    });
+    return std::async(
+        std::launch::async,
+        [incumbent, scatter, &stop, timings = std::move(timings)]() mutable -> std::optional<EliteComparison> {
+          const InterleavedTimings both = timings.get();
+          if (stop) return std::nullopt;
+          return rule(both, incumbent, *scatter);
+        });
   };
   return comparer;
 }

@@ -44,6 +44,8 @@ std::string why_no_elite(const CandidateRow& row, const std::vector<EliteRow>& e
   const auto& comparison = row.evaluation.comparison;
   if (row.elite_rank || (comparison && comparison->displaces())) return "";
   if (comparison) return comparison_text(*comparison);
+  const auto same = std::ranges::find(elites, row.source_hash, &EliteRow::source_hash);
+  if (same != elites.end()) return fmt::format("its kernel is elite {}", same->candidate);
   if (elites.empty() || elites.back().modelled || row.evaluation.latency_us >= elites.back().latency_us) return "";
   return fmt::format("as fast as elite {} within what timings err, and there was no time to compare: evo compare {} {}",
                      elites.back().candidate, row.id, elites.back().candidate);

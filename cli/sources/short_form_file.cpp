@@ -33,7 +33,7 @@ std::string read_author_file(const fs::path& folder, const std::string& path) {
   if (error || inside.empty() || *inside.begin() == "..")
     throw RefusedFile(
         fmt::format("{} lies outside of {}, the short form's folder: put a copy there", file.string(), root.string()));
-  return read_text_file(file, kLargestAuthorFileBytes);
+  return read_task_file(file, kLargestAuthorFileBytes);
 }
 
 std::vector<fs::path> header_folders() {

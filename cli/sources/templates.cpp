@@ -121,7 +121,7 @@ SourceTree read_templates(const fs::path& folder) {
     if (tree.size() == kMostFiles) {
       throw usage_error(fmt::format("{} has more than {} templates", folder.string(), kMostFiles));
     }
-    tree.emplace(file.lexically_relative(root).generic_string(), read_text_file(file, kLargestTemplateBytes));
+    tree.emplace(file.lexically_relative(root).generic_string(), read_task_file(file, kLargestTemplateBytes));
   }
   if (error) throw usage_error(fmt::format("cannot read {}: {}", folder.string(), error.message()));
   return tree;

@@ -90,6 +90,8 @@ std::string read_text(const std::filesystem::path& path) {
 }
 
 bool is_database(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // A pipe may be read once.
   std::string beginning(16, '\0');
   std::ifstream(path, std::ios::binary).read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
   return beginning.starts_with("SQLite format 3");

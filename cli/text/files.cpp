@@ -64,6 +64,11 @@ std::string read_text_file(const fs::path& path, std::uintmax_t most_bytes) {
   return plain_text(read_file(path, most_bytes), path);
 }
 
+std::string read_task_file(const fs::path& path, std::uintmax_t most_bytes) {
+  const bool holds_numbers = path.extension() == ".npy" || path.extension() == ".bin";
+  return holds_numbers ? read_file(path, most_bytes) : read_text_file(path, most_bytes);
+}
+
 std::string plain_text(std::string content, const fs::path& path) {
   constexpr std::string_view kMark = "\xef\xbb\xbf", kInNoText("\0\xff", 2);
   if (const std::size_t at = content.find_first_of(kInNoText); at != content.npos)

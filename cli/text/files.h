@@ -15,6 +15,9 @@ std::string read_file(const std::filesystem::path& path, std::uintmax_t most_byt
 /// UTF-16, and for other bytes that no text has.
 std::string read_text_file(const std::filesystem::path& path, std::uintmax_t most_bytes);
 
+/// The same for a file of a task: text, or numbers as they are (.npy, .bin).
+std::string read_task_file(const std::filesystem::path& path, std::uintmax_t most_bytes);
+
 /// What read_text_file makes of a file's content.
 std::string plain_text(std::string content, const std::filesystem::path& path);
 

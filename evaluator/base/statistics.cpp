@@ -109,10 +109,6 @@ Ranking ranking(const PairedRatio& ratio) {
   return ratio.low > 1 ? Ranking::slower : Ranking::same;
 }
 
-bool plainly_differ(const PairedRatio& ratio, double margin) {
-  return ratio.high < 1 - margin || ratio.low > 1 + margin;
-}
-
 bool plainly_same(const PairedRatio& ratio, double margin) {
   return ratio.low > 1 - margin && ratio.high < 1 + margin;
 }

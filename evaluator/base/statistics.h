@@ -37,8 +37,6 @@ PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b, b
 /// How a ranks against b at 95 % confidence.
 enum class Ranking { faster, same, slower };
 Ranking ranking(const PairedRatio& ratio);
-/// Whether the whole interval differs from 1 by more than `margin`, so that further pairs would not change the ranking.
-bool plainly_differ(const PairedRatio& ratio, double margin);
 /// Whether the whole interval lies within `margin` of 1.
 bool plainly_same(const PairedRatio& ratio, double margin);
 std::string_view name_of(Ranking ranking);  ///< "FASTER", "SAME", "SLOWER".

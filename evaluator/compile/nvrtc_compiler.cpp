@@ -158,7 +158,7 @@ std::size_t line_of_long_directive(std::string_view source) {
     if (begun == 0 && trim(line).starts_with('#')) begun = number;
     if (begun != 0) length += line.size();
     if (length > kLongestDirective) return begun;
-    if (!line.ends_with('\\')) begun = length = 0;
+    if (!trim(line).ends_with('\\')) begun = length = 0;
     at += line.size() + 1;
   }
   return 0;

@@ -178,7 +178,8 @@ NoiseFloor::Errors NoiseFloor::measured(StandIn stand_in, const Case& one, const
     const std::uint64_t row = row_of(plain_.task, plain_.target.options, one.shape, output);
     const Difference difference = compare(want.dtype, honest->at(output).bytes, want, with_rows, row);
     // It is to round what the reference computes. No error would be a limit that no kernel keeps.
-    if (stand_in == StandIn::emulation && difference.not_finite > 0 && std::isfinite(std::stod(difference.reference)))
+    if (stand_in == StandIn::emulation && difference.not_finite > 0 &&
+        std::isfinite(std::strtod(difference.reference.c_str(), nullptr)))
       throw usage_error(
           fmt::format("{}/limits.json: the emulation is not finite where the reference is, at shape {} in "
                       "regime {}",

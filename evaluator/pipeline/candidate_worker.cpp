@@ -82,6 +82,7 @@ std::optional<Failure> CandidateWorker::send_case(const Case& one, std::uint32_t
   protocol::Run request;
   request.repeats = repeats;
   request.sanitised = watch == Watch::sanitiser;
+  request.as_before = watch == Watch::last_run;
   return send_run(one, std::move(request));
 }
 

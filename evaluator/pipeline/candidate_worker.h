@@ -41,8 +41,8 @@ class CandidateWorker {
 
   /// Whether one more request keeps the worker busy without too much to wait for.
   bool has_room() const;
-  enum class Watch : std::uint8_t { none, sanitiser };
-  /// Asks for `repeats` runs of a case.
+  enum class Watch : std::uint8_t { none, sanitiser, last_run };
+  /// Asks for `repeats` runs of a case, under the sanitiser or beside the case's last run, which they must equal.
   std::optional<Failure> send_case(const Case& one, std::uint32_t repeats, Watch watch = Watch::none);
   /// The same; the worker compares the outputs and keeps them.
   std::optional<Failure> send_case(const Case& one, std::uint32_t repeats, std::vector<ComparedFor> compared);

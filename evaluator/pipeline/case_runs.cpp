@@ -74,7 +74,7 @@ std::optional<Failure> CaseRuns::run(const std::vector<CaseStep>& steps) {
   Batch batch;
   for (std::size_t done = 0; done < steps.size(); ++done) {
     while (sent < steps.size() && worker_.has_room()) {
-      if (auto failure = send(steps[sent], judged_there(sent))) return failure;
+      if (auto failure = send(steps[sent], judged_there(sent), sent == doubtful)) return failure;
       ++sent;
     }
     Stopwatch watch;
@@ -97,7 +97,7 @@ std::optional<Failure> CaseRuns::run(const std::vector<CaseStep>& steps) {
       }
       std::promise<ComparedCase> promise;
       promise.set_value(*std::move(found));
-      comparing.emplace_back(steps[done], std::nullopt, promise.get_future());
+      comparing.emplace_back(steps[done], std::move(ran.reply.unrepeatable), promise.get_future());
     } else {
       comparing.push_back(compare_in(batch, steps[done], std::move(ran.reply)));
     }
@@ -112,12 +112,15 @@ bool CaseRuns::is_judged_there(const CaseStep& step) const {
   return step.number && setup_.judging != nullptr && setup_.judging->judges(*step.number);
 }
 
-std::optional<Failure> CaseRuns::send(const CaseStep& step, bool judged_there) {
+/// `again`: what comes back must be what has been judged there.
+std::optional<Failure> CaseRuns::send(const CaseStep& step, bool judged_there, bool again) {
   const bool repeated = step.number && setup_.options.task.deterministic &&
                         std::ranges::binary_search(setup_.plan.repeated, *step.number);
   const std::uint32_t repeats = repeated ? kRepeats : 1;
-  return judged_there ? worker_.send_case(*step.one, repeats, judge_.compared_there(*step.one))
-                      : worker_.send_case(*step.one, repeats);
+  if (judged_there) return worker_.send_case(*step.one, repeats, judge_.compared_there(*step.one));
+  const bool as_before = again && setup_.options.task.deterministic;
+  return worker_.send_case(*step.one, repeats,
+                           as_before ? CandidateWorker::Watch::last_run : CandidateWorker::Watch::none);
 }
 
 /// The oracles of further seeds are asked for here: one thread uses them.

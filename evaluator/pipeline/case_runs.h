@@ -38,7 +38,7 @@ class CaseRuns {
   struct Comparing;
 
   bool is_judged_there(const CaseStep& step) const;
-  std::optional<Failure> send(const CaseStep& step, bool judged_there);
+  std::optional<Failure> send(const CaseStep& step, bool judged_there, bool again);
   Comparing compare_in(Batch& batch, const CaseStep& step, protocol::Ran ran);
   std::optional<Failure> judge(std::deque<Comparing>& comparing, std::size_t most);
   std::optional<Failure> judge(Comparing first);

@@ -238,7 +238,8 @@ struct KernelAttack::Impl {
   void for_each_answer(const std::vector<Case>& cases, Visit visit, const std::function<bool()>& goes_on = {}) {
     std::size_t sent = 0, end = cases.size();
     for (std::size_t done = 0; done < end; ++done) {
-      if (goes_on && !goes_on()) end = sent;
+      const bool stops = goes_on && !goes_on();
+      if (stops) end = sent;
       if (done == end) break;
       while (sent < end && worker->has_room()) {
         if (auto failure = worker->send_case(cases[sent++], 1)) throw machine_error(failure->reason);
@@ -248,7 +249,7 @@ struct KernelAttack::Impl {
       if (!device.running()) {
         if (worker->was_lost_without_blame()) throw machine_error(ran.failure->reason);
         reload();
-        end = end == sent ? done + 1 : end;
+        if (stops) end = done + 1;
         sent = done + 1;
       }
       visit(cases[done], std::move(ran.failure), std::move(ran.reply.outputs));

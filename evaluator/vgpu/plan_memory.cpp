@@ -90,7 +90,8 @@ CallBuffers::CallBuffers(GlobalMemory* memory, const Buffers& buffers) : memory_
 }
 
 CallBuffers::~CallBuffers() {
-  for (const auto& [to, by] : moves_) memory_->move(to, 0 - by);
+  // Another buffer may have been moved to where one was.
+  for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) memory_->move(move->to, 0 - move->by);
 }
 
 std::vector<DeviceRange> written_by(const LoadedModule& module, const Plan& plan, const Buffers& buffers) {

@@ -56,6 +56,24 @@ Failure unrepeatable(const Plan& plan, std::size_t offset) {
   return failure;
 }
 
+/// Where only digests are known, one for each output.
+Failure unrepeatable(const Plan& plan, std::span<const std::uint64_t> before, std::span<const std::uint64_t> now) {
+  std::size_t number = 0;
+  for (const PlanTensor& tensor : plan.tensors) {
+    if (!tensor.output) continue;
+    if (number >= std::min(before.size(), now.size()) || before[number] != now[number])
+      return {.verdict = Verdict::unrepeatable,
+              .reason = fmt::format("two runs on the same input differ in {}", tensor.name)};
+    ++number;
+  }
+  return {.verdict = Verdict::unrepeatable, .reason = "two runs on the same input differ"};
+}
+
+/// Cases without drawn inputs differ in their shapes alone.
+std::string answer_key(const std::string& shape, const CaseRecipe& recipe) {
+  return shape + " " + fingerprint(recipe);
+}
+
 }  // namespace
 
 DeviceServer::DeviceServer(Device& device)
@@ -150,6 +168,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
 
   protocol::Ran ran;
   Digests digests;
+  Digests& last = answers_[{request.module, fingerprint(*request.recipe)}];
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
     const bool returned = repeat == 0 && request.compared.empty();
     Readback read = returned ? outputs_wanted(*set) : set->readback(BufferSet::Wanted::digests);
@@ -158,10 +177,13 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
     if (repeat == 0) {
       if (returned) ran.outputs = std::move(outputs.bytes);
       digests = std::move(outputs.digests);
-      if (!request.compared.empty() && judge_)
-        ran.sums = judge_->compare(fingerprint(*request.recipe), *set, request.compared);
+      if (!request.compared.empty()) ran.sums = compared(request, *set);
+      if (request.as_before && !last.empty() && last != digests) {
+        ran.unrepeatable = unrepeatable(asked.plan, last, digests);
+        break;
+      }
     } else if (outputs.digests != digests && !request.compared.empty()) {
-      ran.sums.clear();  // It runs again, and is told where the first byte differs.
+      ran.unrepeatable = unrepeatable(asked.plan, digests, outputs.digests);
       break;
     } else if (outputs.digests != digests) {
       const std::vector<std::byte> others = read_outputs(*set);
@@ -170,9 +192,21 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
       break;
     }
   }
-  answers_[{request.module, fingerprint(*request.recipe)}] = std::move(digests);
+  last = std::move(digests);
   release(std::move(set));
   return ran;
+}
+
+/// Nothing where no answer is kept, or where the device has no memory left to compare with it: the host compares.
+std::vector<OutputSums> DeviceServer::compared(const protocol::Run& request, BufferSet& set) {
+  if (!judge_) return {};
+  try {
+    return judge_->compare(answer_key(request.shape, *request.recipe), set, request.compared);
+  } catch (const Error& error) {
+    log_line(LogLevel::warning,
+             [&] { return fmt::format("{}: nothing was compared: {}", request.shape, error.what()); });
+    return {};
+  }
 }
 
 protocol::Reply DeviceServer::keep_answer(const protocol::KeepAnswer& request) {
@@ -183,8 +217,14 @@ protocol::Reply DeviceServer::keep_answer(const protocol::KeepAnswer& request) {
   if (auto failure = set->attach_workspaces(reference.plan.workspaces)) return failed(std::move(*failure));
   Readback read = set->readback(BufferSet::Wanted::digests);
   const protocol::Run once{request.module, request.shape, request.recipe};
-  if (auto failure = run_once(reference, once, *inputs, *set, 0, read)) return failed(std::move(*failure));
-  judge_->keep_answer(fingerprint(request.recipe), *set);
+  // With another poison than a first run has: what neither the reference nor a kernel writes is not equal.
+  if (auto failure = run_once(reference, once, *inputs, *set, 1, read)) return failed(std::move(*failure));
+  try {
+    judge_->keep_answer(answer_key(request.shape, request.recipe), *set);
+  } catch (...) {
+    set->forget_outputs();  // They are the answer.
+    throw;
+  }
   release(std::move(set));
   return protocol::Done{};
 }

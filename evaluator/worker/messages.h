@@ -70,6 +70,7 @@ struct Run {
   /// For each output: it is compared there with the answer that is kept to the case, and does not come back. Empty: it
   /// comes back.
   std::vector<ComparedFor> compared = {};
+  bool as_before = false;  ///< The outputs must agree with those of the case's last run, too.
 };
 
 /// Runs the reference, a loaded plan, on a case and keeps what it gives, for later runs of the case. Answered by Done.
@@ -184,7 +185,7 @@ namespace evo {
 EVO_RECORD(protocol::Compile, source, arch, max_registers, kernels, variables);
 EVO_RECORD(protocol::Load, module, binary, plans);
 EVO_RECORD(protocol::Unload, module);
-EVO_RECORD(protocol::Run, module, shape, recipe, repeats, sanitised, case_name, compared);
+EVO_RECORD(protocol::Run, module, shape, recipe, repeats, sanitised, case_name, compared, as_before);
 EVO_RECORD(protocol::KeepAnswer, module, shape, recipe);
 EVO_RECORD(protocol::SkipProbe, other, call_us, deterministic);
 EVO_RECORD(protocol::Time, module, shape, rotation, timing, afterwards, answered, probe);

@@ -197,13 +197,14 @@ class RunArchive final : public Archive {
 
   /// Waits for the result. Without effect where another process has changed the elites or the challenger meanwhile.
   void take_comparison() {
-    const EliteComparison result = comparison_.get();
+    const std::optional<EliteComparison> result = comparison_.get();
+    if (!result) return;
     WriteTransaction transaction(database_);
     if (decide(elites_of(database_, board_), compared_).displaces != incumbent_) return;
     std::erase_if(challengers_, [this](const Contender& one) { return one.candidate == compared_.candidate; });
     if (!is_valid(database_, compared_.candidate)) return;
-    insert_comparison(database_, compared_.candidate, result);
-    if (result.displaces()) compete(database_, board_, compared_);
+    insert_comparison(database_, compared_.candidate, *result);
+    if (result->displaces()) compete(database_, board_, compared_);
     transaction.commit();
   }
 
@@ -236,8 +237,9 @@ class RunArchive final : public Archive {
     const std::vector<Contender> elites = elites_of(database_, board_);
     const std::optional<CandidateId> displaced = decide(elites, challenger).displaces;
     if (!displaced) return true;
-    return compare_.plainly_faster(evaluation,
-                                   std::ranges::find(elites, *displaced, &Contender::candidate)->latency_us);
+    Statement elite = database_.prepare("SELECT run FROM candidate WHERE id = ?");
+    elite.bind(*displaced).next();
+    return compare_.plainly_faster(evaluation, read_evaluation(database_, *displaced), elite.integer(0) == run_);
   }
 
   CandidateId insert_candidate(const Proposal& proposal, const Candidate& candidate) {
@@ -294,9 +296,9 @@ class RunArchive final : public Archive {
   std::vector<Contender> challengers_;  ///< Faster than an elite by too little to know without a comparison.
   Contender compared_;                  ///< The one that is compared, and with which elite.
   CandidateId incumbent_ = 0;
-  std::future<EliteComparison> comparison_;  ///< Valid, if one is under way.
-  CandidateId checked_ = 0;                  ///< Whose checks are under way.
-  std::future<CheckedElite> checking_;       ///< Valid, if some are.
+  std::future<std::optional<EliteComparison>> comparison_;  ///< Valid, if one is under way.
+  CandidateId checked_ = 0;                                 ///< Whose checks are under way.
+  std::future<CheckedElite> checking_;                      ///< Valid, if some are.
   std::size_t found_at_end_ = 0;
 };
 

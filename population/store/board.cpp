@@ -41,11 +41,12 @@ bool is_valid(Database& database, std::int64_t candidate) {
 Contender contender_of(Database& database, std::int64_t candidate, std::string binary_hash) {
   Statement row = database.prepare(
       "SELECT latency_us, source_hash, worst_relative_l2, "
-      "CASE WHEN EXISTS (SELECT 1 FROM timing WHERE timing.candidate = id AND modelled) THEN family ELSE '' END "
+      "CASE WHEN EXISTS (SELECT 1 FROM timing WHERE timing.candidate = id AND modelled) THEN family ELSE '' END, "
+      "coalesce((SELECT max(registers) FROM build_kernel WHERE build_kernel.candidate = id AND launched), 0) "
       "FROM candidate JOIN evaluation ON evaluation.candidate = id WHERE id = ? AND verdict = 'valid'");
   row.bind(candidate);
   if (!row.next()) throw row.unreadable(fmt::format("candidate {} competes and is not valid", candidate));
-  return {candidate, row.number(0), row.text(1), std::move(binary_hash), row.text(3), row.number(2)};
+  return {candidate, row.number(0), row.text(1), std::move(binary_hash), row.text(3), row.number(2), row.integer(4)};
 }
 
 std::vector<Contender> elites_of(Database& database, std::int64_t board) {

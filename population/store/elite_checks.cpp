@@ -11,9 +11,6 @@
 namespace evo {
 namespace {
 
-/// Valid candidates that are looked at for a place that is free: those behind them are much slower.
-constexpr int kSuccessors = 50;
-
 struct OnBoard {
   std::int64_t board = 0;
   bool valid = false;
@@ -36,11 +33,14 @@ void fill_places(Database& database, std::int64_t board) {
       "JOIN evaluation ON evaluation.candidate = candidate.id WHERE board = ?1 AND verdict = 'valid' "
       "AND candidate.id NOT IN (SELECT candidate FROM elite WHERE board = ?1) "
       "AND EXISTS (SELECT 1 FROM program WHERE program.candidate = candidate.id) "
-      "ORDER BY latency_us, candidate.id LIMIT ?2");
-  rows.bind(board, kSuccessors);
+      "ORDER BY latency_us, candidate.id");
+  rows.bind(board);
   std::vector<CandidateId> successors;
   while (rows.next()) successors.push_back(rows.integer(0));
-  for (const CandidateId one : successors) enter_free_place(database, board, contender_of(database, one));
+  for (const CandidateId one : successors) {
+    if (elites_of(database, board).size() == kEliteCount) return;
+    enter_free_place(database, board, contender_of(database, one));
+  }
 }
 
 void leave(Database& database, CandidateId candidate, const OnBoard& standing) {

@@ -29,7 +29,7 @@ bool are_close(double a, double b, double part) {
 
 bool are_duplicates(const Contender& a, const Contender& b) {
   if (a.source_hash == b.source_hash || (!a.binary_hash.empty() && a.binary_hash == b.binary_hash)) return true;
-  return !a.modelled_family.empty() && a.modelled_family == b.modelled_family &&
+  return !a.modelled_family.empty() && a.modelled_family == b.modelled_family && a.registers == b.registers &&
          are_close(a.latency_us, b.latency_us, kModelledTie) && are_close(a.error, b.error, kSameError);
 }
 

@@ -18,6 +18,7 @@ struct Contender {
   std::string binary_hash;           ///< binary_hash_of; empty when unknown.
   std::string modelled_family = {};  ///< Its family, where its latency is modelled.
   double error = 0;                  ///< Its worst relative L2 error.
+  std::int64_t registers = 0;        ///< The largest among its launched kernels.
 };
 
 /// Equal modelled latencies differ by less, as a part of them: by the order of a sum.
@@ -25,8 +26,8 @@ inline constexpr double kModelledTie = 1e-9;
 /// Worst errors of one kernel on other inputs differ by less, as a part of them.
 inline constexpr double kSameError = 0.05;
 
-/// Whether two candidates are one kernel: they have the same source or the same binary; or they are of one family, are
-/// as fast by the cost model and err as much, so that the genes in which they differ made no difference.
+/// Whether two candidates count as one kernel: they have the same source or the same binary; or they are of one family,
+/// take as many registers, are as fast by the cost model and err as much, so that what differs made no difference.
 bool are_duplicates(const Contender& a, const Contender& b);
 
 /// The fate of a challenger.

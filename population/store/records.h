@@ -333,12 +333,14 @@ struct MergeCounts {
 /// compared.
 struct EliteComparer {
   enum class When { beside_search, after_search };
-  /// Whether single timings are enough: the challenger is faster than an elite of that latency by more than they err.
-  std::function<bool(const Evaluation& challenger, double incumbent_us)> plainly_faster = {};
+  /// Whether single timings are enough: the challenger is faster than this elite by more than they err. An elite of
+  /// another run was timed on another day, or on another GPU of the model.
+  std::function<bool(const Evaluation& challenger, const Evaluation& elite, bool of_one_run)> plainly_faster = {};
   /// Whether there is time for a comparison.
   std::function<bool(When when)> may_start = {};
-  /// Starts to time both in turns. They are committed; called outside of any transaction. Empty: latencies decide.
-  std::function<std::future<EliteComparison>(CandidateId challenger, CandidateId incumbent)> start = {};
+  /// Starts to time both in turns. They are committed; called outside of any transaction. Nothing comes of it where the
+  /// run is stopped meanwhile. Empty: latencies decide.
+  std::function<std::future<std::optional<EliteComparison>>(CandidateId challenger, CandidateId incumbent)> start = {};
 };
 
 /// How the elites of a run's board are checked while it goes on: one at a time, the best first.

@@ -47,11 +47,13 @@ std::uint64_t genomes_of(Database& database, const EliteRow& elite) {
       "LEFT JOIN original ON original.candidate = other.id "
       "WHERE elite.id = ?1 AND result.verdict IN ('valid', 'duplicate') AND (other.source_hash = elite.source_hash "
       "OR (run.id = its.id AND original.ticket = elite.ticket) "
-      "OR (?2 AND other.family = elite.family AND result.latency_us BETWEEN ?3 * (1 - {0}) AND ?3 * (1 + {0}) "
+      "OR (?2 AND other.family = elite.family AND ?4 = coalesce((SELECT max(registers) FROM build_kernel "
+      "WHERE build_kernel.candidate = other.id AND launched), 0) AND result.latency_us BETWEEN ?3 * (1 - {0}) AND ?3 * "
+      "(1 + {0}) "
       "AND abs(result.worst_relative_l2 - its_result.worst_relative_l2) <= "
       "{1} * max(result.worst_relative_l2, its_result.worst_relative_l2)))",
       kModelledTie, kSameError));
-  row.bind(elite.candidate, elite.modelled, elite.latency_us).next();
+  row.bind(elite.candidate, elite.modelled, elite.latency_us, elite.registers).next();
   return row.natural(0);
 }
 

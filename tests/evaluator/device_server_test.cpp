@@ -110,6 +110,35 @@ TEST_CASE("a workspace begins with another poison in cases of another seed, and 
   }
 }
 
+/// Each run answers with its number.
+class Counting : public Guarded {
+ public:
+  std::optional<Failure> run(const Module&, const Plan&, const Buffers& buffers) override {
+    *reinterpret_cast<char*>(buffers.tensors[0]) = static_cast<char>(++runs_);
+    return std::nullopt;
+  }
+
+ private:
+  int runs_ = 0;
+};
+
+TEST_CASE("a case that was compared on the device must give the same when it runs again") {
+  Counting device;
+  DeviceServer server(device);
+  REQUIRE(std::holds_alternative<protocol::Done>(server.load({1, Binary{}, {{"any", numbers_plan()}}})));
+  protocol::Run request{1, "any", CaseRecipe{}};
+  request.compared.resize(1);
+  CHECK_FALSE(std::get<protocol::Ran>(server.run(request)).unrepeatable);
+  request.compared.clear();
+  CHECK_FALSE(std::get<protocol::Ran>(server.run(request)).unrepeatable);
+  request.as_before = true;
+  CHECK(std::get<protocol::Ran>(server.run(request)).unrepeatable);
+  request.as_before = false;
+  request.compared.resize(1);
+  request.repeats = 2;
+  CHECK(std::get<protocol::Ran>(server.run(request)).unrepeatable);
+}
+
 TEST_CASE("inputs that an earlier candidate has overwritten in their resting place are mended, and nobody is blamed") {
   Guarded device;
   DeviceServer server(device);

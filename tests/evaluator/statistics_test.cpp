@@ -126,14 +126,8 @@ TEST_CASE("common drift does not hide a difference of one per cent") {
   CHECK(ranking(paired_ratio(slow, fast, false)) == Ranking::slower);
 }
 
-TEST_CASE("two latencies differ plainly if the interval lies beyond the margin, and are the same if it lies within") {
+TEST_CASE("two latencies are plainly the same if the interval lies within the margin") {
   const std::vector<double> base = {10, 10, 10};
-  const auto differ = [&](const std::vector<double>& a) { return plainly_differ(paired_ratio(a, base, false), 0.05); };
-  CHECK(differ({9.0, 9.01, 8.99}));
-  CHECK(differ({11.0, 11.01, 10.99}));
-  CHECK_FALSE(differ({9.8, 9.81, 9.79}));  // Faster, but by less.
-  CHECK_FALSE(differ({9.0, 9.9, 8.1}));    // Faster by more, but with too much scatter.
-  CHECK_FALSE(differ({5.0}));              // One pair has no known scatter.
   const auto same = [&](const std::vector<double>& a) { return plainly_same(paired_ratio(a, base, false), 0.05); };
   CHECK(same({10.1, 10.0, 10.05}));
   CHECK_FALSE(same({9.0, 10.0, 11.0}));

@@ -310,7 +310,7 @@ namespace {
 struct FakeComparer {
   struct Asked {
     CandidateId challenger = 0, incumbent = 0;
-    std::promise<EliteComparison> result = {};
+    std::promise<std::optional<EliteComparison>> result = {};
   };
   std::deque<Asked> asked;
   bool time_beside = true, time_after = true;
@@ -319,8 +319,8 @@ struct FakeComparer {
 
   EliteComparer comparer() {
     EliteComparer comparer;
-    comparer.plainly_faster = [this](const Evaluation& challenger, double incumbent_us) {
-      return challenger.latency_us < incumbent_us * (1 - margin);
+    comparer.plainly_faster = [this](const Evaluation& challenger, const Evaluation& elite, bool) {
+      return challenger.latency_us < elite.latency_us * (1 - margin);
     };
     comparer.may_start = [this](EliteComparer::When when) {
       return when == EliteComparer::When::beside_search ? time_beside : time_after;
@@ -334,7 +334,7 @@ struct FakeComparer {
   }
 
   void answer_last(Standing standing, double ratio = 0.98) {
-    asked.back().result.set_value({asked.back().incumbent, standing, ratio});
+    asked.back().result.set_value(EliteComparison{asked.back().incumbent, standing, ratio});
   }
 };
 
@@ -498,8 +498,9 @@ TEST_CASE("a challenger that another process finds wrong while it is compared do
 
 namespace {
 
-Contender modelled(std::int64_t id, double latency_us, double error, const std::string& family = "f") {
-  return {id, latency_us, "source " + std::to_string(id), "", family, error};
+Contender modelled(std::int64_t id, double latency_us, double error, const std::string& family = "f",
+                   int registers = 32) {
+  return {id, latency_us, "source " + std::to_string(id), "", family, error, registers};
 }
 
 }  // namespace
@@ -510,6 +511,7 @@ TEST_CASE("of modelled candidates that are as fast and err as much one is an eli
   CHECK_FALSE(decide(elites, modelled(3, 10 * (1 - 1e-14), 0.0201)).enters);
   CHECK(decide(elites, modelled(3, 10, 0.03)).enters);                               // It answers otherwise.
   CHECK(decide(elites, modelled(3, 10, 0.02, "g")).enters);                          // It is another algorithm.
+  CHECK(decide(elites, modelled(3, 10, 0.02, "f", 40)).enters);                      // It is other code.
   CHECK(decide(elites, modelled(3, 9.999, 0.02)).enters);                            // It is faster.
   CHECK(decide(std::vector<Contender>{{1, 10, "a", ""}}, {2, 10, "b", ""}).enters);  // Measured times tie by chance.
 }

@@ -20,6 +20,11 @@
 namespace evo::vgpu {
 namespace {
 
+/// Whether all blocks are under way together.
+bool all_resident(const Launch& launch) {
+  return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] <= launch.resident_blocks;
+}
+
 /// A launch's constant rows, where vector loads want them, and the barrier of a cooperative one.
 class Prepared {
  public:
@@ -290,10 +295,6 @@ void run_on_threads(Launch& launch, const Sampling& sampling, std::uint64_t coun
 }
 
 }  // namespace
-
-bool all_resident(const Launch& launch) {
-  return std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2] <= launch.resident_blocks;
-}
 
 void run_blocks(Launch& launch, const Sampling& sampling) {
   const Prepared prepared(launch);

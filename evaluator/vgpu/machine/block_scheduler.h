@@ -14,9 +14,6 @@ struct Sampling {
   bool alone = false;                     ///< Only these run, with the clusters they are in.
 };
 
-/// Whether all blocks are under way together.
-bool all_resident(const Launch& launch);
-
 /// Runs every block, in ascending order. On return `failure` says what went wrong, if anything. With several threads,
 /// blocks that are independent run side by side: what they write, count, trace and report does not depend on how many
 /// threads there are, unless the kernel has a race between blocks. Of several failures the lowest block's is kept.

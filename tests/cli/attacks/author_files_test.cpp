@@ -97,6 +97,14 @@ TEST_CASE("a file that is not in UTF-8 is refused with the byte, and the mark of
   CHECK(check().code == 0);
 }
 
+TEST_CASE("numbers beside a task are no text") {
+  const ToyBench bench;
+  bench.write("templates/toy/rows.npy", std::string("\x93NUMPY\x01\0v", 9));
+  const Outcome outcome = bench.evo({"space", "--task", "toy", "--device", "vgpu"});
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+}
+
 TEST_CASE("a name or a list of a million characters is refused in one line") {
   const ConvolutionBench bench;
   const std::string name(900'000, 'x');

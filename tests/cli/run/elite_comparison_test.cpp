@@ -139,7 +139,7 @@ TEST_CASE("comparisons take 5 % of the devices' time beside the search, and 14 %
   // Under a power limit turns are long.
   Evaluation challenger;
   challenger.timings.emplace_back().conditions.power_limited = true;
-  comparer.plainly_faster(challenger, 100);
+  comparer.plainly_faster(challenger, {}, true);
   CHECK_FALSE(comparer.may_start(When::beside_search));
   CHECK_FALSE(comparer.may_start(When::after_search));
   pipeline.spent.validation_s = 30;
@@ -168,12 +168,22 @@ TEST_CASE("a challenger that is faster by more than timings err needs no compari
   const Task task;
   const Target target;
   const EliteComparer comparer = elite_comparer(store, task, target, pipeline, device, stop);
-  Evaluation challenger;
+  Evaluation challenger, elite;
   challenger.latency_us = 97;
   challenger.timings.emplace_back();
-  CHECK(comparer.plainly_faster(challenger, 100));
-  CHECK_FALSE(comparer.plainly_faster(challenger, 98));
-  challenger.timings[0].conditions.power_limited = true;
-  CHECK_FALSE(comparer.plainly_faster(challenger, 100));
-  CHECK(comparer.plainly_faster(challenger, 109));
+  elite.timings.emplace_back();
+  const auto is_plain_beside = [&](double elite_us, bool of_one_run = true) {
+    elite.latency_us = elite_us;
+    return comparer.plainly_faster(challenger, elite, of_one_run);
+  };
+  CHECK(is_plain_beside(100));
+  CHECK_FALSE(is_plain_beside(98));
+  CHECK_FALSE(is_plain_beside(100, false));
+  CHECK(is_plain_beside(109, false));
+  elite.timings[0].conditions.power_limited = true;
+  CHECK_FALSE(is_plain_beside(100));
+  CHECK(is_plain_beside(109));
+  std::swap(elite.timings, challenger.timings);
+  CHECK_FALSE(is_plain_beside(100));
+  CHECK(is_plain_beside(109));
 }

@@ -16,11 +16,11 @@ namespace {
 /// Compares every challenger, with this result.
 EliteComparer comparing(EliteComparison result) {
   EliteComparer comparer;
-  comparer.plainly_faster = [](const Evaluation&, double) { return false; };
+  comparer.plainly_faster = [](const Evaluation&, const Evaluation&, bool) { return false; };
   comparer.may_start = [](EliteComparer::When) { return true; };
   comparer.start = [result](CandidateId, CandidateId incumbent) mutable {
     result.elite = incumbent;
-    std::promise<EliteComparison> promise;
+    std::promise<std::optional<EliteComparison>> promise;
     promise.set_value(result);
     return promise.get_future();
   };
