@@ -61,7 +61,10 @@ def called(function, given):
 def listed(inputs, model):
     """What get_inputs() gives, in the order of forward()'s parameters where it has names."""
     if isinstance(inputs, dict):
-        return [inputs[name] for name in _inspect.signature(model.forward).parameters if name in inputs]
+        parameters = list(_inspect.signature(model.forward).parameters.values())[1:]
+        while parameters and parameters[-1].name not in inputs:
+            parameters.pop()
+        return [inputs[one.name] if one.default is one.empty else inputs.get(one.name, one.default) for one in parameters]
     return [inputs] if isinstance(inputs, _torch.Tensor) or not hasattr(inputs, "__iter__") else list(inputs)
 
 

@@ -40,11 +40,10 @@ TEST_CASE("every document has the members that docs/json.md describes") {
         Names{"model", "requests", "failed", "tokens", "cost", "candidates", "valid", "best", "best_us"});
   CHECK(members(run["run"]) == run_members);
   CHECK(members(run["best"]) == outcome_members);
-  CHECK(members(run["elites"][0]) == Names{"rank",        "candidate",       "run",         "task",        "task_hash",
-                                           "current",     "self_consistent", "device",      "objective",   "latency_us",
-                                           "timing",      "relative_l2",     "registers",   "spill_bytes", "genome",
-                                           "genomes",     "source_hash",     "since",       "provisional", "checks",
-                                           "timings"});
+  CHECK(members(run["elites"][0]) ==
+        Names{"rank",   "candidate", "run",         "task",   "task_hash",   "current",   "self_consistent",
+              "device", "objective", "latency_us",  "timing", "relative_l2", "registers", "spill_bytes",
+              "genome", "genomes",   "source_hash", "since",  "provisional", "checks",    "timings"});
   CHECK(members(run["run"]["device"]) == Names{"id", "kind", "name", "arch", "uuid", "driver"});
   CHECK(members(run["run"]["target"]) == Names{"objective", "options", "timed", "validated"});
   CHECK(run["run"]["salt"].get<std::string>().size() == 16);

@@ -72,3 +72,26 @@ class ModelNew(torch.nn.Module):
   CHECK(verified("0.5") == 0);
   CHECK(verified("0.25") == 1);
 }
+
+TEST_CASE("inputs that get_inputs() names go where forward() has their names", "[long]") {
+  const std::string python = "/usr/bin/python3";
+  if (std::system("/usr/bin/python3 -c 'import torch' >/dev/null 2>&1") != 0) SKIP("no torch for " << python);
+  const Bench bench;
+  const std::string forward = R"python(
+    def forward(self, x, mask=None, bias=None):
+        assert mask is None
+        return x + bias
+)python";
+  bench.write("p.py", "import torch\nclass Model(torch.nn.Module):" + forward + R"python(
+def get_inputs():
+    return {"bias": torch.randn(64), "x": torch.randn(32, 64)}
+)python");
+  const Outcome imported = bench.evo({"import", "p.py", "--name", "named"}, with_python(python));
+  INFO(imported.out << imported.err);
+  REQUIRE(imported.code == 0);
+  bench.write("solution.py", "import torch\nclass ModelNew(torch.nn.Module):" + forward);
+  const Outcome verified =
+      bench.evo({"verify", "solution.py", "--task", "named", "--device", "vgpu"}, with_python(python));
+  INFO(verified.out << verified.err);
+  CHECK(verified.code == 0);
+}
