@@ -24,6 +24,9 @@ constexpr double kOneRow = 1e-5;
 constexpr double kLargeInput = 1000;
 /// Pairs of so many inputs are tried.
 constexpr std::size_t kMostPaired = 2;
+/// Scales of codes take up any size. Beyond this a product of two inputs, a score of attention, is so large that no
+/// arithmetic in f32 resolves differences of its exponentials.
+constexpr double kMostScaled = 30;
 /// Of attacks that could have any shape.
 constexpr double kLongSums = 0.25;
 
@@ -284,6 +287,11 @@ std::vector<DrawStep> simpler_steps(const DrawStep& step) {
   return all;
 }
 
+void keep_resolvable(const AttackSpace& space, Regime& regime) {
+  if (!space.scaled) return;
+  for (DrawStep& step : regime.steps) step.amount = std::clamp(step.amount, -kMostScaled, kMostScaled);
+}
+
 /// What evolution begins with.
 struct Opening {
   Regime regime = {};
@@ -412,8 +420,10 @@ std::vector<Attack> opening_attacks(const AttackSpace& space, Rng& rng) {
   std::vector<Attack> attacks;
   const auto add = [&](std::vector<Opening> block) {
     shuffle(block, rng);
-    for (Opening& one : block)
+    for (Opening& one : block) {
+      keep_resolvable(space, one.regime);
       attacks.push_back({one_by_weight(one.long_sums ? space.long_sums : space.shapes, rng), std::move(one.regime)});
+    }
   };
   for (const Regime& regime : telling_distributions(space))
     attacks.push_back({.shape = one_by_weight(space.shapes, rng), .regime = regime});
@@ -434,6 +444,7 @@ Attack random_attack(const AttackSpace& space, Rng& rng) {
     if (by_chance(0.5, rng)) attack.regime.steps.push_back(random_step(space, rng));
   }
   attack.regime.unit_scales = space.unit_scales && by_chance(0.2, rng);
+  keep_resolvable(space, attack.regime);
   return attack;
 }
 
@@ -451,6 +462,7 @@ Attack mutated(const AttackSpace& space, const Attack& parent, Rng& rng) {
     } else {
       mutate_steps(space, child.regime.steps, rng);
     }
+    keep_resolvable(space, child.regime);
   }
   return child;
 }
