@@ -22,13 +22,11 @@ constexpr double kFarProducts = 150;
 constexpr std::array<double, 5> kOutstanding = {4.2, 3.26, 2.6, 2.13, 1.8};
 constexpr double kOneRow = 1e-5;
 constexpr double kLargeInput = 1000;
-/// Pairs of so many inputs are tried.
-constexpr std::size_t kMostPaired = 2;
+constexpr std::size_t kMostPaired = 2;  ///< Pairs of so many inputs are tried.
 /// Scales of codes take up any size. Beyond this a product of two inputs, a score of attention, is so large that no
 /// arithmetic in f32 resolves differences of its exponentials.
 constexpr double kMostScaled = 30;
-/// Of attacks that could have any shape.
-constexpr double kLongSums = 0.25;
+constexpr double kLongSums = 0.25;  ///< Of attacks that could have any shape.
 
 template <class T>
 const T& any_of(const std::vector<T>& values, Rng& rng) {
