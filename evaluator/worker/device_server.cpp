@@ -168,7 +168,7 @@ protocol::Reply DeviceServer::run(const protocol::Run& request) {
 
   protocol::Ran ran;
   Digests digests;
-  Digests& last = answers_[{request.module, fingerprint(*request.recipe)}];
+  Digests& last = answers_[{request.module, answer_key(request.shape, *request.recipe)}];
   for (unsigned repeat = 0; repeat < std::max(request.repeats, 1U); ++repeat) {
     const bool returned = repeat == 0 && request.compared.empty();
     Readback read = returned ? outputs_wanted(*set) : set->readback(BufferSet::Wanted::digests);
@@ -272,7 +272,7 @@ std::optional<Failure> DeviceServer::look_at(const protocol::Time& request, cons
   if (auto damage = set.damage(inputs, read)) return damage;
   if (!request.answered) return std::nullopt;
   Digests digests = set.outputs(std::move(read)).digests;
-  Digests& known = answers_[{request.module, fingerprint(recipe)}];
+  Digests& known = answers_[{request.module, answer_key(request.shape, recipe)}];
   timed.as_before.push_back(digests == known);
   if (timed.as_before.back()) return std::nullopt;
   known = std::move(digests);
