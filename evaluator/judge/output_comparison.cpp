@@ -105,6 +105,14 @@ bool scales_another(const Task& task, const std::string& name) {
 
 }  // namespace
 
+std::uint64_t output_elements(const Tensor& output, const Bindings& options, const Shape& shape) {
+  Bindings known = options;
+  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  std::uint64_t elements = 1;
+  for (const std::int64_t dim : dims_of(output, known)) elements *= static_cast<std::uint64_t>(dim);
+  return elements;
+}
+
 std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& shape, std::size_t output) {
   Bindings known = options;
   for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);

@@ -27,6 +27,9 @@ struct ComparedOutput {
   std::uint64_t rows = 0;  ///< Elements over the size of the last dim.
 };
 
+/// So many elements an output has.
+std::uint64_t output_elements(const Tensor& output, const Bindings& options, const Shape& shape);
+
 /// Elements of the last dim of an output: a row. `output` counts those that are there under the options.
 std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& shape, std::size_t output);
 

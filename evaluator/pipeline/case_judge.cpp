@@ -128,15 +128,12 @@ std::vector<ComparedOutput> CaseJudge::outputs_there(const Case& one) const {
   const Task& task = setup_.options.task;
   const Bindings& choices = setup_.options.target.options;
   const Limits of_regime = limits_for(setup_.calibration, task, limits_, one.regime.name);
-  Bindings known = choices;
-  for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
   std::vector<ComparedOutput> outputs;
   for (const Tensor& tensor : task.outputs) {
     if (!is_present(tensor, choices)) continue;
     ComparedOutput output{tensor.name, limits_of_output(task, tensor, choices, of_regime), {}};
     const std::uint64_t row = row_of(task, choices, one.shape, outputs.size());
-    output.elements = 1;
-    for (const std::int64_t dim : dims_of(tensor, known)) output.elements *= static_cast<std::uint64_t>(dim);
+    output.elements = output_elements(tensor, choices, one.shape);
     output.rows = row > 0 ? output.elements / row : 0;
     outputs.push_back(std::move(output));
   }

@@ -28,8 +28,6 @@ struct OutputBytes {
 
 /// Empty where one of the outputs cannot be compared on a device.
 std::optional<OutputBytes> comparable(const PipelineOptions& options, const Case& one, const Limits& of_regime) {
-  Bindings known = options.target.options;
-  for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
   OutputBytes bytes;
   for (const Tensor& output : options.task.outputs) {
     if (!is_present(output, options.target.options)) continue;
@@ -39,8 +37,7 @@ std::optional<OutputBytes> comparable(const PipelineOptions& options, const Case
     if (output.inout || !output.strides.empty() || !output.scale.empty() || needs_answers ||
         !can_compare(got, wanted, compared_for(limits, 1)))
       return std::nullopt;
-    std::uint64_t elements = 1;
-    for (const std::int64_t dim : dims_of(output, known)) elements *= static_cast<std::uint64_t>(dim);
+    const std::uint64_t elements = output_elements(output, options.target.options, one.shape);
     bytes.got += bytes_for(got, elements);
     bytes.wanted += bytes_for(wanted, elements);
   }

@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/cli/run/idle_pipeline.h"
+
 using namespace evo;
 using namespace evo::cli;
 
@@ -99,23 +101,12 @@ TEST_CASE("a scatter is learnt from the comparisons of a run, whatever their rat
 
 namespace {
 
-/// A pipeline that has spent its time like this, and does nothing.
-class SpentPipeline final : public DevicePipeline {
+/// Has spent its time like this.
+class SpentPipeline final : public testing::IdlePipeline {
  public:
   LaneTimes spent;
 
   LaneTimes times() override { return spent; }
-  std::size_t width() const override { return 1; }
-  void submit(std::uint64_t, const Candidate&) override {}
-  Done wait() override { return {}; }
-  std::vector<std::uint64_t> withdraw() override { return {}; }
-  std::future<InterleavedTimings> start_interleaved(std::vector<Candidate>, int, EnoughRounds) override { return {}; }
-  std::vector<InterleavedTimings> time_on_each(const Candidate&, int) override { return {}; }
-  void disqualify(const std::string&) override {}
-  void join(const DeviceInfo&) override {}
-  void compile_on(const OtherHost&) override {}
-  std::vector<HostShare> compiled() const override { return {}; }
-  std::vector<DeviceInfo> devices() const override { return {}; }
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "tests/announcement.h"
 #include "tests/cli/bench.h"
+#include "tests/cli/run/idle_pipeline.h"
 
 using namespace evo;
 using evo::testing::Announcement;
@@ -13,7 +14,7 @@ using evo::testing::Announcement;
 namespace {
 
 /// A pipeline that only notes what joins it.
-class Joined : public DevicePipeline {
+class Joined : public testing::IdlePipeline {
  public:
   explicit Joined(DeviceInfo first) : devices_{std::move(first)} {}
 
@@ -30,17 +31,6 @@ class Joined : public DevicePipeline {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return devices_.size() >= count; });
   }
-
-  void disqualify(const std::string&) override {}
-  void compile_on(const OtherHost&) override {}
-  std::vector<HostShare> compiled() const override { return {}; }
-  LaneTimes times() override { return {}; }
-  std::size_t width() const override { return 1; }
-  void submit(std::uint64_t, const Candidate&) override {}
-  Done wait() override { return {}; }
-  std::vector<std::uint64_t> withdraw() override { return {}; }
-  std::future<InterleavedTimings> start_interleaved(std::vector<Candidate>, int, EnoughRounds) override { return {}; }
-  std::vector<InterleavedTimings> time_on_each(const Candidate&, int) override { return {}; }
 
  private:
   mutable std::mutex mutex_;
