@@ -19,6 +19,7 @@
 #include "engine/space/space.h"
 #include "engine/task/floor.h"
 #include "engine/task/plan_resolution.h"
+#include "engine/task/scope.h"
 #include "evaluator/base/random.h"
 #include "evaluator/pipeline/gates.h"
 #include "evaluator/pipeline/pipeline.h"
@@ -289,8 +290,7 @@ FurtherTrials::Judged FurtherTrials::judge_other_specialisations(const Claim& cl
       specialisation[parameter] = listed.parameters.at(parameter);
     if (!is_legal(claim.task, claim.target.options, listed) || !seen.insert(to_text({"", specialisation})).second)
       continue;
-    Bindings facts = claim.device.facts;
-    facts.insert(claim.target.options.begin(), claim.target.options.end());
+    const Bindings facts = joined(claim.device.facts, claim.target.options);
     if (why_illegal(claim.family, claim.genome, facts, {specialisation})) continue;
     if (rendered++ == kMostSpecialisations) break;
     Target target = claim.target;

@@ -14,6 +14,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
+#include "engine/task/scope.h"
 #include "population/export/export.h"
 #include "population/export/provenance.h"
 
@@ -86,8 +87,7 @@ std::string sizes_of(const Shape& shape, const Task& task) {
 }
 
 double elements_of(const Shape& shape, const Task& task, const Bindings& options) {
-  Bindings known = options;
-  known.insert(shape.parameters.begin(), shape.parameters.end());
+  const Bindings known = joined(options, shape.parameters);
   double elements = 0;
   for (const auto* tensors : {&task.inputs, &task.outputs}) {
     for (const Tensor& tensor : *tensors)

@@ -62,10 +62,6 @@ Diagnosed diagnose_claim(const Claim& claim, const DiagnoseRequest& request, std
   return {claim.origin, claim.task.name, device, diagnostician.diagnose(subject)};
 }
 
-std::string joined(const std::vector<std::string>& phrases) {
-  return fmt::format("{}", fmt::join(phrases, "; "));
-}
-
 /// What is shown of one wrong answer.
 void add_answer(Table& table, const WrongAnswer& wrong) {
   const ErrorShape& error = wrong.error;
@@ -76,7 +72,7 @@ void add_answer(Table& table, const WrongAnswer& wrong) {
   table.add({"worst element", fmt::format("{}: got {:.6g}, reference {:.6g}", place_text(error.worst, wrong.dims),
                                           error.got, error.want)});
   if (error.first != error.worst) table.add({"first wrong element", place_text(error.first, wrong.dims)});
-  table.add({"looks like", joined(in_words(error))});
+  table.add({"looks like", fmt::format("{}", fmt::join(in_words(error), "; "))});
 }
 
 std::string attempt_text(const Attempt& attempt) {
@@ -222,7 +218,7 @@ std::string outcome_text(const DiagnosedMutant& one) {
   const WrongAnswer& wrong = !diagnosis.attempts.empty() && diagnosis.attempts.back().wrong
                                  ? *diagnosis.attempts.back().wrong
                                  : *diagnosis.wrong;
-  return fmt::format("{}: {}", place_text(wrong.error.worst, wrong.dims), joined(in_words(wrong.error)));
+  return fmt::format("{}: {}", place_text(wrong.error.worst, wrong.dims), fmt::join(in_words(wrong.error), "; "));
 }
 
 std::string right_text(const DiagnosedMutant& one) {

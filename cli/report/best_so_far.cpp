@@ -26,7 +26,7 @@ double middle(const std::vector<double>& sorted) {
 
 }  // namespace
 
-BestCurves joined(const std::vector<BestCurve>& curves) {
+BestCurves curves_together(const std::vector<BestCurve>& curves) {
   std::set<double> places;
   for (const BestCurve& curve : curves) {
     places.insert(curve.end);

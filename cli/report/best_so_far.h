@@ -26,6 +26,6 @@ struct BestCurves {
   std::vector<std::optional<double>> median, least, largest;
 };
 
-BestCurves joined(const std::vector<BestCurve>& curves);
+BestCurves curves_together(const std::vector<BestCurve>& curves);
 
 }  // namespace evo::cli

@@ -128,7 +128,7 @@ BestCurve curve_of(const std::vector<OutcomeRow>& outcomes, bool over_time) {
 Json curves_json(const PageSubject& subject, bool over_time) {
   std::vector<BestCurve> curves;
   for (const auto& outcomes : subject.outcomes) curves.push_back(curve_of(outcomes, over_time));
-  const BestCurves all = joined(curves);
+  const BestCurves all = curves_together(curves);
   Json json;
   json["at"] = Json::array();
   for (const double at : all.at) json["at"].push_back(rounded(at));

@@ -10,6 +10,7 @@
 #include "cli/rivals/rival_process.h"
 #include "cli/subject/json.h"
 #include "engine/base/error.h"
+#include "engine/task/scope.h"
 #include "evaluator/judge/outside_answers.h"
 
 namespace evo::cli {
@@ -55,8 +56,7 @@ CaseFolder::~CaseFolder() {
 
 CaseFiles::CaseFiles(const CaseFolder& folder, const std::string& prefix, const Task& task, const Bindings& options,
                      const Case& one) {
-  Bindings known = options;
-  for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, one.shape.parameters);
   const std::vector<std::vector<std::byte>> contents = generate_inputs(one.recipe);
   for (std::size_t i = 0; i < contents.size(); ++i) {
     const InputRecipe& input = one.recipe.inputs[i];

@@ -257,7 +257,7 @@ class Scoring {
 
   void find_places(Original& original) {
     for (const Program& program : original.candidate.programs) {
-      const std::optional<Binary> binary = binaries_->find(protocol::compile_request(program, device_.arch));
+      const std::optional<Binary> binary = binaries_->find(compile_request(program, device_.arch));
       if (!binary) throw machine_error("the programs of one genome do not fit into the memory for compiled programs");
       original.code.push_back(launched_code(*binary));
       original.places.push_back(live_places(program, *binary));
@@ -384,7 +384,7 @@ class Scoring {
 
   bool has_code_of(const Original& original, const Candidate& mutant) const {
     for (std::size_t i = 0; i < mutant.programs.size(); ++i) {
-      const std::optional<Binary> binary = binaries_->find(protocol::compile_request(mutant.programs[i], device_.arch));
+      const std::optional<Binary> binary = binaries_->find(compile_request(mutant.programs[i], device_.arch));
       if (!binary || launched_code(*binary) != original.code[i]) return false;
     }
     return true;

@@ -13,6 +13,7 @@
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/error_context.h"
+#include "engine/task/scope.h"
 #include "evaluator/hosts/devices.h"
 
 namespace evo::cli {
@@ -97,8 +98,7 @@ Bindings known_to_space(const DeviceInfo& device, const Target& target) {
 }
 
 Bindings known_to_space(const DeviceRecord& device, const Target& target) {
-  Bindings known = device.facts;
-  known.insert(target.options.begin(), target.options.end());
+  const Bindings known = joined(device.facts, target.options);
   return known;
 }
 
@@ -108,8 +108,7 @@ void drop_unfit(std::vector<Family>& families, const Bindings& known, const Targ
   const auto unfit = [&](const Family& family) {
     for (const auto* shapes : {&target.timed, &target.validated}) {
       for (const Shape& shape : *shapes) {
-        Bindings with_shape = known;
-        with_shape.insert(shape.parameters.begin(), shape.parameters.end());
+        const Bindings with_shape = joined(known, shape.parameters);
         if (may_serve(family, with_shape)) continue;
         reasons += fmt::format("{}{}: requires: shape {} does not meet '{}'", reasons.empty() ? "" : "; ",
                                file_of(family), shape.name, family.legal.text());

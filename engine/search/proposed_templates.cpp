@@ -12,6 +12,7 @@
 #include "engine/base/text.h"
 #include "engine/search/near_duplicate.h"
 #include "engine/space/space.h"
+#include "engine/task/scope.h"
 
 namespace evo {
 namespace {
@@ -262,8 +263,7 @@ Candidate ProposedTemplates::build(const Genome& genome, const SourceTree& files
   }
   if (!may_serve(*family, facts_)) throw usage_error(fmt::format("it requires {}", family->legal.text()));
   keep_constraints_of(target_, *family);
-  Bindings known = facts_;
-  known.insert(target_.options.begin(), target_.options.end());
+  const Bindings known = joined(facts_, target_.options);
   if (auto why = why_illegal(*family, genome, known, specialisations_of(task_, target_))) throw usage_error(*why);
   Candidate candidate = make_candidate(tree, task_, *family, genome, target_, facts_);
   candidate.files = files;

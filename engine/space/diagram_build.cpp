@@ -144,8 +144,7 @@ class Diagram::Builder {
     for (std::size_t i = 0; i < path_.size(); ++i)
       genome.genes[family_.genes[i].name] = family_.genes[i].alleles[path_[i]];
     for (const Bindings& specialisation : specialisations_) {
-      Bindings known = facts_;
-      known.insert(specialisation.begin(), specialisation.end());
+      const Bindings known = joined(facts_, specialisation);
       const Bindings scope = scope_of(family_, genome, known);
       for (const Constraint& constraint : family_.constraints) {
         try {

@@ -1,6 +1,7 @@
 #include "engine/task/floor.h"
 
 #include "engine/task/error_context.h"
+#include "engine/task/scope.h"
 
 namespace evo {
 
@@ -22,8 +23,7 @@ std::int64_t bytes_of_tensors(const Task& task, const Bindings& known) {
 }  // namespace
 
 Floor floor_of(const Task& task, const Bindings& options, const Shape& shape) {
-  Bindings known = options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, shape.parameters);
   return {within(task, "floor.flops", [&] { return task.flops.evaluate_int(known); }),
           task.has_bytes ? within(task, "floor.bytes", [&] { return task.bytes.evaluate_int(known); })
                          : bytes_of_tensors(task, known)};

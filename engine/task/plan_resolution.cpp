@@ -170,9 +170,7 @@ DType reference_dtype(const Task& task, const Tensor& output, DType dtype) {
 
 Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, const Bindings& options,
                   const Shape& shape, const Bindings& facts) {
-  Bindings known = facts;
-  known.insert(options.begin(), options.end());
-  known.insert(shape.parameters.begin(), shape.parameters.end());
+  const Bindings known = joined(facts, options, shape.parameters);
   const Bindings scope = scope_of(family, genome, known);
 
   Plan plan;
@@ -197,8 +195,7 @@ Plan resolve_plan(const Task& task, const Family& family, const Genome& genome, 
 }
 
 Plan reference_plan(const Task& task, const Bindings& options, const Shape& shape) {
-  Bindings scope = options;
-  scope.insert(shape.parameters.begin(), shape.parameters.end());
+  const Bindings scope = joined(options, shape.parameters);
   Plan plan;
   plan.tensors = plan_tensors(task, scope, Side::reference);
   Launch launch;

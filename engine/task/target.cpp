@@ -8,6 +8,7 @@
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
+#include "engine/task/scope.h"
 
 namespace evo {
 namespace {
@@ -128,8 +129,7 @@ std::vector<Shape> shapes_of(const Task& task, const Target& target, const Bindi
 
 void keep_constraints_of(const Target& target, Family& family) {
   const auto meets = [&](const Constraint& constraint, const Shape& shape) {
-    Bindings known = target.options;
-    known.insert(shape.parameters.begin(), shape.parameters.end());
+    const Bindings known = joined(target.options, shape.parameters);
     return constraint.shapes.evaluate_bool(known);
   };
   std::erase_if(family.constraints, [&](const Constraint& constraint) {

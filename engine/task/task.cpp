@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/expression/json_place.h"
+#include "engine/task/scope.h"
 
 namespace evo {
 namespace {
@@ -191,8 +192,7 @@ bool is_present(const Tensor& tensor, const Bindings& options) {
 }
 
 bool is_legal(const Task& task, const Bindings& options, const Shape& shape) {
-  Bindings known = options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, shape.parameters);
   return task.legal.evaluate_bool(known);
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "engine/expression/json_place.h"
+#include "engine/task/scope.h"
 #include "engine/task/task.h"
 
 namespace evo {
@@ -72,8 +73,7 @@ class ScaleCheck {
   void for_each_size(const JsonPlace& place, const std::vector<const Tensor*>& tensors, Check check) const {
     for (const Bindings& options : choices(place, tensors)) {
       for (const Shape& shape : task_.shapes) {
-        Bindings known = options;
-        known.insert(shape.parameters.begin(), shape.parameters.end());
+        const Bindings known = joined(options, shape.parameters);
         check(shape, options, known);
       }
     }

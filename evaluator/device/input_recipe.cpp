@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "engine/base/error.h"
+#include "engine/task/scope.h"
 #include "evaluator/base/random.h"
 #include "evaluator/device/strided_layout.h"
 
@@ -95,8 +96,7 @@ std::vector<InputStep> resolve_steps(const Regime& regime, const std::string& te
 
 CaseRecipe make_recipe(const Task& task, const Bindings& options, const Shape& shape, const Regime& regime,
                        std::uint64_t seed, std::uint64_t salt) {
-  Bindings known = options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, shape.parameters);
   CaseRecipe recipe;
   recipe.seed = seed;
   const std::uint64_t key = mix(mix(mix(mix(salt, task.name), shape.name), regime.name), seed);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/task/scope.h"
 #include "evaluator/device/scale_groups.h"
 #include "evaluator/device/strided_layout.h"
 #include "evaluator/numbers/elements.h"
@@ -106,16 +107,14 @@ bool scales_another(const Task& task, const std::string& name) {
 }  // namespace
 
 std::uint64_t output_elements(const Tensor& output, const Bindings& options, const Shape& shape) {
-  Bindings known = options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, shape.parameters);
   std::uint64_t elements = 1;
   for (const std::int64_t dim : dims_of(output, known)) elements *= static_cast<std::uint64_t>(dim);
   return elements;
 }
 
 std::uint64_t row_of(const Task& task, const Bindings& options, const Shape& shape, std::size_t output) {
-  Bindings known = options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, shape.parameters);
   std::vector<Tensor> present;
   std::ranges::copy_if(task.outputs, std::back_inserter(present),
                        [&](const Tensor& tensor) { return is_present(tensor, options); });
@@ -135,8 +134,7 @@ ComparedFor compared_for(const Limits& limits, std::uint64_t row) {
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,
                                             const Plan& plan, const Expected& expected, std::vector<std::byte> outputs,
                                             const std::function<Limits(const Tensor&)>& limits_of) {
-  Bindings known = options;
-  for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, one.shape.parameters);
   std::map<std::string, Dense> written = separated(plan, std::move(outputs));
   std::vector<ComparedOutput> compared;
   std::size_t number = 0;

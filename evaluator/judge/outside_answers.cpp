@@ -5,6 +5,7 @@
 
 #include "engine/device/device_kind.h"
 #include "engine/task/limits.h"
+#include "engine/task/scope.h"
 #include "engine/task/target.h"
 #include "evaluator/judge/output_comparison.h"
 
@@ -19,8 +20,7 @@ PipelineOptions with_deadline(PipelineOptions options) {
 }  // namespace
 
 Plan outputs_plan(const Task& task, const Bindings& options, const Shape& shape) {
-  Bindings known = options;
-  for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, shape.parameters);
   Plan plan;
   for (const Tensor& output : task.outputs) {
     if (!is_present(output, options)) continue;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "engine/task/scope.h"
 #include "evaluator/base/log.h"
 #include "evaluator/judge/torch_process.h"
 
@@ -54,8 +55,7 @@ std::vector<ExpectedOutput> TorchReference::compute(const Case& one) {
   }
   const Task& task = impl_->options.task;
   const Bindings& choices = impl_->options.target.options;
-  Bindings known = choices;
-  for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(choices, one.shape.parameters);
   Message message = {{"inputs", Message::array()}, {"outputs", Message::array()}, {"options", Message::object()}};
   for (const auto& [name, value] : choices)
     std::visit([&](const auto& plain) { message["options"][name] = plain; }, value);

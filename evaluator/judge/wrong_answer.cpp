@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "engine/task/scope.h"
 #include "evaluator/numbers/elements.h"
 
 namespace evo {
@@ -69,8 +70,7 @@ ExpectedOutput as_expected(const std::vector<double>& numbers) {
 std::optional<WrongAnswer> wrong_answer(const Task& task, const Bindings& options, const Case& one,
                                         const ComparedOutput& output, FreeFactor free) {
   if (!miss_of(output.difference, output.limits)) return std::nullopt;
-  Bindings known = options;
-  for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
+  const Bindings known = joined(options, one.shape.parameters);
   const std::vector<NamedDim> dims = named_dims(*task.tensor(output.name), known);
   const std::vector<double> got = numbers_of(output.got_dtype, output.got, output.elements);
   const std::vector<double> want = numbers_of(output.want->dtype, output.want->bytes, output.elements);

@@ -73,9 +73,7 @@ Specialised specialised_program(const ExportRequest& request, std::size_t progra
   Specialised specialised{&request, program, names, values, prefix, {}, {}};
   specialised.suffix += (prefix.empty() || constants.empty() ? "" : "_") + constants;
   specialised.name_space = names.name_space(specialised.suffix.empty() ? "kernels" : specialised.suffix);
-  Bindings known = request.provenance.device.facts;
-  known.insert(request.provenance.target.options.begin(), request.provenance.target.options.end());
-  known.insert(values.begin(), values.end());
+  const Bindings known = joined(request.provenance.device.facts, request.provenance.target.options, values);
   specialised.scope = scope_of(request.family, request.provenance.genome, known);
   return specialised;
 }

@@ -13,6 +13,7 @@
 #include "engine/expression/expression_cpp.h"
 #include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"
+#include "engine/task/scope.h"
 #include "population/code/alignment.h"
 #include "population/code/argument_code.h"
 #include "population/code/kernel_source.h"
@@ -319,8 +320,7 @@ class MainWriter {
         "{\n" +
         parameters() + "\n";
     for (const Specialised& specialised : specialisations_) {
-      Bindings known = options_;
-      known.insert(specialised.values.begin(), specialised.values.end());
+      const Bindings known = joined(options_, specialised.values);
       code += fmt::format("  if ({}) {{\n", condition_of(specialised));
       std::vector<std::string> arguments;
       for (std::size_t i = 0; i < task_.reference_arguments.size(); ++i) {

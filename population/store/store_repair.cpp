@@ -33,10 +33,6 @@ std::vector<std::string> tables_of(Database& database) {
                "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid");
 }
 
-std::string joined(const std::vector<std::string>& parts, std::string_view between) {
-  return fmt::format("{}", fmt::join(parts, between));
-}
-
 class Repair {
  public:
   Repair(Database& from, Database& into) : from_(from), into_(into), tables_(tables_of(into)) {}
@@ -63,8 +59,8 @@ class Repair {
       dropped_.push_back(fmt::format("the table {} is missing, or another one than evo's: it is empty now", table));
       return;
     }
-    const std::string columns =
-        joined(names(into_, fmt::format("SELECT name FROM pragma_table_info('{}')", table)), ", ");
+    const std::string columns = fmt::format(
+        "{}", fmt::join(names(into_, fmt::format("SELECT name FROM pragma_table_info('{}')", table)), ", "));
     Statement row = from_.prepare(fmt::format("SELECT {} FROM {}", columns, table));
     Statement insert =
         into_.prepare(fmt::format("INSERT INTO {} ({}) VALUES ({})", table, columns, places_of(columns)));
@@ -131,7 +127,7 @@ class Repair {
     for (std::size_t i = 0; i < reference.columns.size(); ++i)
       same.push_back(fmt::format("there.{} = {}.{}", reference.keys.at(i), table, reference.columns[i]));
     const std::string dangling = fmt::format("{}.{} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {} AS there WHERE {})",
-                                             table, reference.columns.front(), reference.to, joined(same, " AND "));
+                                             table, reference.columns.front(), reference.to, fmt::join(same, " AND "));
     int changed = 0;
     if (kParts.contains(table))
       changed += drop_candidates(fmt::format("id IN (SELECT candidate FROM {} WHERE {})", table, dangling),

@@ -3,6 +3,7 @@
 #include <deque>
 
 #include "engine/strategy/strategies.h"
+#include "engine/task/scope.h"
 #include "tests/engine/support.h"
 
 using namespace evo;
@@ -123,8 +124,7 @@ struct ScaleProposals {
   ProposedTemplates templates{tree, task, target, facts};
 
   Space make_space() const {
-    Bindings known = facts;
-    known.insert(target.options.begin(), target.options.end());
+    const Bindings known = joined(facts, target.options);
     return Space(load_families(tree, task), known, specialisations_of(task, target));
   }
   SourceTree allele(const std::string& name, const std::string& text) const {

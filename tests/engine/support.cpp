@@ -15,8 +15,7 @@ Legality legality_of(const Family& family, const Genome& genome, const Bindings&
                      const std::vector<Bindings>& specialisations) {
   Legality legality = Legality::legal;
   for (const Bindings& specialisation : specialisations) {
-    Bindings known = facts;
-    known.insert(specialisation.begin(), specialisation.end());
+    const Bindings known = joined(facts, specialisation);
     const Bindings scope = scope_of(family, genome, known);
     for (const Constraint& constraint : family.constraints) {
       try {

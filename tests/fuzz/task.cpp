@@ -7,6 +7,7 @@
 #include "engine/space/space.h"
 #include "engine/task/candidate.h"
 #include "engine/task/mutant.h"
+#include "engine/task/scope.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {
@@ -35,8 +36,7 @@ void use(const evo::SourceTree& tree) {
                                              .smem_per_sm_bytes = 233472,
                                              .registers_per_sm = 65536,
                                              .sm_count = 132});
-  evo::Bindings known = facts;
-  known.insert(target.options.begin(), target.options.end());
+  const evo::Bindings known = evo::joined(facts, target.options);
   const evo::Space space(std::move(families), known, evo::specialisations_of(task, target));
   evo::Rng rng(1);
   if (space.size() == 0) return;

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "engine/space/space.h"
+#include "engine/task/scope.h"
 
 namespace evo::test {
 
@@ -37,8 +38,7 @@ ExportRequest export_request(const SourceTree& tree, const std::string& task, co
   const DeviceLimits limits{sm, 101376, 102400, 65536, 1024, 58, sm == 90};
   const std::string arch = "sm_" + std::to_string(sm) + (sm == 90 ? "a" : "");
   provenance.device = {"cuda:0", "cuda", "Test GPU", arch, "GPU-1", "580.1", facts_of(limits)};
-  Bindings facts = provenance.device.facts;
-  facts.insert(provenance.target.options.begin(), provenance.target.options.end());
+  const Bindings facts = joined(provenance.device.facts, provenance.target.options);
   const Space space(load_families(tree, request.task), facts, specialisations_of(request.task, provenance.target));
   Rng rng(1);
   provenance.genome = space.complete({space.families().front().name, wish}, rng);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "engine/task/scope.h"
 #include "evaluator/device/inputs.h"
 #include "evaluator/vgpu/virtual_device.h"
 
@@ -103,8 +104,7 @@ class EngineRows {
 };
 
 std::vector<double> engine_attention(const Operands& operands, const Bindings& options, const Shape& shape) {
-  Bindings known = options;
-  known.insert(shape.parameters.begin(), shape.parameters.end());
+  const Bindings known = joined(options, shape.parameters);
   const auto B = parameter(shape, "B"), H = parameter(shape, "H"), H_kv = parameter(shape, "H_kv");
   const auto S_q = parameter(shape, "S_q"), S_kv = parameter(shape, "S_kv"), D = parameter(shape, "D");
   const EngineRows q(operands, "q", known), k(operands, "k", known), v(operands, "v", known);

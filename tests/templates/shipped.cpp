@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/task/scope.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 
 namespace evo::test {
@@ -76,8 +77,7 @@ Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>
       target_(make_target(task_, "cuda", shapes, options)) {}
 
 Space Aimed::space() const {
-  Bindings facts = facts_of(gpu_.limits);
-  facts.insert(target_.options.begin(), target_.options.end());
+  const Bindings facts = joined(facts_of(gpu_.limits), target_.options);
   std::vector<Family> families = load_families(shipped_templates(), task_);
   Target any = target_;
   any.objective.clear();  // Genomes of every objective.

@@ -107,8 +107,8 @@ Json genome_at(const Json& document, std::size_t row) {
 }  // namespace
 
 TEST_CASE("the best latencies of several runs are joined: median, least and largest where they are known") {
-  const cli::BestCurves all =
-      cli::joined({{.steps = {{1, 8}, {3, 4}}, .end = 4}, {.steps = {{2, 6}}, .end = 6}, {.steps = {}, .end = 5}});
+  const cli::BestCurves all = cli::curves_together(
+      {{.steps = {{1, 8}, {3, 4}}, .end = 4}, {.steps = {{2, 6}}, .end = 6}, {.steps = {}, .end = 5}});
   CHECK(all.at == std::vector<double>{1, 2, 3, 4, 5, 6});
   using Values = std::vector<std::optional<double>>;
   CHECK(all.runs[0] == Values{8, 8, 4, 4, {}, {}});
@@ -117,7 +117,7 @@ TEST_CASE("the best latencies of several runs are joined: median, least and larg
   CHECK(all.least == Values{8, 6, 4, 4, 4, 4});
   CHECK(all.median == Values{{}, 8, 6, 6, 6, 6});
   CHECK(all.largest == Values{{}, {}, {}, {}, {}, {}});
-  CHECK(cli::joined({{.steps = {{1, 8}}, .end = 1}, {.steps = {{1, 4}}, .end = 1}}).median == Values{6});
+  CHECK(cli::curves_together({{.steps = {{1, 8}}, .end = 1}, {.steps = {{1, 4}}, .end = 1}}).median == Values{6});
 }
 
 TEST_CASE("JSON in a script element cannot end it, and stays the same document") {
