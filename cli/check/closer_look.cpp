@@ -14,7 +14,7 @@
 #include "engine/device/device_kind.h"
 #include "engine/task/floor.h"
 #include "evaluator/compile/compiler.h"
-#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/hosts/compile_worker.h"
 
 namespace evo::cli {
 namespace {
@@ -47,14 +47,14 @@ std::vector<std::string> first_finding(SanitisedProgram& program, const Case& on
 
 std::vector<std::string> look(const Restored& rejected, const DeviceInfo& device) {
   const Candidate candidate = restored_candidate(rejected, rejected.run.info.target);
-  const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
+  CompileWorker compiler(device);
   std::map<std::size_t, Binary> binaries;
   for (const Case& one : cheapest_cases(rejected)) {
     const std::optional<std::size_t> number = program_for(candidate, one.shape.name);
     if (!number) continue;
     const Program& program = candidate.programs[*number];
     if (!binaries.contains(*number)) {
-      auto compiled = compiler->compile(program, device.arch);
+      auto compiled = compiler.compile(program, device.arch);
       if (std::holds_alternative<Failure>(compiled)) return {};
       binaries.emplace(*number, std::move(std::get<Binary>(compiled)));
     }

@@ -17,6 +17,7 @@
 #include "engine/task/calibration.h"
 #include "engine/task/floor.h"
 #include "engine/task/limits.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/judge/comparison.h"
 #include "evaluator/vgpu/virtual_device.h"
 
@@ -91,9 +92,10 @@ Json limits_json(const Task& task, std::string_view arithmetic) {
 std::map<std::string, Range> errors_of(const SourceTree& tree, const Task& task, const Target& target) {
   const DeviceInfo device = vgpu::model_info("h200");
   const Bindings specialisation = specialisations_of(task, target).front();
+  CompileWorker compiler(device);
   const auto tried = [&](const SourceTree& of) {
     return TriedReference(reference_program(of, task, target.options, specialisation, {target.timed.front()}), task,
-                          target.options, device, kMostOfEmulation);
+                          target.options, device, compiler, kMostOfEmulation);
   };
   TriedReference reference = tried(tree);
   TriedReference emulation = tried(edited(tree, load_calibration(tree, task).value().emulation));

@@ -15,6 +15,7 @@
 #include "engine/task/calibration.h"
 #include "engine/task/candidate.h"
 #include "engine/task/limits.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/judge/comparison.h"
 #include "evaluator/judge/oracle.h"
 #include "evaluator/judge/output_comparison.h"
@@ -113,7 +114,7 @@ class NullAnswerTrial {
         calibration_(load_calibration(tree, task)),
         program_(reference_program(tree, task, target.options, specialisations_of(task, target).front(),
                                    {target.timed.front()})),
-        reference_(program_, task, target.options, device),
+        reference_(program_, task, target.options, device, compiler_),
         cases_(cases_of_regimes(task, target)) {
     right_.resize(cases_.size());
   }
@@ -222,7 +223,7 @@ class NullAnswerTrial {
     program.source = with_lines(program.source, lines);
     std::unique_ptr<TriedReference>& made = edited_[lines];
     try {
-      made = std::make_unique<TriedReference>(std::move(program), task_, target_.options, device_);
+      made = std::make_unique<TriedReference>(std::move(program), task_, target_.options, device_, compiler_);
     } catch (const Error& error) {
       if (error.fault() != Fault::usage) throw;
     }
@@ -305,6 +306,7 @@ class NullAnswerTrial {
   const DeviceInfo& device_;
   std::optional<Calibration> calibration_;
   Program program_;
+  CompileWorker compiler_{device_};
   TriedReference reference_;
   std::vector<Case> cases_;  ///< One of each regime, the usual one first.
   std::vector<std::optional<Expected>> right_;

@@ -24,14 +24,15 @@
 #include "engine/device/device_kind.h"
 #include "engine/task/candidate.h"
 #include "engine/task/floor.h"
+#include "engine/task/scope.h"
 #include "engine/task/target.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/compile/compiler.h"
 #include "evaluator/compile/kernel_names.h"
-#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/pristine_inputs.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/judge/cases.h"
 #include "evaluator/judge/oracle.h"
 #include "evaluator/judge/output_comparison.h"
@@ -59,7 +60,7 @@ struct CheckedShape {
 class Checker {
  public:
   Checker(const SourceTree& tree, const Task& task, const CheckRequest& request)
-      : tree_(tree), task_(task), request_(request), compiler_(make_nvrtc_compiler()) {}
+      : tree_(tree), task_(task), request_(request), compiler_(request.device) {}
 
   TaskCheck check() {
     TaskCheck result{task_.name, request_.device, task_.self_consistent, {}, {}, {}, {}};
@@ -170,7 +171,7 @@ class Checker {
     const auto key = std::tuple(program.source, program.max_registers, kernels_of(program), variables_of(program));
     auto known = compiled_.find(key);
     if (known == compiled_.end())
-      known = compiled_.emplace(key, compiler_->compile(program, request_.device.arch)).first;
+      known = compiled_.emplace(key, compiler_.compile(program, request_.device.arch)).first;
     return known->second;
   }
 
@@ -192,8 +193,7 @@ class Checker {
     result.kernel_file = request_.placed(family.kernel_path);
     result.unused_genes = unused_genes(tree_, family);
     for (CheckedShape& shape : shapes) {
-      Bindings known = known_to_space(request_.device, shape.target);
-      known.insert(shape.one.shape.parameters.begin(), shape.one.shape.parameters.end());
+      const Bindings known = joined(known_to_space(request_.device, shape.target), shape.one.shape.parameters);
       if (!may_serve(family, known)) {
         result.skipped.push_back(fmt::format("{}: does not meet '{}'", shape.one.shape.name, family.legal.text()));
         continue;
@@ -376,7 +376,7 @@ class Checker {
   const SourceTree& tree_;
   const Task& task_;
   const CheckRequest& request_;
-  std::unique_ptr<Compiler> compiler_;
+  CompileWorker compiler_;
   using Names = std::vector<std::string>;
   std::map<std::tuple<std::string, int, Names, Names>, std::variant<Binary, Failure>> compiled_;
 };

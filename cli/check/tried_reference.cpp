@@ -6,7 +6,6 @@
 #include "engine/base/error.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/compile/compiler.h"
-#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "evaluator/worker/device_server.h"
 
@@ -21,12 +20,12 @@ struct TriedReference::Impl {
 };
 
 TriedReference::TriedReference(Program program, const Task& task, const Bindings& options, const DeviceInfo& device,
-                               std::uint64_t instructions) {
+                               Compiler& compiler, std::uint64_t instructions) {
   auto gpu = vgpu::make_device(device, usable_cores());
   gpu->limit_instructions(instructions);
   vgpu::VirtualGpu& served = *gpu;
   impl_.reset(new Impl{std::move(program), task, options, std::move(gpu), DeviceServer(served)});
-  auto compiled = make_nvrtc_compiler()->compile(impl_->program, device.arch);
+  auto compiled = compiler.compile(impl_->program, device.arch);
   if (const auto* failure = std::get_if<Failure>(&compiled)) throw usage_error(failure->reason);
   protocol::Reply loaded = impl_->server.load({1, std::move(std::get<Binary>(compiled)), impl_->program.plans});
   if (const auto* failed = std::get_if<protocol::Failed>(&loaded)) throw usage_error(failed->failure.reason);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/task/candidate.h"
+#include "evaluator/compile/compiler.h"
 #include "evaluator/device/device.h"
 #include "evaluator/judge/oracle.h"
 
@@ -15,7 +16,7 @@ class TriedReference {
   /// `instructions`: what a warp of it may run. The task and the options must outlive it. Throws usage_error where it
   /// does not compile.
   TriedReference(Program program, const Task& task, const Bindings& options, const DeviceInfo& device,
-                 std::uint64_t instructions = kMostOfTry);
+                 Compiler& compiler, std::uint64_t instructions = kMostOfTry);
   ~TriedReference();
 
   /// Throws usage_error where it fails, or runs longer.

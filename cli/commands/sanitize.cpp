@@ -12,7 +12,7 @@
 #include "cli/kernel/kernel_run.h"
 #include "cli/subject/claim.h"
 #include "evaluator/compile/compiler.h"
-#include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/pipeline/pipeline.h"
 #include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/virtual_device.h"
@@ -110,10 +110,10 @@ void sanitize_claim(const SanitizedSubject& subject, const SanitizeRequest& requ
   const Claim& claim = *subject.claim;
   const DeviceInfo device = sanitising_device(claim, request.kernels.device);
   result.device = device.id;
-  const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
+  CompileWorker compiler(device);
   const std::vector<Case> cases = usual_cases(claim.task, subject.target);
   for (const Program& program : subject.candidate.programs) {
-    auto compiled = compiler->compile(program, device.arch);
+    auto compiled = compiler.compile(program, device.arch);
     if (const auto* failure = std::get_if<Failure>(&compiled))
       throw usage_error(fmt::format("{} does not compile for {}: {}", claim.origin, device.arch, failure->reason));
     SanitisedProgram sanitised(device, program, std::move(std::get<Binary>(compiled)));

@@ -25,8 +25,8 @@
 #include "engine/source/preprocessor_lines.h"
 #include "evaluator/base/cores.h"
 #include "evaluator/compile/kernel_names.h"
-#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/device_buffers.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/hosts/devices.h"
 #include "evaluator/pipeline/pipeline.h"
 
@@ -92,7 +92,8 @@ struct KernelFile {
   bool compiled = false;
 };
 
-KernelFile compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
+KernelFile compile(const KernelRequest& request, const DeviceInfo& device, const std::string& arch,
+                   const std::string& source) {
   SourceRequest wanted;
   wanted.source = has_host_code(source) ? device_code(source) : source;
   wanted.name = request.file;
@@ -108,7 +109,7 @@ KernelFile compile(const KernelRequest& request, const std::string& arch, const 
   }
   wanted.kernels = instances_of(request);
   refuse_large_headers(wanted);
-  auto compiled = make_nvrtc_compiler()->compile(wanted);
+  auto compiled = CompileWorker(device, CompileWorker::Reads::what_user_may).compile(wanted);
   if (const auto* failure = std::get_if<Failure>(&compiled)) {
     const std::vector<std::string> templates = kernel_templates(wanted.source);
     const auto unnamed = std::ranges::find_if(
@@ -120,8 +121,9 @@ KernelFile compile(const KernelRequest& request, const std::string& arch, const 
   return {std::move(std::get<Binary>(compiled)), true};
 }
 
-KernelFile load_file(const KernelRequest& request, const std::string& arch) {
-  if (!request.file.ends_with(".ptx")) return compile(request, arch, read_text_file(request.file, kLargestSourceBytes));
+KernelFile load_file(const KernelRequest& request, const DeviceInfo& device, const std::string& arch) {
+  if (!request.file.ends_with(".ptx"))
+    return compile(request, device, arch, read_text_file(request.file, kLargestSourceBytes));
   KernelFile program;
   program.binary.arch = arch;
   program.binary.ptx = read_file(request.file, kLargestSourceBytes);
@@ -331,7 +333,7 @@ KernelResults run_kernels(const KernelRequest& request) {
   for (const std::string& symbol : request.symbols) symbols.push_back(parse_symbol(symbol));
   for (const std::string& output : request.outputs) outputs.push_back(parse_output(request, symbols, output));
 
-  const KernelFile program = load_file(request, run.arch);
+  const KernelFile program = load_file(request, run.device, run.arch);
   run.compiled = program.compiled;
   run.build = program.binary.build;
   const std::unique_ptr<vgpu::VirtualGpu> gpu = vgpu::make_device(run.device, usable_cores());

@@ -11,9 +11,9 @@
 #include "cli/text/json_text.h"
 #include "engine/base/error.h"
 #include "engine/record/record_json.h"
-#include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/device/guards.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/judge/made_inputs.h"
 
 namespace evo::cli {
@@ -69,7 +69,7 @@ CaseRecipe modelled_case(const Task& task, const Target& target, const Shape& sh
 Modeller::Modeller(Task task, Target target, DeviceInfo device, std::filesystem::path kept)
     : task_(std::move(task)), target_(std::move(target)), info_(std::move(device)), kept_(std::move(kept)) {
   gpu_ = vgpu::make_device(info_);
-  compiler_ = make_nvrtc_compiler();
+  compiler_ = std::make_unique<CompileWorker>(info_);
   if (kept_.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(kept_, error);

@@ -4,22 +4,16 @@
 
 namespace evo {
 
+SourceRequest compile_request(const Program& program, std::string_view arch) {
+  return {program.source, std::string(arch), program.max_registers, kernels_of(program), variables_of(program)};
+}
+
 std::variant<Binary, Failure> Compiler::compile(std::string_view source, std::string_view arch, int max_registers) {
-  SourceRequest request;
-  request.source = source;
-  request.arch = arch;
-  request.max_registers = max_registers;
-  return compile(request);
+  return compile(SourceRequest{std::string(source), std::string(arch), max_registers});
 }
 
 std::variant<Binary, Failure> Compiler::compile(const Program& program, std::string_view arch) {
-  SourceRequest request;
-  request.source = program.source;
-  request.arch = arch;
-  request.max_registers = program.max_registers;
-  request.kernels = kernels_of(program);
-  request.variables = variables_of(program);
-  auto compiled = compile(request);
+  auto compiled = compile(compile_request(program, arch));
   if (auto* failure = std::get_if<Failure>(&compiled)) return translated(std::move(*failure), program);
   return compiled;
 }

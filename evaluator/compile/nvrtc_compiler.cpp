@@ -91,8 +91,7 @@ class NvrtcCompiler final : public Compiler {
 
   using Compiler::compile;
   std::variant<Binary, Failure> compile(const SourceRequest& request) override;
-  std::string version() const override { return version_; }
-  std::string path() const override { return nvrtc_.path; }
+  std::string version() override { return version_; }
 
  private:
   /// Compiles, makes these instances of templates and finds these variables.

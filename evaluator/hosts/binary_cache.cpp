@@ -10,8 +10,9 @@ namespace evo {
 namespace {
 
 std::string key_of(const protocol::Compile& request) {
-  return fmt::format("{} {} {} {}\n{}", request.arch, request.max_registers, fmt::join(request.kernels, ";"),
-                     fmt::join(request.variables, ";"), request.source);
+  return fmt::format("{} {} {} {} {} {} {}\n{}", request.arch, request.max_registers, fmt::join(request.kernels, ";"),
+                     fmt::join(request.variables, ";"), request.name, fmt::join(request.options, ";"),
+                     fmt::join(request.include_folders, ";"), request.source);
 }
 
 }  // namespace

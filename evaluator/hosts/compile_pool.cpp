@@ -5,23 +5,9 @@
 #include <utility>
 
 #include "evaluator/hosts/binary_cache.h"
+#include "evaluator/hosts/compile_worker.h"
 
 namespace evo {
-namespace {
-
-std::string reason_of(const Lost& lost) {
-  switch (lost.how) {
-    case Lost::How::timed_out:
-      return "compiling: " + lost.reason;
-    case Lost::How::crashed:
-      return "the compiler was " + lost.reason;
-    default:
-      return "the compile worker broke the protocol: " + lost.reason;
-  }
-}
-
-}  // namespace
-
 CompilePool::CompilePool(PipelineOptions options, int workers, const StopSignal* stop)
     : options_(std::move(options)), stop_(stop) {
   for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
@@ -51,7 +37,7 @@ void CompilePool::wait_until_open() {
   if (!open_) std::rethrow_exception(open_error_);
 }
 
-void CompilePool::open(WorkerClient& worker) {
+void CompilePool::open(CompileWorker& worker) {
   std::exception_ptr error;
   try {
     worker.start();
@@ -66,32 +52,15 @@ void CompilePool::open(WorkerClient& worker) {
 
 void CompilePool::work() {
   // The worker process belongs to this thread: it would die with another one.
-  WorkerClient worker(worker_options(options_, {"compile", options_.device.kind}, stop_));
+  CompileWorker worker(options_, stop_);
   open(worker);
   while (std::optional<CompileJob> job = jobs_.next()) {
     try {
       ++compiled_;
-      job->result.set_value(compile_one(worker, job->request));
+      job->result.set_value(worker.compile(job->request));
     } catch (...) {
       job->result.set_exception(std::current_exception());
     }
-  }
-}
-
-CompilePool::Result CompilePool::compile_one(WorkerClient& worker, const protocol::Compile& request) const {
-  for (int attempt = 0;; ++attempt) {
-    auto answer = worker.ask<protocol::Compiled>(request, options_.compile_deadline_s);
-    if (auto* compiled = std::get_if<protocol::Compiled>(&answer)) {
-      options_.binaries->keep(request, compiled->binary);
-      return std::move(compiled->binary);
-    }
-    if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
-    if (const auto* lost = std::get_if<Lost>(&answer)) {
-      if (lost->blameless && attempt == 0) continue;
-      return Failure{verdict_of(*lost), reason_of(*lost)};
-    }
-    worker.stop();
-    return Failure{Verdict::harness_failed, "compiling: " + std::get<protocol::Broken>(answer).message};
   }
 }
 

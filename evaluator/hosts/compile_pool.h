@@ -16,9 +16,10 @@
 #include "evaluator/hosts/helping_host.h"
 #include "evaluator/hosts/pipeline_options.h"
 #include "evaluator/worker/channel.h"
-#include "evaluator/worker/worker_client.h"
 
 namespace evo {
+
+class CompileWorker;
 
 /// Compiles in several worker processes at once, first come, first served. Other hosts may help. What the options'
 /// `binaries` hold is not compiled again.
@@ -48,8 +49,7 @@ class CompilePool {
 
  private:
   void work();
-  void open(WorkerClient& worker);
-  Result compile_one(WorkerClient& worker, const protocol::Compile& request) const;
+  void open(CompileWorker& worker);
 
   PipelineOptions options_;
   const StopSignal* const stop_;

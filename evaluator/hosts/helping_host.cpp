@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/hosts/binary_cache.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/hosts/helping_server.h"
 #include "evaluator/worker/process.h"
 
@@ -115,16 +116,17 @@ void HelpingHost<Job>::serve() {
 /// Why the compiler there is not the one here; empty: it is.
 template <typename Job>
 std::string HelpingHost<Job>::why_unlike(WorkerClient& there) const {
-  WorkerClient here(worker_options(options_, {"compile", options_.device.kind}, &stop_));
+  CompileWorker here(options_, &stop_);
+  here.start();
   const protocol::Compile both = sample(options_.device.arch);
-  const auto built_here = here.ask<protocol::Compiled>(both, options_.compile_deadline_s);
+  const auto built_here = here.compile(both);
   const auto built_there = there.ask<protocol::Compiled>(both, options_.compile_deadline_s);
   if (const auto* lost = std::get_if<Lost>(&built_there)) throw machine_error(lost->reason);
-  const auto* ours = std::get_if<protocol::Compiled>(&built_here);
+  const auto* ours = std::get_if<Binary>(&built_here);
   const auto* theirs = std::get_if<protocol::Compiled>(&built_there);
   if (ours == nullptr || theirs == nullptr) throw machine_error("a compiler does not compile a kernel of one line");
-  const bool alike = builder_of(ours->binary) == builder_of(theirs->binary) &&
-                     ours->binary.build.cubin_hash == theirs->binary.build.cubin_hash;
+  const bool alike =
+      builder_of(*ours) == builder_of(theirs->binary) && ours->build.cubin_hash == theirs->binary.build.cubin_hash;
   if (alike && here.opened() == there.opened()) return "";
   return fmt::format("{} is there, {}{} here; install the same one", there.opened(),
                      here.opened() == there.opened() ? "another build of " : "", here.opened());

@@ -23,8 +23,7 @@ ModelPool::~ModelPool() {
 }
 
 std::future<ModelPool::Result> ModelPool::model(const Program& program, const std::string& shape, CaseRecipe recipe) {
-  ModelJob job{{protocol::compile_request(program, options_.device.arch), program.plans.at(shape), std::move(recipe)},
-               {}};
+  ModelJob job{{compile_request(program, options_.device.arch), program.plans.at(shape), std::move(recipe)}, {}};
   std::future<Result> result = job.result.get_future();
   jobs_.push(std::move(job));
   hosts_.wake();

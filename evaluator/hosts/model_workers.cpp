@@ -1,10 +1,7 @@
 #include "evaluator/hosts/model_workers.h"
 
 #include <cstdint>
-#include <optional>
 #include <utility>
-
-#include "evaluator/hosts/binary_cache.h"
 
 namespace evo {
 namespace {
@@ -16,7 +13,7 @@ constexpr const char* kModelledShape = "modelled";
 
 ModelWorkers::ModelWorkers(const PipelineOptions& options, const StopSignal& stop)
     : options_(options),
-      compiler_(worker_options(options, {"compile", options.device.kind}, &stop)),
+      compiler_(options, &stop),
       device_(worker_options(options, {"device", options.device.id}, &stop)) {}
 
 const std::string& ModelWorkers::open() {
@@ -26,13 +23,7 @@ const std::string& ModelWorkers::open() {
 }
 
 std::variant<Binary, Failure> ModelWorkers::compile(const protocol::Compile& request) {
-  if (std::optional<Binary> known = options_.binaries->find(request)) return *std::move(known);
-  compiler_.start();
-  auto compiled = ask<protocol::Compiled>(compiler_, request, options_.compile_deadline_s, "compiling");
-  if (auto* failure = std::get_if<Failure>(&compiled)) return std::move(*failure);
-  Binary& binary = std::get<protocol::Compiled>(compiled).binary;
-  options_.binaries->keep(request, binary);
-  return std::move(binary);
+  return compiler_.compile(request);
 }
 
 std::variant<protocol::Modelled, Failure> ModelWorkers::model(const protocol::Model& request) {
@@ -41,13 +32,13 @@ std::variant<protocol::Modelled, Failure> ModelWorkers::model(const protocol::Mo
   protocol::Modelled modelled{std::move(std::get<Binary>(built)), {}};
   device_.start();
   protocol::Load load{kModelledModule, modelled.binary, {{kModelledShape, request.plan}}};
-  auto loaded = ask<protocol::Done>(device_, std::move(load), options_.run_deadline_s, "loading");
+  auto loaded = ask<protocol::Done>(std::move(load), "loading");
   if (auto* failure = std::get_if<Failure>(&loaded)) {
     modelled.failure = std::move(*failure);
     return modelled;
   }
   protocol::ReadCounters wanted{kModelledModule, kModelledShape, request.recipe};
-  auto profiled = ask<protocol::Profiled>(device_, std::move(wanted), options_.run_deadline_s, "modelling");
+  auto profiled = ask<protocol::Profiled>(std::move(wanted), "modelling");
   if (auto* failure = std::get_if<Failure>(&profiled)) {
     modelled.failure = std::move(*failure);
   } else {
@@ -57,13 +48,12 @@ std::variant<protocol::Modelled, Failure> ModelWorkers::model(const protocol::Mo
 }
 
 template <typename T>
-std::variant<T, Failure> ModelWorkers::ask(WorkerClient& worker, protocol::Request request, double deadline_s,
-                                           const std::string& doing) {
-  auto answer = worker.ask<T>(std::move(request), deadline_s);
+std::variant<T, Failure> ModelWorkers::ask(protocol::Request request, const std::string& doing) {
+  auto answer = device_.ask<T>(std::move(request), options_.run_deadline_s);
   if (auto* good = std::get_if<T>(&answer)) return std::move(*good);
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   if (const auto* lost = std::get_if<Lost>(&answer)) return Failure{verdict_of(*lost), doing + ": " + lost->reason};
-  worker.stop();
+  device_.stop();
   return Failure{Verdict::harness_failed, doing + ": " + std::get<protocol::Broken>(answer).message};
 }
 

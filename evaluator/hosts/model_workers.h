@@ -5,6 +5,7 @@
 
 #include "engine/task/candidate.h"
 #include "evaluator/device/device.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/hosts/pipeline_options.h"
 #include "evaluator/worker/channel.h"
 #include "evaluator/worker/protocol.h"
@@ -30,11 +31,10 @@ class ModelWorkers {
 
  private:
   template <typename T>
-  std::variant<T, Failure> ask(WorkerClient& worker, protocol::Request request, double deadline_s,
-                               const std::string& doing);
+  std::variant<T, Failure> ask(protocol::Request request, const std::string& doing);
 
   const PipelineOptions& options_;
-  WorkerClient compiler_;
+  CompileWorker compiler_;
   WorkerClient device_;
 };
 

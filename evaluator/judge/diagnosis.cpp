@@ -12,7 +12,9 @@
 #include "engine/device/device_kind.h"
 #include "engine/task/calibration.h"
 #include "engine/task/limits.h"
+#include "engine/task/scope.h"
 #include "evaluator/compile/compiler.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/judge/cases.h"
 #include "evaluator/judge/comparison.h"
 #include "evaluator/judge/isolated_case.h"
@@ -59,7 +61,7 @@ struct Diagnostician::Impl {
       : options(given),
         calibration(load_calibration(given.tree, given.task)),
         stages(load_stages(given.tree, given.task, given.target.options)),
-        compiler(worker_options(given, {"compile", given.device.kind}, nullptr)),
+        compiler(given, nullptr),
         device(worker_options(given, {"device", given.device.id}, nullptr)) {
     if (options.run_deadline_s == 0) options.run_deadline_s = kind_named(options.device.kind).run_deadline_s;
     grid.options = options;
@@ -193,8 +195,7 @@ struct Diagnostician::Impl {
       } else if (std::abs(got[i] - want[i]) <= probe.negligible) {
         got[i] = want[i];
       }
-    Bindings known = options.target.options;
-    for (const auto& [name, value] : one.shape.parameters) known.insert_or_assign(name, value);
+    const Bindings known = joined(options.target.options, one.shape.parameters);
     Limits limits;
     limits.relative_l2 = probe.tolerance;
     limits.row_l2 = kRowFactor * probe.tolerance;
@@ -286,19 +287,18 @@ struct Diagnostician::Impl {
   static Failure failure_of(const Lost& lost) { return {verdict_of(lost), lost.reason}; }
 
   template <typename T>
-  std::optional<Failure> ask(WorkerClient& worker, protocol::Request request, double deadline_s, std::uint64_t payload,
-                             T& reply) {
-    auto answer = worker.ask<T>(std::move(request), deadline_s, payload);
+  std::optional<Failure> ask(protocol::Request request, std::uint64_t payload, T& reply) {
+    auto answer = device.ask<T>(std::move(request), options.run_deadline_s, payload);
     if (auto* good = std::get_if<T>(&answer)) {
       reply = std::move(*good);
       return std::nullopt;
     }
     if (const auto* lost = std::get_if<Lost>(&answer)) return failure_of(*lost);
     if (auto* failure = std::get_if<Failure>(&answer)) {
-      if (failure->device_lost) worker.stop();
+      if (failure->device_lost) device.stop();
       return std::move(*failure);
     }
-    worker.stop();
+    device.stop();
     return Failure{Verdict::harness_failed, std::get<protocol::Broken>(answer).message};
   }
 
@@ -308,16 +308,12 @@ struct Diagnostician::Impl {
     for (std::size_t i = 0; i < candidate.programs.size(); ++i) {
       const Program& program = candidate.programs[i];
       if (!binaries.contains(program.source_hash)) {
-        protocol::Compiled compiled;
-        compiler.start();
-        if (auto failure = ask(compiler, protocol::compile_request(program, options.device.arch),
-                               options.compile_deadline_s, protocol::kMaxProgramBytes, compiled))
-          return translated(*std::move(failure), program);
-        binaries[program.source_hash] = std::move(compiled.binary);
+        auto compiled = compiler.compile(program, options.device.arch);
+        if (auto* failure = std::get_if<Failure>(&compiled)) return std::move(*failure);
+        binaries[program.source_hash] = std::move(std::get<Binary>(compiled));
       }
       protocol::Done done;
-      if (auto failure = ask(device, protocol::Load{i + 1, binaries.at(program.source_hash), program.plans},
-                             options.run_deadline_s, 0, done))
+      if (auto failure = ask(protocol::Load{i + 1, binaries.at(program.source_hash), program.plans}, 0, done))
         return translated(*std::move(failure), program);
     }
     return std::nullopt;
@@ -328,8 +324,7 @@ struct Diagnostician::Impl {
     const Plan& plan = candidate.programs[number].plans.at(one.shape.name);
     protocol::Ran ran;
     const std::uint64_t bytes = protocol::output_bytes(plan);
-    if (auto failure =
-            ask(device, protocol::Run{number + 1, one.shape.name, one.recipe, 1}, options.run_deadline_s, bytes, ran))
+    if (auto failure = ask(protocol::Run{number + 1, one.shape.name, one.recipe, 1}, bytes, ran))
       return translated(*std::move(failure), candidate.programs[number]);
     if (ran.outputs.size() != bytes) return Failure{Verdict::harness_failed, "an answer of the wrong size"};
     outputs = std::move(ran.outputs);
@@ -339,7 +334,8 @@ struct Diagnostician::Impl {
   PipelineOptions options;
   std::optional<Calibration> calibration;
   Stages stages;
-  WorkerClient compiler, device;
+  CompileWorker compiler;
+  WorkerClient device;
   References grid;
   std::map<std::string, References> isolated;  ///< By their shapes.
   std::map<std::string, Binary> binaries;      ///< By the program's hash.

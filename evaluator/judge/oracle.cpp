@@ -12,6 +12,7 @@
 #include "engine/task/limits.h"
 #include "engine/task/plan_resolution.h"
 #include "evaluator/device/recipe_fingerprint.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/judge/torch_reference.h"
 #include "evaluator/numbers/elements.h"
 
@@ -62,7 +63,7 @@ class OracleRun {
       : options_(options),
         plan_(plan),
         stop_(stop),
-        compiler_(worker_options(options, {"compile", options.device.kind}, stop)),
+        compiler_(options, stop),
         device_(worker_options(options, {"device", options.device.id}, stop)) {}
 
   void open() {
@@ -82,7 +83,7 @@ class OracleRun {
     const std::uint64_t bytes = protocol::output_bytes(plan);
     placed_bytes_ += bytes;
     const auto ran = ask<protocol::Ran>(
-        device_, protocol::Run{reference.module, one.shape.name, reference_recipe(options_.task, one.recipe), 1},
+        protocol::Run{reference.module, one.shape.name, reference_recipe(options_.task, one.recipe), 1},
         kReferencePatience * options_.run_deadline_s, bytes, reference.program, "running the reference",
         fmt::format("shape {}, regime {}", one.shape.name, one.regime.name));
     if (ran.outputs.size() != bytes) throw machine_error("running the reference: an answer of the wrong size");
@@ -106,10 +107,10 @@ class OracleRun {
   /// Asks again when the worker was lost through no fault of the reference. `doing` and `where` are for messages: what
   /// the machine failed to do, and where the reference is at fault.
   template <typename T>
-  T ask(WorkerClient& worker, const protocol::Request& request, double deadline_s, std::uint64_t payload,
-        const Program& program, const std::string& doing, const std::string& where) {
+  T ask(const protocol::Request& request, double deadline_s, std::uint64_t payload, const Program& program,
+        const std::string& doing, const std::string& where) {
     for (int attempt = 0;; ++attempt) {
-      auto answer = worker.ask<T>(request, deadline_s, payload);
+      auto answer = device_.ask<T>(request, deadline_s, payload);
       if (auto* good = std::get_if<T>(&answer)) return std::move(*good);
       if (const auto* failure = std::get_if<Failure>(&answer))
         blame_task(where + ": " + program.lines.translated(failure->reason));
@@ -118,7 +119,7 @@ class OracleRun {
       const Lost& lost = std::get<Lost>(answer);
       if (!lost.blameless) blame_task("the worker was lost: " + lost.reason);
       if (attempt > 0) throw machine_error(doing + ": the worker was lost: " + lost.reason);
-      if (&worker == &device_) reload();
+      reload();
     }
   }
 
@@ -135,10 +136,11 @@ class OracleRun {
   }
 
   Binary compile(const Program& program) {
-    return ask<protocol::Compiled>(compiler_, protocol::compile_request(program, options_.device.arch),
-                                   options_.compile_deadline_s, protocol::kMaxProgramBytes, program,
-                                   "compiling the reference", "it does not compile")
-        .binary;
+    auto compiled = compiler_.compile(program, options_.device.arch);
+    if (auto* binary = std::get_if<Binary>(&compiled)) return std::move(*binary);
+    const auto& failure = std::get<Failure>(compiled);
+    if (failure.verdict == Verdict::harness_failed) throw machine_error("the reference: " + failure.reason);
+    blame_task("it does not compile: " + failure.reason);
   }
 
   void reload() {
@@ -179,7 +181,7 @@ class OracleRun {
   const PipelineOptions& options_;
   const CasePlan& plan_;
   const StopSignal* stop_;
-  WorkerClient compiler_;
+  CompileWorker compiler_;
   WorkerClient device_;
   std::optional<TorchReference> torch_;  ///< In the place of what follows.
   std::vector<Reference> references_;

@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/device/launch_rules.h"
+#include "evaluator/compile/nvrtc.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/hosts/devices.h"
 
@@ -80,8 +81,9 @@ Check check_opened(const DeviceInfo& info, const DeviceOpener& open) {
 
 Check check_nvrtc() {
   try {
-    const std::unique_ptr<Compiler> compiler = make_nvrtc_compiler();
-    return {"NVRTC", true, fmt::format("{} at {}", compiler->version(), compiler->path()), ""};
+    Nvrtc nvrtc = load_nvrtc(NvrtcEnvironment::of_process());
+    const std::string path = nvrtc.path;
+    return {"NVRTC", true, fmt::format("{} at {}", make_compiler(std::move(nvrtc))->version(), path), ""};
   } catch (const Error& error) {
     return {"NVRTC", false, error.what(), "install the CUDA Toolkit, or `pip install nvidia-cuda-nvrtc`"};
   }

@@ -13,6 +13,7 @@
 #include "evaluator/compile/compiler.h"
 #include "evaluator/device/regime_values.h"
 #include "evaluator/hosts/binary_cache.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/judge/made_inputs.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/pipeline/candidate_worker.h"
@@ -112,7 +113,7 @@ struct KernelAttack::Impl {
         perturbed(options, plan, nullptr),
         floor(options, calibration, plan, oracles, nullptr),
         honest(options, plan, extra),
-        compiler(worker_options(options, {"compile", options.device.kind}, nullptr)),
+        compiler(options, nullptr),
         device(worker_options(options, {"device", options.device.id}, nullptr)),
         setup{options, calibration, plan, oracles, extra, floor, device} {
     oracles.get(plan.timed.front().rotation.front());  // Throws for a reference that fails.
@@ -169,16 +170,9 @@ struct KernelAttack::Impl {
   std::optional<Failure> build() {
     binaries.clear();
     for (const Program& program : candidate->programs) {
-      const protocol::Compile request = protocol::compile_request(program, options.device.arch);
-      if (auto known = options.binaries ? options.binaries->find(request) : std::nullopt) {
-        binaries.push_back(*std::move(known));
-        continue;
-      }
-      auto answer = compiler.ask<protocol::Compiled>(request, options.compile_deadline_s);
-      if (auto* failure = std::get_if<Failure>(&answer)) return translated(std::move(*failure), program);
-      if (const auto* lost = std::get_if<Lost>(&answer)) return Failure{verdict_of(*lost), lost->reason};
-      if (const auto* broken = std::get_if<protocol::Broken>(&answer)) throw machine_error(broken->message);
-      binaries.push_back(std::move(std::get<protocol::Compiled>(answer).binary));
+      auto compiled = compiler.compile(program, options.device.arch);
+      if (auto* failure = std::get_if<Failure>(&compiled)) return std::move(*failure);
+      binaries.push_back(std::move(std::get<Binary>(compiled)));
     }
     compiler.stop();
     return load();
@@ -424,7 +418,8 @@ struct KernelAttack::Impl {
   ExtraOracles perturbed;  ///< Of inputs with random last bits.
   NoiseFloor floor;
   HonestArithmetic honest;
-  WorkerClient compiler, device;
+  CompileWorker compiler;
+  WorkerClient device;
   const ValidationSetup setup;
   const Candidate* candidate = nullptr;
   std::vector<Binary> binaries;

@@ -22,18 +22,18 @@ Profiler::Profiler(const PipelineOptions& options, const StopSignal* stop)
     : options_(options),
       run_deadline_s_(options.run_deadline_s > 0 ? options.run_deadline_s
                                                  : kind_named(options.device.kind).run_deadline_s),
-      compiler_(worker_options(options, {"compile", options.device.kind}, stop)),
+      compiler_(options, stop),
       device_(worker_options(options, {"device", options.device.id}, stop)) {}
 
 template <typename T>
-std::optional<Failure> Profiler::ask(WorkerClient& worker, protocol::Request request, double deadline_s, T& reply) {
-  auto answer = worker.ask<T>(std::move(request), deadline_s);
+std::optional<Failure> Profiler::ask(protocol::Request request, T& reply) {
+  auto answer = device_.ask<T>(std::move(request), run_deadline_s_);
   if (auto* good = std::get_if<T>(&answer)) {
     reply = std::move(*good);
     return std::nullopt;
   }
   if (const auto* lost = std::get_if<Lost>(&answer)) return Failure{verdict_of(*lost), lost->reason};
-  worker.stop();
+  device_.stop();
   if (auto* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
   throw machine_error(std::get<protocol::Broken>(answer).message);
 }
@@ -41,16 +41,9 @@ std::optional<Failure> Profiler::ask(WorkerClient& worker, protocol::Request req
 Profiler::Result Profiler::profile(const Candidate& candidate) {
   std::vector<Binary> binaries;
   for (const Program& program : candidate.programs) {
-    const protocol::Compile request = protocol::compile_request(program, options_.device.arch);
-    if (std::optional<Binary> known = options_.binaries ? options_.binaries->find(request) : std::nullopt) {
-      binaries.push_back(*std::move(known));
-      continue;
-    }
-    protocol::Compiled compiled;
-    compiler_.start();
-    if (auto failure = ask(compiler_, request, options_.compile_deadline_s, compiled))
-      return translated(*std::move(failure), program);
-    binaries.push_back(std::move(compiled.binary));
+    auto compiled = compiler_.compile(program, options_.device.arch);
+    if (auto* failure = std::get_if<Failure>(&compiled)) return std::move(*failure);
+    binaries.push_back(std::move(std::get<Binary>(compiled)));
   }
   return profile(candidate, binaries);
 }
@@ -65,11 +58,10 @@ Profiler::Result Profiler::profile(const Candidate& candidate, const std::vector
     const std::uint64_t module = *number + 1;
     device_.start();
     const protocol::Load load{module, binaries[*number], program.plans};
-    if (auto failure = ask(device_, load, run_deadline_s_, loaded)) return translated(*std::move(failure), program);
+    if (auto failure = ask(load, loaded)) return translated(*std::move(failure), program);
     protocol::Profiled profiled;
     const protocol::ReadCounters request{module, shape.name, profiled_case(options_, shape)};
-    if (auto failure = ask(device_, request, run_deadline_s_, profiled))
-      return translated(*std::move(failure), program);
+    if (auto failure = ask(request, profiled)) return translated(*std::move(failure), program);
     profiles.push_back({shape.name, kind_named(options_.device.kind).modelled, std::move(profiled.launches)});
   }
   return profiles;

@@ -7,6 +7,7 @@
 #include "engine/result/profile.h"
 #include "engine/task/candidate.h"
 #include "evaluator/device/device.h"
+#include "evaluator/hosts/compile_worker.h"
 #include "evaluator/hosts/pipeline_options.h"
 #include "evaluator/worker/worker_client.h"
 
@@ -29,11 +30,12 @@ class Profiler {
 
  private:
   template <typename T>
-  std::optional<Failure> ask(WorkerClient& worker, protocol::Request request, double deadline_s, T& reply);
+  std::optional<Failure> ask(protocol::Request request, T& reply);
 
   const PipelineOptions& options_;
   double run_deadline_s_;
-  WorkerClient compiler_, device_;
+  CompileWorker compiler_;
+  WorkerClient device_;
 };
 
 }  // namespace evo

@@ -53,7 +53,7 @@ std::string key_of_builds(const Candidate& candidate, const std::vector<Build>& 
 
 void start_compiling(CandidateJob& job, CompilePool& pool, const DeviceInfo& device) {
   for (const Program& program : job.candidate.programs)
-    job.compiled.push_back(pool.compile(protocol::compile_request(program, device.arch)));
+    job.compiled.push_back(pool.compile(compile_request(program, device.arch)));
 }
 
 void finish_building(CandidateJob& job, const DeviceInfo& device) {
@@ -71,7 +71,7 @@ void finish_building(CandidateJob& job, const DeviceInfo& device) {
 std::vector<Binary> binaries_of(const Candidate& candidate, CompilePool& pool, const DeviceInfo& device) {
   std::vector<Binary> binaries;
   for (const Program& program : candidate.programs) {
-    const CompilePool::Result result = pool.compile(protocol::compile_request(program, device.arch)).get();
+    const CompilePool::Result result = pool.compile(compile_request(program, device.arch)).get();
     if (const auto* failure = std::get_if<Failure>(&result)) {
       throw machine_error(
           fmt::format("what compiled before does not compile for {}: {}", device.arch, failure->reason));

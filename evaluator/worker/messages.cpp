@@ -2,10 +2,6 @@
 
 namespace evo::protocol {
 
-Compile compile_request(const Program& program, const std::string& arch) {
-  return {program.source, arch, program.max_registers, kernels_of(program), variables_of(program)};
-}
-
 std::uint64_t output_bytes(const Plan& plan) {
   std::uint64_t bytes = 0;
   for (const PlanTensor& tensor : plan.tensors) bytes += tensor.output ? tensor.bytes : 0;

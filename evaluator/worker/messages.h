@@ -13,6 +13,7 @@
 
 #include "engine/task/candidate.h"
 #include "engine/task/plan.h"
+#include "evaluator/compile/compiler.h"
 #include "evaluator/device/device.h"
 #include "evaluator/device/inputs.h"
 #include "evaluator/device/output_sums.h"
@@ -30,16 +31,7 @@ class ProtocolError : public std::runtime_error {
 
 // ---- Requests
 
-struct Compile {
-  std::string source;
-  std::string arch;
-  std::int32_t max_registers = 0;
-  std::vector<std::string> kernels = {};    ///< Those that will be launched, by their C++ names.
-  std::vector<std::string> variables = {};  ///< Those that will be filled, likewise.
-};
-
-/// What compiles a program.
-Compile compile_request(const Program& program, const std::string& arch);
+using Compile = SourceRequest;
 
 /// Loads a program under a number that the parent chooses. Later requests name its plans by their shapes: a plan is
 /// some kilobytes, and a candidate runs on hundreds of cases.
@@ -182,7 +174,6 @@ namespace evo {
 
 // ---- Their fields
 
-EVO_RECORD(protocol::Compile, source, arch, max_registers, kernels, variables);
 EVO_RECORD(protocol::Load, module, binary, plans);
 EVO_RECORD(protocol::Unload, module);
 EVO_RECORD(protocol::Run, module, shape, recipe, repeats, sanitised, case_name, compared, as_before);

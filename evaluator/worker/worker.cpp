@@ -56,13 +56,7 @@ class CompileRole final : public Role {
   protocol::Reply answer(const protocol::Request& request) override {
     const auto* compile = std::get_if<protocol::Compile>(&request);
     if (compile == nullptr) throw protocol::ProtocolError("a compile worker only compiles");
-    SourceRequest wanted;
-    wanted.source = compile->source;
-    wanted.arch = compile->arch;
-    wanted.max_registers = compile->max_registers;
-    wanted.kernels = compile->kernels;
-    wanted.variables = compile->variables;
-    auto result = compiler_->compile(wanted);
+    auto result = compiler_->compile(*compile);
     if (auto* binary = std::get_if<Binary>(&result)) return protocol::Compiled{std::move(*binary)};
     return protocol::Failed{std::move(std::get<Failure>(result))};
   }
@@ -124,9 +118,13 @@ class DeviceRole final : public Role {
   std::map<std::string, CaseRecipe> recipes_;  ///< By the names that the parent gave them.
 };
 
+bool reads_anywhere(const std::vector<std::string>& arguments) {
+  return arguments.size() == 3 && arguments[0] == "compile" && arguments[2] == kReadsAnywhere;
+}
+
 /// Null for unknown arguments.
 std::unique_ptr<Role> open_role(const std::vector<std::string>& arguments, const WorkerTools& tools) {
-  if (arguments.size() == 2 && arguments[0] == "compile")
+  if ((arguments.size() == 2 || reads_anywhere(arguments)) && arguments[0] == "compile")
     return std::make_unique<CompileRole>(tools.open_compiler(arguments[1]));
   if ((arguments.size() == 2 || arguments.size() == 3) && arguments[0] == "device") {
     const auto threads = arguments.size() == 3 ? number_in<int>(arguments[2]) : 1;
@@ -264,9 +262,11 @@ int serve_worker(std::vector<std::string> arguments, const WorkerTools& tools) {
     return kExitBroken;
   }
   if (!role) return kExitUsage;
-  // NVRTC writes the working folder's name into PTX, where a quote in it ends a text.
-  if (kind == WorkerKind::host_only && ::chdir("/") != 0) return kExitBroken;
-  if (kind == WorkerKind::host_only) confine_reading(readable_folders());
+  if (kind == WorkerKind::host_only && !reads_anywhere(arguments)) {
+    // NVRTC writes the working folder's name into PTX, where a quote in it ends a text.
+    if (::chdir("/") != 0) return kExitBroken;
+    confine_reading(readable_folders());
+  }
   try {
     send(channel, 0, protocol::Ready{role->what()});
     return Service(channel, *role).run();

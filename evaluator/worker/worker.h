@@ -18,6 +18,10 @@ struct WorkerTools {
   bool touch_files = false;  ///< Tools of tests leave marks in folders: their workers keep the rights of a GPU's.
 };
 
+/// Behind a compile worker's kind of devices: it stays in the working folder and reads whatever the user may read, for
+/// sources that include files beside them. Every other one reads its libraries and headers alone.
+inline constexpr const char* kReadsAnywhere = "reads-anywhere";
+
 /// Serves requests on kWorkerSocket until the parent closes it. `arguments`: "compile" and a kind of devices, or
 /// "device", a device's id and optionally a number of threads; or the arguments of an end of a link to another host
 /// (remote_link.h). The level of the parent's log may follow (log_argument). Returns the exit code: 0 when the parent

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "evaluator/compile/cubin.h"
+#include "evaluator/compile/nvrtc.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/compile/ptx_text.h"
 #include "evaluator/compile/toolkit_headers.h"
@@ -50,7 +51,8 @@ std::variant<Binary, Failure> built(const std::string& source, const std::vector
 }
 
 bool has_toolkit() {
-  return !toolkit_include_folders(NvrtcEnvironment::of_process(), nvrtc()->path()).empty();
+  const NvrtcEnvironment environment = NvrtcEnvironment::of_process();
+  return !toolkit_include_folders(environment, load_nvrtc(environment).path).empty();
 }
 
 constexpr const char* kScale = R"(extern "C" __global__ void scale(float* x, float by) { x[threadIdx.x] *= by; })";
@@ -210,7 +212,7 @@ TEST_CASE("wgmma under register pressure is reported as a performance warning") 
 
 TEST_CASE("the compiler reports the version and path of NVRTC") {
   CHECK(nvrtc()->version().find('.') != std::string::npos);
-  CHECK_THAT(nvrtc()->path(), ContainsSubstring("libnvrtc"));
+  CHECK_THAT(load_nvrtc(NvrtcEnvironment::of_process()).path, ContainsSubstring("libnvrtc"));
 }
 
 TEST_CASE("kernels are found by their C++ names, whatever their linkage") {

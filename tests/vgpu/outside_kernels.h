@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/base/error.h"
+#include "evaluator/compile/nvrtc.h"
 #include "evaluator/compile/nvrtc_compiler.h"
 #include "evaluator/compile/toolkit_headers.h"
 #include "tests/vgpu/gpu_for_tests.h"
@@ -30,7 +31,8 @@ class Outside : public TestGpu {
     } catch (const evo::Error& error) {
       SKIP("no NVRTC on this machine: " << error.what());
     }
-    if (evo::toolkit_include_folders(evo::NvrtcEnvironment::of_process(), compiler->path()).empty())
+    const auto environment = evo::NvrtcEnvironment::of_process();
+    if (evo::toolkit_include_folders(environment, evo::load_nvrtc(environment).path).empty())
       SKIP("the CUDA Toolkit's headers are not on this machine");
     auto compiled = compiler->compile(request);
     if (const auto* failure = std::get_if<evo::Failure>(&compiled)) FAIL(failure->reason << "\n" << failure->log);

@@ -68,6 +68,19 @@ TEST_CASE("evo vgpu runs several kernels on the same buffers, also template inst
   CHECK(structs["buffers"][0]["values"][0] == 7.25);
 }
 
+TEST_CASE("a source that ends NVRTC, or is beside another file, is compiled in a process of its own") {
+  const Bench bench;
+  std::filesystem::create_directories(bench / "below");
+  bench.write("beside.h", "#define BY 2\n#define NAME \"" + std::string(70'000, 'n') + "\"\n");
+  const std::string source = "#include \"../beside.h\"\nextern \"C\" __global__ void k(float* x) { *x = BY; }\n";
+  bench.write("below/k.cu", source);
+  CHECK(bench.json({"vgpu", "below/k.cu", "--arg", "float[1]:0"})["buffers"][0]["sum"] == 2);
+  // NVRTC 13 crashes at a name of so many characters; another one may compile it.
+  bench.write("below/k.cu", source + "#line 7 NAME\n");
+  const Outcome outcome = bench.evo({"vgpu", "below/k.cu", "--arg", "float[1]:0"});
+  if (outcome.code != 0) check_refused(outcome, 2, {"below/k.cu does not compile", "the compiler was killed"});
+}
+
 TEST_CASE("evo vgpu reports a finding and exits with 1") {
   const Bench bench;
   bench.write("k.cu", kSaxpy);

@@ -51,11 +51,11 @@ TEST_CASE("compile pool and model pool reuse each other's binaries") {
     ModelPool models(options, 1);
     models.model(program, "tiny", {}).wait();
   }
-  const auto compiled = options.binaries->find(protocol::compile_request(program, options.device.arch));
+  const auto compiled = options.binaries->find(compile_request(program, options.device.arch));
   REQUIRE(compiled);
 
   // The compiler would crash if it compiled this source.
-  const protocol::Compile never = protocol::compile_request(crashing, options.device.arch);
+  const protocol::Compile never = compile_request(crashing, options.device.arch);
   options.binaries->keep(never, *compiled);
   CompilePool pool(options, 1, nullptr);
   const CompilePool::Result result = pool.compile(never).get();

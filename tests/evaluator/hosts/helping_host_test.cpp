@@ -98,8 +98,7 @@ TEST_CASE("another host models, and gives the binaries that it has built") {
     CHECK(shares[1].host == "node7");
     CHECK(shares[1].programs == kPrograms + 2);
   }
-  const auto kept =
-      options.binaries->find(protocol::compile_request(program_of(options, "unsupported"), options.device.arch));
+  const auto kept = options.binaries->find(compile_request(program_of(options, "unsupported"), options.device.arch));
   REQUIRE(kept);
   CHECK(kept->ptx == program_of(options, "unsupported").source);
   CHECK(notices.said() == "");
@@ -110,7 +109,7 @@ TEST_CASE("another host compiles for a pool that models nothing; what crashes th
   Notices notices;
   const PipelineOptions options = modelling_options(notices);
   const auto request = [&](const std::string& source) {
-    return protocol::compile_request(program_of(options, source), options.device.arch);
+    return compile_request(program_of(options, source), options.device.arch);
   };
   {
     CompilePool pool(options, 0, nullptr);  // Nothing is compiled here.
@@ -147,8 +146,8 @@ TEST_CASE("a compile pool ends at once while another host compiles") {
   {
     CompilePool pool(options, 0, nullptr);
     pool.join(host_behind(kThere));
-    hanging = pool.compile(
-        protocol::compile_request(program_of(options, "compile_hang begun=" + begun.path()), options.device.arch));
+    hanging =
+        pool.compile(compile_request(program_of(options, "compile_hang begun=" + begun.path()), options.device.arch));
     begun.wait();
   }
   CHECK_THROWS(hanging.get());
@@ -161,7 +160,7 @@ TEST_CASE("a host needs no device to compile") {
   options.device.id = "fake:7";
   CompilePool pool(options, 0, nullptr);
   pool.join(host_behind(kThere));
-  const auto result = pool.compile(protocol::compile_request(program_of(options, "honest"), options.device.arch));
+  const auto result = pool.compile(compile_request(program_of(options, "honest"), options.device.arch));
   CHECK(std::holds_alternative<Binary>(result.get()));
 }
 
@@ -179,8 +178,7 @@ TEST_CASE("a program that hangs on another host holds up no other one there") {
 
 TEST_CASE("what ends on another host by a crash or a deadline is modelled here") {
   Notices notices;
-  PipelineOptions options = modelling_options(notices);
-  options.compile_deadline_s = 1;
+  const PipelineOptions options = modelling_options(notices);
   ModelPool pool(options, 1);
   const NamedFile crashed;
   pool.join(host_behind("env EVO_FAKE_ELSEWHERE=" + crashed.path.string()));
@@ -191,8 +189,12 @@ TEST_CASE("what ends on another host by a crash or a deadline is modelled here")
     for (int j = 0; j < 8; ++j) CHECK(latency_of(results[static_cast<std::size_t>(j)]) == i + j + 1);
   }
   CHECK(verdict_of_failure(start_model(pool, options, "compile_crash")) == Verdict::crashed);
-  CHECK(verdict_of_failure(start_model(pool, options, "compile_hang")) == Verdict::timed_out);
   CHECK(pool.shares()[1].programs == 0);
+  PipelineOptions impatient = options;
+  impatient.compile_deadline_s = 0.3;
+  ModelPool hanging(impatient, 1);
+  hanging.join(host_behind(kThere));
+  CHECK(verdict_of_failure(start_model(hanging, impatient, "compile_hang")) == Verdict::timed_out);
 }
 
 TEST_CASE("a host whose machine fails a program models nothing for now, and the program goes back") {
@@ -280,7 +282,7 @@ TEST_CASE("a host whose process is killed while it has nothing to do is missed, 
   });
   CompilePool compiles(options, 0, nullptr);
   check(compiles, "compiles", [&](const std::string& when) {
-    const auto request = protocol::compile_request(program_of(options, "honest " + when), options.device.arch);
+    const auto request = compile_request(program_of(options, "honest " + when), options.device.arch);
     CHECK(std::holds_alternative<Binary>(compiles.compile(request).get()));
   });
 }

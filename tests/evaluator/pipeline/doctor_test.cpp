@@ -21,8 +21,7 @@ class FakeCompiler final : public Compiler {
     if (missing) throw machine_error("no such architecture");
     return Binary{};
   }
-  std::string version() const override { return "0"; }
-  std::string path() const override { return "fake"; }
+  std::string version() override { return "0"; }
   bool missing = false;
 };
 

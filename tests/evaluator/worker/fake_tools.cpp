@@ -80,8 +80,7 @@ class FakeCompiler final : public Compiler {
     binary.build.cubin_hash = words.value("cubin", source);
     return binary;
   }
-  std::string version() const override { return build().substr(0, build().find('+')); }
-  std::string path() const override { return "fake"; }
+  std::string version() override { return build().substr(0, build().find('+')); }
 
  private:
   static std::string build() {
