@@ -72,8 +72,12 @@ bool may_be_log(const std::string& path) {
 
 /// The file, or one beside it where another process has that one.
 std::string free_path(const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (file < 0) throw usage_error(fmt::format("the log {}: cannot be written: {}", path, std::strerror(errno)));
+  if (std::error_code ignored; std::filesystem::is_fifo(path, ignored)) {
+    ::close(file);
+    throw usage_error(fmt::format("the log {}: it is a pipe; name a file", path));
+  }
   if (!may_be_log(path)) {
     ::close(file);
     throw usage_error(fmt::format("the log {}: it holds something else than a log; name a new file", path));

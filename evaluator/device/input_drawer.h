@@ -13,7 +13,8 @@ class InputDrawer {
   virtual ~InputDrawer() = default;
   /// Whether it can draw that input.
   virtual bool draws(const CaseRecipe& recipe, std::size_t input) const = 0;
-  virtual void draw(const CaseRecipe& recipe, std::size_t input, DeviceAddress to) const = 0;
+  /// False: what it drew are not the host's numbers, and it draws nothing more.
+  virtual bool draw(const CaseRecipe& recipe, std::size_t input, DeviceAddress to) = 0;
 };
 
 }  // namespace evo

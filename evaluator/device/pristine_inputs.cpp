@@ -10,8 +10,7 @@
 
 namespace evo {
 
-PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes,
-                               const InputDrawer* drawer)
+PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes, InputDrawer* drawer)
     : device_(device), recipe_(recipe), guard_(guard_bytes), drawer_(drawer) {
   for (std::size_t i = 0; i < recipe.inputs.size(); ++i) {
     const std::size_t bytes = bytes_of(recipe.inputs[i]) + 2 * guard_;
@@ -71,8 +70,7 @@ void PristineInputs::place(std::size_t number) const {
     write_guard(guard);
     device_.upload(to, guard);
     device_.upload(to + guard_ + bytes(number), guard);
-    drawer_->draw(recipe_, number, to + guard_);
-    return;
+    if (drawer_->draw(recipe_, number, to + guard_)) return;
   }
   std::vector<std::byte> image(images_[number].bytes);
   write_guard(std::span(image).first(guard_));

@@ -19,8 +19,7 @@ class PristineInputs {
  public:
   /// Throws machine_error when the device has no room. `drawer` draws what it can there, the host all else; null: all.
   /// It must outlive them.
-  PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes,
-                 const InputDrawer* drawer = nullptr);
+  PristineInputs(Device& device, const CaseRecipe& recipe, std::size_t guard_bytes, InputDrawer* drawer = nullptr);
 
   /// Drawn by the host once it is asked for, where the device has drawn.
   const std::vector<std::byte>& content(std::size_t number) const;
@@ -51,7 +50,7 @@ class PristineInputs {
   Device& device_;
   CaseRecipe recipe_;
   std::size_t guard_;
-  const InputDrawer* drawer_;
+  InputDrawer* drawer_;
   mutable std::vector<std::vector<std::byte>> contents_;  ///< Empty until somebody needs them.
   std::vector<Image> images_;
   std::optional<DeviceMemory> spare_guard_;  ///< Where there is no input.

@@ -157,10 +157,10 @@ bool DeviceJudge::draws(const CaseRecipe& recipe, std::size_t number) const {
   // Those take the host's mathematical library, or tables.
   const bool has_formula =
       input.distribution != Distribution::log_normal_rows && input.distribution != Distribution::ties;
-  return is_plain && has_format && has_formula && is_drawn_by_regime(input);
+  return why_unfit_.empty() && is_plain && has_format && has_formula && is_drawn_by_regime(input);
 }
 
-void DeviceJudge::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddress to) const {
+bool DeviceJudge::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddress to) {
   const InputRecipe& input = recipe.inputs.at(number);
   run("evo_draw", blocks_for(input.elements, std::uint64_t{4} * kThreads), {to},
       fields(input.elements, input.row, input.matrix, input.group, input.stream, recipe.seed, input.gain,
@@ -169,15 +169,18 @@ void DeviceJudge::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddre
   for (const auto& [from, until] : {std::pair{std::uint64_t{0}, std::min(end, kDrawnByBoth)}, std::pair{last, end}}) {
     std::vector<std::byte> found(bytes_for(input.dtype, until - from));
     device_.download(found, to + bytes_for(input.dtype, from));
-    if (found != drawn_here(recipe, input, from, until))
-      throw machine_error(
-          fmt::format("{} draws other numbers for input {} than the host", device_.info().id, input.name));
+    if (found == drawn_here(recipe, input, from, until)) continue;
+    why_unfit_ = fmt::format("{} draws other numbers for input {} than the host", device_.info().id, input.name);
+    answers_.clear();
+    return false;
   }
+  return true;
 }
 
 // ---- Answers
 
 void DeviceJudge::keep_answer(const std::string& name, const BufferSet& set) {
+  if (!why_unfit_.empty()) throw machine_error(why_unfit_);
   std::vector<Answer> answer;
   for (std::size_t i = 0; i < set.tensors().size(); ++i) {
     const PlanTensor& tensor = set.tensors()[i];

@@ -35,9 +35,10 @@ class DeviceJudge final : public InputDrawer {
   DeviceJudge(Device& device, std::unique_ptr<Module> module);
 
   bool draws(const CaseRecipe& recipe, std::size_t input) const override;
-  void draw(const CaseRecipe& recipe, std::size_t input, DeviceAddress to) const override;
+  bool draw(const CaseRecipe& recipe, std::size_t input, DeviceAddress to) override;
 
   /// Keeps the outputs that a call of the reference has left in `set`, as the answer to a case. None has strides.
+  /// Throws machine_error where the device draws other numbers than the host: it is not trusted to compare, either.
   void keep_answer(const std::string& name, const BufferSet& set);
   /// Compares what a call has left. One element of `wanted` for each output, in the plan's order. Empty where the
   /// answer was never kept, or has been written since: it is forgotten then.
@@ -60,6 +61,7 @@ class DeviceJudge final : public InputDrawer {
   Device& device_;
   std::unique_ptr<Module> module_;
   std::map<std::string, std::vector<Answer>> answers_;
+  std::string why_unfit_;  ///< Empty: it is not.
 };
 
 }  // namespace evo

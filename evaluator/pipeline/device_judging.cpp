@@ -20,6 +20,8 @@ namespace evo {
 namespace {
 
 constexpr std::int64_t kShareOfMemory = 4;
+/// A worker may be lost by chance. So many were not.
+constexpr int kMostLosses = 3;
 
 /// The outputs of a case, as candidates and the reference store them.
 struct OutputBytes {
@@ -75,6 +77,12 @@ void DeviceJudging::leave_to_host(const std::string& why) {
         fmt::format("{}: the host compares outputs, since the device cannot: {}", called(options_.device), why));
 }
 
+void DeviceJudging::lose_worker(const Lost& lost) {
+  kept_.assign(cases_.size(), false);
+  starts_ = 0;
+  if (lost.how == Lost::How::timed_out || ++losses_ == kMostLosses) leave_to_host(lost.reason);
+}
+
 DeviceJudging::DeviceJudging(const PipelineOptions& options, const CasePlan& plan, const std::vector<bool>& cases,
                              CompilePool& pool)
     : options_(options), plan_(plan), cases_(cases), kept_(cases.size()) {
@@ -90,7 +98,7 @@ DeviceJudging::DeviceJudging(const PipelineOptions& options, const CasePlan& pla
 }
 
 void DeviceJudging::add(Program program, CompilePool& pool) {
-  auto compiled = pool.compile(protocol::compile_request(program, options_.device.arch));
+  auto compiled = pool.compile(compile_request(program, options_.device.arch));
   programs_.push_back({std::move(program), std::move(compiled)});
 }
 
@@ -102,8 +110,9 @@ bool DeviceJudging::load(WorkerClient& device) {
     const auto* binary = std::get_if<Binary>(&compiled);
     if (binary == nullptr) return leave_to_host(std::get<Failure>(compiled).reason), false;
     const protocol::Load request{protocol::kJudgeModule + i, *binary, programs_[i].program.plans};
-    if (const auto answer = device.ask<protocol::Done>(request, options_.run_deadline_s);
-        !std::holds_alternative<protocol::Done>(answer))
+    const auto answer = device.ask<protocol::Done>(request, options_.run_deadline_s);
+    if (const auto* lost = std::get_if<Lost>(&answer)) return lose_worker(*lost), false;
+    if (!std::holds_alternative<protocol::Done>(answer))
       return leave_to_host("its worker does not load the judge's kernels"), false;
   }
   starts_ = device.starts();
@@ -127,8 +136,8 @@ void DeviceJudging::make_ready(WorkerClient& device) {
     if (!reference) return leave_to_host("no reference for shape " + one.shape.name);
     const auto answer = device.ask<protocol::Done>(protocol::KeepAnswer{*reference, one.shape.name, one.recipe},
                                                    kReferencePatience * options_.run_deadline_s);
+    if (const auto* lost = std::get_if<Lost>(&answer)) return lose_worker(*lost);
     kept_[i] = cases_[i] = std::holds_alternative<protocol::Done>(answer);
-    if (const auto* lost = std::get_if<Lost>(&answer)) return leave_to_host(lost->reason);
     if (const auto* broken = std::get_if<protocol::Broken>(&answer)) return leave_to_host(broken->message);
   }
 }

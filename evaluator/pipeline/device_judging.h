@@ -30,7 +30,8 @@ class DeviceJudging {
                 CompilePool& pool);
 
   /// Has the worker load the kernels and keep the answers that it lacks, as it does after each start. Nothing may be on
-  /// its way. What cannot be judged there is the host's from then on. Throws what the pool and the worker throw.
+  /// its way. What cannot be judged there is the host's from then on; where the worker is lost meanwhile, until the
+  /// next one is asked. Throws what the pool and the worker throw.
   void make_ready(WorkerClient& device);
   /// Whether a case is judged there.
   bool judges(std::size_t number) const { return kept_[number]; }
@@ -45,6 +46,7 @@ class DeviceJudging {
   void add(Program program, CompilePool& pool);
   bool load(WorkerClient& device);
   std::optional<std::uint64_t> reference_for(const Case& one) const;
+  void lose_worker(const Lost& lost);
   void leave_to_host(const std::string& why);
 
   const PipelineOptions& options_;
@@ -52,6 +54,7 @@ class DeviceJudging {
   std::vector<bool> cases_, kept_;  ///< By case: judged there if possible; now.
   std::vector<Loadable> programs_;  ///< The judge's, then the reference's: modules from kJudgeModule on.
   int starts_ = 0;                  ///< Of the worker that has loaded them.
+  int losses_ = 0;                  ///< Workers that were lost while they got ready.
 };
 
 }  // namespace evo

@@ -1,5 +1,7 @@
 // The pipeline with nothing faked: NVRTC compiles, the virtual GPU runs.
 
+#include <unistd.h>
+
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 #include "evaluator/compile/compiler.h"
@@ -254,4 +256,41 @@ TEST_CASE("a kernel that is judged where its outputs are gets the verdict and th
   CHECK(in_another_order > 0);
   CHECK(found[1][0].verdict == Verdict::valid);
   CHECK(found[1][2].verdict == Verdict::wrong_answer);
+}
+
+TEST_CASE("where a device draws other numbers than the host, the host judges and says so once") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  Notices notices;
+  PipelineOptions options = vgpu_options();
+  options.judged_there_from = 1;
+  options.worker_command = {EVO_TEST_WORKER, "draws_other_numbers"};
+  options.notice = notices.listener();
+  const auto pipeline = make_pipeline(options);
+  const std::vector<Evaluation> found =
+      evaluate_all(*pipeline, {toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
+                               toy_candidate(options, kernel("if (i < n) c[i] = a[i] - b[i];"))});
+  CHECK(why(found[0]).empty());
+  CHECK(found[0].verdict == Verdict::valid);
+  CHECK(found[1].verdict == Verdict::wrong_answer);
+  CHECK_THAT(notices.said(), ContainsSubstring("the host compares outputs, since the device cannot: vgpu:h200 draws "
+                                               "other numbers for input a than the host"));
+  CHECK(std::ranges::count(notices.said(), '\n') == 1);
+}
+
+TEST_CASE("after a worker that is lost while it gets ready to judge, the next one judges") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  const std::filesystem::path died =
+      std::filesystem::temp_directory_path() / ("evo_worker_died_" + std::to_string(::getpid()));
+  Notices notices;
+  PipelineOptions options = vgpu_options();
+  options.judged_there_from = 1;
+  options.worker_command = {EVO_TEST_WORKER, "dies_once=" + died.string()};
+  options.notice = notices.listener();
+  const auto pipeline = make_pipeline(options);
+  for (const char* sum : {"a[i] + b[i]", "b[i] + a[i]"}) {
+    const Candidate candidate = toy_candidate(options, kernel(std::string("if (i < n) c[i] = ") + sum + ";"));
+    CHECK(evaluate_one(*pipeline, candidate).verdict == Verdict::valid);
+  }
+  CHECK(std::filesystem::remove(died));
+  CHECK(notices.said().empty());
 }

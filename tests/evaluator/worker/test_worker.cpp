@@ -1,5 +1,6 @@
 // The worker process of the tests. `evo_test_worker fake ROLE...` serves with fake tools, `real ROLE...` with those of
-// the registered kinds of devices. Every other mode breaks the protocol in its own way.
+// the registered kinds of devices, `draws_other_numbers ROLE...` and `dies_once=FILE ROLE...` with a spoilt one of
+// those. Every other mode breaks the protocol in its own way.
 
 #include <unistd.h>
 
@@ -18,10 +19,12 @@
 #include "evaluator/worker/process.h"
 #include "evaluator/worker/protocol.h"
 #include "fake_tools.h"
+#include "spoilt_device.h"
 
 namespace {
 
 using namespace evo;
+using evo::testing::SpoiltDevice;
 
 /// A minimal worker: reports that it is ready, then calls `then` with each request.
 class Rogue {
@@ -111,6 +114,30 @@ int misbehave(const std::string& mode) {
   return 0;
 }
 
+/// Behind each run of a kernel of the judge's, by its name.
+WorkerTools spoilt_tools(const std::string& kernel, const SpoiltDevice::Spoil& spoil) {
+  const auto open = [=](const std::string& id, int threads) -> std::unique_ptr<Device> {
+    return std::make_unique<SpoiltDevice>(open_device(id, threads),
+                                          [=](Device& device, const Plan& plan, const Buffers& buffers) {
+                                            if (plan.launches.front().kernel == kernel) spoil(device, plan, buffers);
+                                          });
+  };
+  return {open, [](const std::string& kind) { return open_compiler(kind); }, true};
+}
+
+void change_first_byte(Device& device, const Plan&, const Buffers& buffers) {
+  std::byte first{};
+  device.download({&first, 1}, buffers.tensors.front());
+  first ^= std::byte{1};
+  device.upload(buffers.tensors.front(), {&first, 1});
+}
+
+void die_unless_there(const std::string& mark) {
+  if (std::ifstream(mark)) return;
+  std::ofstream(mark) << "it has died";
+  ::raise(SIGKILL);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -119,5 +146,8 @@ int main(int argc, char** argv) {
   if (mode == "fake" && evo::is_helping_role(role)) return evo::serve_helping(role, {"/proc/self/exe", "fake"});
   if (mode == "fake") return evo::serve_worker(role, evo::testing::fake_tools());
   if (mode == "real") return evo::worker_main(role);
+  if (mode == "draws_other_numbers") return evo::serve_worker(role, spoilt_tools("evo_draw", change_first_byte));
+  if (mode.starts_with("dies_once="))
+    return evo::serve_worker(role, spoilt_tools("evo_hide", [=](auto&&...) { die_unless_there(mode.substr(10)); }));
   return misbehave(mode);
 }
