@@ -211,7 +211,7 @@ class RunArchive final : public Archive {
   /// Commits one result. A valid one competes, unless it must be compared with an elite first.
   void insert(const Proposal& proposal, const Candidate& candidate, const Evaluation& evaluation) {
     WriteTransaction transaction(database_);
-    const CandidateId id = insert_candidate(proposal, candidate);
+    const CandidateId id = insert_candidate(proposal, candidate, binary_hash_of(candidate, evaluation));
     insert_parents(id, proposal);
     insert_programs(id, candidate);
     insert_files(id, candidate);
@@ -221,7 +221,7 @@ class RunArchive final : public Archive {
     std::optional<Contender> uncertain;
     // Without its sources (imported results) a candidate can be neither verified nor taken away.
     if (evaluation.verdict == Verdict::valid && !candidate.programs.empty()) {
-      const Contender challenger = contender_of(database_, id, binary_hash_of(candidate, evaluation));
+      const Contender challenger = contender_of(database_, id);
       if (is_plain(challenger, evaluation))
         compete(database_, board_, challenger);
       else
@@ -242,12 +242,12 @@ class RunArchive final : public Archive {
     return compare_.plainly_faster(evaluation, read_evaluation(database_, *displaced), elite.integer(0) == run_);
   }
 
-  CandidateId insert_candidate(const Proposal& proposal, const Candidate& candidate) {
+  CandidateId insert_candidate(const Proposal& proposal, const Candidate& candidate, const std::string& binary_hash) {
     Statement insert = database_.prepare(
-        "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, note, recorded_at) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING");
+        "INSERT INTO candidate (run, ticket, op, family, genome, source_hash, note, recorded_at, binary_hash) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, nullif(?, '')) ON CONFLICT DO NOTHING");
     insert.bind(run_, proposal.ticket, proposal.op, proposal.genome.family, to_json(proposal.genome),
-                candidate.source_hash(), proposal.note, now_of(database_));
+                candidate.source_hash(), proposal.note, now_of(database_), binary_hash);
     if (insert.run() == 1) return database_.last_id();
     if (find_candidate(database_, run_, proposal.ticket)) {
       throw usage_error(fmt::format("run {} of {} already has a result for proposal {}: another process is running it",

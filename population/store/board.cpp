@@ -38,23 +38,22 @@ bool is_valid(Database& database, std::int64_t candidate) {
   return row.next();
 }
 
-Contender contender_of(Database& database, std::int64_t candidate, std::string binary_hash) {
+Contender contender_of(Database& database, std::int64_t candidate) {
   Statement row = database.prepare(
-      "SELECT latency_us, source_hash, worst_relative_l2, "
+      "SELECT latency_us, source_hash, binary_hash, worst_relative_l2, "
       "CASE WHEN EXISTS (SELECT 1 FROM timing WHERE timing.candidate = id AND modelled) THEN family ELSE '' END, "
       "coalesce((SELECT max(registers) FROM build_kernel WHERE build_kernel.candidate = id AND launched), 0) "
       "FROM candidate JOIN evaluation ON evaluation.candidate = id WHERE id = ? AND verdict = 'valid'");
   row.bind(candidate);
   if (!row.next()) throw row.unreadable(fmt::format("candidate {} competes and is not valid", candidate));
-  return {candidate, row.number(0), row.text(1), std::move(binary_hash), row.text(3), row.number(2), row.integer(4)};
+  return {candidate, row.number(0), row.text(1), row.text(2), row.text(4), row.number(3), row.integer(5)};
 }
 
 std::vector<Contender> elites_of(Database& database, std::int64_t board) {
-  std::vector<Contender> elites =
-      read_rows(database, "SELECT candidate, binary_hash FROM elite WHERE board = ?", board, [](const Statement& row) {
-        return Contender{row.integer(0), 0, {}, row.text(1)};
-      });
-  for (Contender& elite : elites) elite = contender_of(database, elite.candidate, elite.binary_hash);
+  const std::vector<std::int64_t> candidates = read_rows(database, "SELECT candidate FROM elite WHERE board = ?", board,
+                                                         [](const Statement& row) { return row.integer(0); });
+  std::vector<Contender> elites;
+  for (const std::int64_t candidate : candidates) elites.push_back(contender_of(database, candidate));
   return elites;
 }
 

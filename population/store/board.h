@@ -12,7 +12,7 @@ namespace evo {
 
 bool is_valid(Database& database, std::int64_t candidate);
 /// A valid candidate. Throws machine_error for another one.
-Contender contender_of(Database& database, std::int64_t candidate, std::string binary_hash = {});
+Contender contender_of(Database& database, std::int64_t candidate);
 
 std::vector<Contender> elites_of(Database& database, std::int64_t board);
 

@@ -24,20 +24,6 @@ bool in_memory(const fs::path& path) {
   return path == ":memory:";
 }
 
-void refuse_folder(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    throw usage_error(fmt::format("{} is a folder: name a database file with --db", path.string()));
-}
-
-void require_file(const fs::path& path) {
-  std::error_code error;
-  if (fs::status(path, error).type() == fs::file_type::not_found) {
-    throw usage_error(
-        fmt::format("there is no database {}: `evo run --task TASK --db {}` makes one", path.string(), path.string()));
-  }
-}
-
 /// Makes the database's folder, such as the default runs/, but not the folders above it: a mistyped path should not
 /// make a tree.
 void make_folder(const fs::path& path) {
@@ -82,14 +68,29 @@ Error no_such_run(const Database& database, RunId run) {
 
 }  // namespace
 
+bool has_database(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  switch (status.type()) {
+    case fs::file_type::regular:
+      return true;
+    case fs::file_type::not_found:
+      return false;
+    case fs::file_type::directory:
+      throw usage_error(fmt::format("{} is a folder: name a database file with --db", path.string()));
+    case fs::file_type::none:
+      throw usage_error(fmt::format("database {}: {}: name another file with --db", path.string(), error.message()));
+    default:
+      throw usage_error(fmt::format("{} is no file: name a database file with --db", path.string()));
+  }
+}
+
 Store Store::open(const fs::path& path, Mode mode, const StoreOptions& options) {
   const bool reads = mode == Mode::read || mode == Mode::inspect;
-  refuse_folder(path);
-  if (mode != Mode::write) {
-    require_file(path);
-  } else if (!in_memory(path)) {
-    make_folder(path);
-  }
+  const bool is_there = has_database(path);
+  if (mode != Mode::write && !is_there)
+    throw usage_error(fmt::format("there is no database {0}: `evo run --task TASK --db {0}` makes one", path.string()));
+  if (mode == Mode::write && !in_memory(path)) make_folder(path);
   auto opened = std::make_unique<Database>(path, reads ? Database::Access::read : Database::Access::create,
                                            options.busy_timeout_ms);
   Database& database = *opened;

@@ -136,4 +136,8 @@ class Store {
   std::unique_ptr<Database> database_;
 };
 
+/// Whether there is a database at that path. Throws usage_error where there can be none: a folder, a pipe or a device
+/// is there, or the path leads nowhere.
+bool has_database(const std::filesystem::path& path);
+
 }  // namespace evo

@@ -306,11 +306,11 @@ class Merge {
 
   /// The three best of both are among the elites of either.
   void merge_elites() {
-    Statement row = from_.prepare("SELECT candidate, board, binary_hash FROM elite ORDER BY latency_us, candidate");
+    Statement row = from_.prepare("SELECT candidate, board FROM elite ORDER BY latency_us, candidate");
     while (row.next()) {
       if (!brought_.contains(row.integer(0))) continue;
       const std::int64_t candidate = candidates_.at(row.integer(0));
-      compete(into_, boards_.at(row.integer(1)), contender_of(into_, candidate, row.text(2)));
+      compete(into_, boards_.at(row.integer(1)), contender_of(into_, candidate));
       Statement entered = into_.prepare("SELECT 1 FROM elite WHERE candidate = ?");
       entered.bind(candidate);
       if (entered.next()) ++counts_.elites;

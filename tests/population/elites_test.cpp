@@ -349,10 +349,10 @@ struct Compared {
   std::unique_ptr<Archive> archive = store.archive(run, fake.comparer());
   std::uint64_t ticket = 0;
 
-  CandidateId record(double latency_us) {
+  CandidateId record(double latency_us) { return record(latency_us, "cubin " + std::to_string(ticket)); }
+  CandidateId record(double latency_us, const std::string& cubin) {
     const Proposal next = proposal(ticket);
-    archive->record(next, candidate(next, "source " + std::to_string(ticket)),
-                    valid(latency_us, "cubin " + std::to_string(ticket)));
+    archive->record(next, candidate(next, "source " + std::to_string(ticket)), valid(latency_us, cubin));
     return store.candidate_of(run, ticket++).value();
   }
   std::vector<double> ladder() const {
@@ -450,6 +450,20 @@ TEST_CASE("a resumed run compares the challengers that had not been compared") {
   REQUIRE(again.asked.size() == 1);
   CHECK(again.asked.front().challenger == left);
   CHECK(run.ladder().front() == 21);
+}
+
+TEST_CASE("a resumed run knows which of its challengers are one kernel") {
+  Compared run;
+  for (int i = 0; i < 3; ++i) run.record(30);
+  run.fake.time_beside = false;
+  run.record(21, "the same cubin");
+  const CandidateId faster = run.record(20, "the same cubin");
+  FakeComparer again;
+  again.at_once = [](CandidateId, CandidateId incumbent) { return EliteComparison{incumbent, Standing::faster}; };
+  run.store.archive(run.run, again.comparer())->settle();
+  REQUIRE(again.asked.size() == 1);
+  CHECK(again.asked.front().challenger == faster);
+  CHECK(run.ladder() == std::vector<double>{20, 30, 30});
 }
 
 TEST_CASE("a comparison that fails ends the run, and a resumed one makes it again") {
