@@ -47,7 +47,8 @@ def with_model(problem, kind, **more):
     def call(*inputs):
         tensors = dict(zip([*problem.INPUTS, *problem.PARAMETERS], inputs))
         given = {name: one.reshape(()) if name in scalars else one for name, one in tensors.items()}
-        return outputs(problem.new_model(kind, tensors)(*arguments(given), **more))
+        values, model = arguments(given), problem.new_model(kind, tensors)
+        return outputs(model(**values, **more) if isinstance(values, dict) else model(*values, **more))
 
     return call
 

@@ -59,13 +59,16 @@ def called(function, given):
 
 
 def listed(inputs, model):
-    """What get_inputs() gives, in the order of forward()'s parameters where it has names."""
+    """What get_inputs() gives: a list, or a dict in the order of forward()'s parameters."""
     if isinstance(inputs, dict):
-        parameters = list(_inspect.signature(model.forward).parameters.values())[1:]
-        while parameters and parameters[-1].name not in inputs:
-            parameters.pop()
-        return [inputs[one.name] if one.default is one.empty else inputs.get(one.name, one.default) for one in parameters]
+        order = list(_inspect.signature(model.forward).parameters)
+        return {name: inputs[name] for name in sorted(inputs, key=lambda name: order.index(name) if name in order else len(order))}
     return [inputs] if isinstance(inputs, _torch.Tensor) or not hasattr(inputs, "__iter__") else list(inputs)
+
+
+def given_to(model, arguments):
+    """The model's outputs: a list is given by position, a dict by name."""
+    return model(**arguments) if isinstance(arguments, dict) else model(*arguments)
 
 
 def tensors_in(inputs):
@@ -314,6 +317,36 @@ def answer_of(constructed, inputs):
         return None
 
 
+def differs_when_repeated(constructed, inputs):
+    """Whether two calls of one Model on the same inputs give two answers; False where it fails, or is too large."""
+    try:
+        model = constructed()
+        if sum(one.numel() for one in [*inputs, *model.parameters()]) > 1 << 24:
+            return False
+        with torch.no_grad():
+            first, second = ([one.clone() for one in outputs_of(model, [one.clone() for one in inputs])] for _ in range(2))
+        return not all(torch.allclose(one.double(), other.double(), rtol=1e-3, equal_nan=True) for one, other in zip(first, second))
+    except Exception:
+        return False
+
+
+def drawing_layers(model):
+    """The layers that draw random numbers at each call."""
+    def chance(layer):
+        if isinstance(layer, torch.nn.RReLU):
+            return float(layer.upper > layer.lower)
+        p = getattr(layer, "p" if isinstance(layer, torch.nn.modules.dropout._DropoutNd) else "dropout", 0)
+        # A recurrent network has it between its layers.
+        return p if isinstance(p, (int, float)) and getattr(layer, "num_layers", 2) > 1 else 0
+    return [f"{type(one).__name__} {name}".strip() for name, one in model.named_modules() if one.training and chance(one) > 0]
+
+
+def batch_layers(model):
+    """The layers that take mean and variance from the batch that they are given."""
+    return [f"{type(one).__name__} {name}".strip() for name, one in model.named_modules()
+            if isinstance(one, torch.nn.modules.batchnorm._BatchNorm) and (one.training or one.running_mean is None)]
+
+
 def of_any_sign(inputs, kept):
     """Inputs of floats become normal numbers, but those that are kept."""
     return [torch.randn_like(one) if one.is_floating_point() and not keep else one for one, keep in zip(inputs, kept)]
@@ -379,7 +412,7 @@ def reference(@ARGUMENTS@, **_):
     # In double precision: what a kernel of the problem's precision errs by is then its own error.
     tensors = {name: one.double() if one.is_floating_point() else one for name, one in tensors.items()}
     model = new_model(Model, tensors).double()
-    return flat(model(*arguments_of(tensors)))
+    return flat(given_to(model, arguments_of(tensors)))
 '''
 
 
@@ -426,15 +459,16 @@ def main(path):
     inputs = tensors_in(given)
     if not inputs:
         end("it has no inputs")
-    taken = {"_", "reference", "new_model", "make_inputs", "arguments_of", "Model", "called", "listed", "flat", "tensors_in"}
+    taken = {"_", "reference", "new_model", "make_inputs", "arguments_of", "Model", "called", "listed", "given_to", "flat", "tensors_in"}
     of_forward = list(inspect.signature(problem.Model.forward).parameters)[1:]
-    names = [of_forward[i] if i < len(of_forward) else f"x{i}" for i in range(len(given))]  # x3: of *args
-    names = [task_name(name, taken) for one, parameter in zip(given, names) for name in names_of_inputs(one, parameter)]
+    positions = [of_forward[i] if i < len(of_forward) else f"x{i}" for i in range(len(given))]  # x3: of *args
+    named = given.items() if isinstance(given, dict) else zip(positions, given)
+    names = [task_name(name, taken) for parameter, one in named for name in names_of_inputs(one, parameter)]
     call = source_of(given, list(names))
 
     def new_model():
         model = make_model()
-        model.answer = lambda tensors: model(*eval(call, {"t": dict(zip(names, tensors)), "_torch": torch}))
+        model.answer = lambda tensors: given_to(model, eval(call, {"t": dict(zip(names, tensors)), "_torch": torch}))
         return model
 
     model = new_model()
@@ -455,6 +489,12 @@ def main(path):
     if real is None or len(real) != len(inputs):
         real = [torch.empty(0)] * len(inputs)
     found = [promises(one) for one in real]
+    if drawing_layers(model):
+        end(f"its Model draws random numbers at each call ({', '.join(drawing_layers(model))}), so no kernel can give its answer: "
+            "take them out, or say self.eval() in __init__")
+    if any(differs_when_repeated(new_model, one) for one in (real, small and made_inputs(problem, input_settings, small)) if one):
+        end("its Model gives two answers to one input: it draws random numbers, or keeps something from call to call, so no kernel "
+            "can give its answer: take that out")
     tried = next((one for one in (real, small and made_inputs(problem, input_settings, small)) if one and answer_of(new_model, one)), None)
     if tried and answer_of(new_model, of_any_sign(tried, [False] * len(tried))) is False:
         # It takes logarithms or roots, or angles of what is at most 1: of what promises something, or else of anything.
@@ -486,6 +526,7 @@ def main(path):
         "parameters": {name: size for size, name in letters.items()},
         "small": {letters[size]: small.get(size, size) for size in sizes} if small else None,
         "reference": reference,
+        "of_batch": batch_layers(model),
         "torch": torch.__version__,
     })
 

@@ -172,6 +172,12 @@ ForeignProblem problem_of(const Problem& described, const PythonProblem& from) {
   if (!flexible)
     problem.remarks += "its outputs do not follow the sizes of its inputs: the task has the problem's own size alone\n";
   problem.remarks += promises(described);
+  for (const Problem& layer : described.at("of_batch"))
+    problem.remarks += fmt::format(
+        "{}: takes mean and variance from the batch, as a Model in training does; with self.eval() in __init__ it "
+        "takes "
+        "those that it keeps\n",
+        one_line(layer.get<std::string>()));
   const std::string reference = fmt::format("# The problem {} of {}; evo calls reference(), below.\n{}{}", own, judge,
                                             from.source, described.at("reference").get<std::string>());
   finish_problem(problem, task, reference, from.file, "get_inputs()");

@@ -544,22 +544,40 @@ TEST_CASE("a solution may rely on what get_inputs() always gives, and is judged 
 TEST_CASE("a Model without an answer for numbers of any sign gets the problem's inputs", "[long]") {
   if (!has_torch()) SKIP("no torch for " << kPython);
   const Bench bench;
-  bench.write(
-      "p.py",
-      "import torch\n\nclass Model(torch.nn.Module):\n    def __init__(self, a, b=1):\n"
-      "        super().__init__()\n        self.scale = a * b\n"
-      "    def forward(self, x, y):\n        return {'sum': (torch.log(x) * self.scale).sum(), 'y': (y, y + 1)}\n\n"
-      "def get_inputs():\n    return {'y': torch.rand(40, 24), 'x': torch.rand(40, 96) + 0.5}\n\n"
-      "def get_init_inputs():\n    return {'a': 2, 'b': 3}\n");
+  bench.write("p.py",
+              "import torch\n\nclass Model(torch.nn.Module):\n    def __init__(self, a, b=1):\n"
+              "        super().__init__()\n        self.scale = a * b\n"
+              "    def forward(self, x, skipped=None, *, y):\n"
+              "        return {'sum': (torch.log(x) * self.scale).sum(), 'y': (y, y + 1)}\n\n"
+              "def get_inputs():\n    return {'y': torch.rand(40, 24), 'x': torch.rand(40, 96) + 0.5}\n\n"
+              "def get_init_inputs():\n    return {'a': 2, 'b': 3}\n");
   const Outcome imported = bench.evo({"import", "p.py", "--name", "logs"}, with_torch());
   REQUIRE(imported.code == 0);
   CHECK(holds(imported.out, "get_inputs() makes x, y, of each case anew"));
   bench.write("s.py",
               "import torch\n\nclass ModelNew(torch.nn.Module):\n    def __init__(self, a, b=1):\n"
               "        super().__init__()\n        self.scale = a * b\n"
-              "    def forward(self, x, y):\n        return x.log().sum() * self.scale, y, 1 + y\n");
+              "    def forward(self, x, *, y):\n        return x.log().sum() * self.scale, y, 1 + y\n");
   const Outcome right = bench.evo({"verify", "s.py", "--task", "logs", "--device", "vgpu"}, with_torch());
   CHECK(right.code == 0);
+}
+
+TEST_CASE("a Model that draws random numbers is refused, and one that normalises by its batch is said to", "[long]") {
+  if (!has_torch()) SKIP("no torch for " << kPython);
+  const Bench bench;
+  const auto imported = [&](const std::string& layers, const std::string& answer) {
+    bench.write("p.py",
+                "import torch\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n"
+                "        super().__init__()\n        " +
+                    layers + "\n    def forward(self, x):\n        return " + answer +
+                    "\n\ndef get_inputs():\n    return [torch.randn(16, 32)]\n");
+    return bench.evo({"import", "p.py", "--name", "one"}, with_torch());
+  };
+  check_refused(imported("self.drop = torch.nn.Dropout(0.1)", "self.drop(x)"), 2, {"random numbers", "Dropout drop"});
+  check_refused(imported("pass", "x + torch.rand_like(x)"), 2, {"two answers to one input"});
+  const Outcome of_batch = imported("self.norm = torch.nn.BatchNorm1d(32)", "self.norm(x)");
+  CHECK(of_batch.code == 0);
+  CHECK(holds(of_batch.out, "BatchNorm1d norm: takes mean and variance from the batch"));
 }
 
 TEST_CASE("inputs are drawn by reference.py only where torch is the reference") {
