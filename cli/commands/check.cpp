@@ -81,7 +81,7 @@ std::string family_text(const FamilyCheck& family, const Terminal& terminal) {
                yes(shape, Reached::right), answer_text(shape), findings_text(shape)},
               shape.fine() ? Style::good : Style::plain);
   }
-  if (!table.empty()) text += table.text(terminal, 2);
+  text += table.text(terminal, 2);
   for (const ShapeCheck& shape : family.shapes) text += notes_text(shape, terminal);
   if (!family.regimes.right.empty())
     text += fmt::format("  right at {1} in {0} regimes: {2}\n", family.regimes.right.size(), family.regimes_shape,

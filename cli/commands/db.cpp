@@ -83,8 +83,7 @@ std::string db_merge_document(const MergeCounts& counts) {
 
 /// Into a database that is made where there is none. A merge that fails leaves no new one behind.
 MergeCounts merged(const DbRequest& request) {
-  if (std::filesystem::exists(request.database))
-    return Store::open(request.database, Store::Mode::change).merge(request.other);
+  if (has_database(request.database)) return Store::open(request.database, Store::Mode::change).merge(request.other);
   Store::open(request.other, Store::Mode::read);  // Throws before anything is made.
   try {
     return Store::open(request.database, Store::Mode::write).merge(request.other);

@@ -47,7 +47,7 @@ int dry_run(const LlmRequest& request, const LlmOptions& options) {
     return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target, facts);
   };
   std::optional<Store> store;
-  if (std::filesystem::exists(request.run.database)) store = Store::open(request.run.database, Store::Mode::read);
+  if (has_database(request.run.database)) store = Store::open(request.run.database, Store::Mode::read);
   const std::optional<RunRow> newest = store ? run_like(*store, run.info) : std::nullopt;
   if (store)
     briefing.lessons =

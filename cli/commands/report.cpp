@@ -46,7 +46,7 @@ std::string milestones_text(const RunReport& report, const Terminal& terminal) {
   for (const Milestone& one : report.milestones)
     table.add({std::to_string(one.evaluations), duration_text(one.seconds), std::to_string(one.candidate),
                microseconds(one.latency_us), one.op, one.change});
-  return table.empty() ? "" : table.text(terminal, 2);
+  return table.text(terminal, 2);
 }
 
 /// "32 3.31, 64 3.90, 128 -": the best latency with each allele.
@@ -66,7 +66,7 @@ std::string family_text(const FamilyReport& family, const Terminal& terminal) {
                gene.pairs > 0 ? fmt::format("{:.3f}x", gene.pair_ratio) : "-", std::to_string(gene.pairs),
                alleles_text(gene)});
   }
-  return table.empty() ? "" : table.text(terminal, 2);
+  return table.text(terminal, 2);
 }
 
 std::string rejections_text(const RunReport& report) {
@@ -92,14 +92,14 @@ std::string notes_text(const RunReport& report, const Terminal& terminal) {
   for (const NotedProposal& one : report.notes)
     table.add({std::to_string(one.candidate), latency_text(one.latency_us), std::string(name_of(one.verdict)),
                one_line(one.note)});
-  return table.empty() ? "" : table.text(terminal, 2);
+  return table.text(terminal, 2);
 }
 
 std::string peoples_notes_text(const RunReport& report, const Terminal& terminal) {
   Table table({">id", "at", "note"});
   for (const NoteRow& one : report.peoples_notes)
     table.add({std::to_string(one.candidate), one.at, one_line(one.text)});
-  return table.empty() ? "" : table.text(terminal, 2);
+  return table.text(terminal, 2);
 }
 
 std::string lessons_text(const Lessons& lessons) {

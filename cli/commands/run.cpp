@@ -357,10 +357,8 @@ int exit_code_of(const SearchResult& result) {
 int run(const RunRequest& request, const std::string& command_line) {
   if (!request.slurm.empty()) run_in_allocation(request.slurm);
   check_proposer(request);
+  has_database(request.database);  // What can be none is refused before anything is done.
   const std::optional<std::chrono::milliseconds> check_time = check_time_of(request);
-  // From here on Ctrl-C ends the run cleanly.
-  const InterruptGuard interrupt;
-
   // What to search: from the command line, or from the run that is resumed.
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
@@ -372,6 +370,8 @@ int run(const RunRequest& request, const std::string& command_line) {
   SearchSubject subject(run);
   if (request.form) refuse_wrong_arguments(*request.form, subject.space, run, subject.build);
   write_to_stderr(request.notes);
+  // Until here Ctrl-C ends the program at once, however long genomes are counted; from here on it ends the run cleanly.
+  const InterruptGuard interrupt;
 
   // What predicts and what evaluates. Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();

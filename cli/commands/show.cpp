@@ -115,7 +115,7 @@ std::string builds_text(const Evaluation& evaluation, const Terminal& terminal) 
                  fmt::format("{:.0f}", build.compile_ms), build.cubin_hash});
     }
   }
-  return table.empty() ? "" : table.text(terminal, 2);
+  return table.text(terminal, 2);
 }
 
 /// ", 1980 MHz, 1 other process": the state of the GPU during the timing.
@@ -136,7 +136,7 @@ std::string timings_text(const Evaluation& evaluation, const Terminal& terminal)
                microseconds(timing.high_us), std::to_string(timing.samples_us.size()), spread_bar(timing.samples_us),
                std::to_string(timing.throttled), timing_word(timing.modelled) + conditions_text(timing.conditions)});
   }
-  return table.empty() ? "" : table.text(terminal, 2);
+  return table.text(terminal, 2);
 }
 
 /// The worst case of each shape.
@@ -157,7 +157,7 @@ std::string errors_text(const Evaluation& evaluation, const Terminal& terminal) 
                error_figure(worst.error.max_abs), fmt::format("{:.6f}", worst.error.cosine), worst.error.regime,
                std::to_string(worst.error.seed), worst.error.output});
   }
-  return table.empty() ? "" : table.text(terminal, 2);
+  return table.text(terminal, 2);
 }
 
 std::string summary_text(const CandidateRow& row, const RunRow& run, const Words& words, bool self_consistent,

@@ -93,6 +93,7 @@ std::string alleles_of(const Gene& gene) {
 }
 
 std::string gene_table(const Family& family, const Terminal& terminal) {
+  if (family.genes.empty()) return "  no genes: there is one way to compile it\n";
   Table table({"gene", "alleles", "active when", "meaning"});
   for (const Gene& gene : family.genes) {
     const bool always = gene.when.text() == "true";
@@ -109,13 +110,14 @@ std::string constraint_table(const Family& family, const Terminal& terminal) {
 }
 
 std::string family_text(const FamilyListing& listing, const Terminal& terminal) {
-  const std::string name = styled(terminal, Style::bold, listing.family.name);
+  const std::string summary = listing.family.summary.empty() ? "" : "  " + one_line(listing.family.summary);
+  const std::string name = styled(terminal, Style::bold, listing.family.name) + summary;
   if (!listing.left_out.empty()) {
     return fmt::format("{}  left out: {}\n", name, styled(terminal, Style::warning, one_line(listing.left_out)));
   }
-  return fmt::format("{}  {}\n  {} legal genomes of {} in the product of all alleles\n{}{}", name,
-                     one_line(listing.family.summary), grouped(listing.legal), grouped(listing.product),
-                     gene_table(listing.family, terminal), constraint_table(listing.family, terminal));
+  return fmt::format("{}\n  {} legal genomes of {} in the product of all alleles\n{}{}", name, grouped(listing.legal),
+                     grouped(listing.product), gene_table(listing.family, terminal),
+                     constraint_table(listing.family, terminal));
 }
 
 std::string space_text(const SpaceListing& space, const Terminal& terminal) {

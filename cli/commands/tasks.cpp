@@ -71,8 +71,8 @@ std::string task_text(const TaskListing& listing, const Terminal& terminal) {
   facts.add({"objectives", objectives_of(listing.task)});
   facts.add(
       {"shapes", fmt::format("{}  ({})", shapes_of(listing.task), fmt::join(listing.task.shape_parameters, ","))});
-  return fmt::format("{}  {}\n{}", styled(terminal, Style::bold, listing.name), one_line(listing.task.summary),
-                     facts.text(terminal, 2));
+  const std::string summary = listing.task.summary.empty() ? "" : "  " + one_line(listing.task.summary);
+  return fmt::format("{}{}\n{}", styled(terminal, Style::bold, listing.name), summary, facts.text(terminal, 2));
 }
 
 Json emulation_json(const Limits& limits) {

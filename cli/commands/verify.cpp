@@ -367,7 +367,7 @@ void record(const VerifyRequest& request, const Verification& verification) {
 
 /// In the database, if there is one.
 void keep_attack(const VerifyRequest& request, const Verification& verification) {
-  if (!verification.attack || !std::filesystem::exists(request.database)) return;
+  if (!verification.attack || !has_database(request.database)) return;
   try {
     Store::open(request.database, Store::Mode::change).record_attack(*verification.attack);
   } catch (const Error& error) {

@@ -36,12 +36,12 @@ std::size_t add_known_attacks(const Store& store, Task& task, const std::string&
 }
 
 std::size_t add_known_attacks(const std::string& database, Task& task) {
-  if (!std::filesystem::exists(database)) return 0;
+  if (!has_database(database)) return 0;
   return add_known_attacks(Store::open(database, Store::Mode::write), task);
 }
 
 void add_attacks_on_file(const std::string& database, Claim& claim) {
-  if (!std::filesystem::exists(database)) return;
+  if (!has_database(database)) return;
   const std::string hash = std::exchange(claim.task.hash, task_hash_in_database(claim));
   add_known_attacks(Store::open(database, Store::Mode::read), claim.task);
   claim.task.hash = hash;

@@ -81,9 +81,14 @@ std::vector<Recording> read_database(const std::filesystem::path& path) {
 }  // namespace
 
 std::string read_text(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) throw usage_error(fmt::format("no file {}", path.string()));
-  if (std::filesystem::is_fifo(path)) throw usage_error(fmt::format("{} is a pipe, not a file", path.string()));
-  if (std::filesystem::is_directory(path)) throw usage_error(fmt::format("{} is a folder, not a file", path.string()));
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found)
+    throw usage_error(fmt::format("no file {}", path.string()));
+  if (error) throw usage_error(fmt::format("{}: {}", path.string(), error.message()));
+  if (std::filesystem::is_fifo(status)) throw usage_error(fmt::format("{} is a pipe, not a file", path.string()));
+  if (std::filesystem::is_directory(status))
+    throw usage_error(fmt::format("{} is a folder, not a file", path.string()));
   GzipFile file = read_gzip_file(path);
   if (!file.whole) throw usage_error(fmt::format("{} cannot be decompressed: it is damaged or cut off", path.string()));
   return plain_text(std::move(file.text), path);

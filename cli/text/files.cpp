@@ -83,8 +83,10 @@ void write_file(const fs::path& path, std::string_view text) {
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) throw machine_error(fmt::format("cannot write {}: it is a folder", path.string()));
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_directly(path, text);
-  const fs::path target = fs::exists(status) ? fs::canonical(path, error) : path;
-  if (error && fs::exists(status)) throw cannot_write(path, error.value());
+  if (status.type() == fs::file_type::none) throw cannot_write(path, error.value());
+  fs::path target = path;
+  while (fs::is_symlink(fs::symlink_status(target, error)))
+    target = target.parent_path() / fs::read_symlink(target, error);
 
   const fs::path temporary = target.string() + fmt::format(".{}.tmp", getpid());
   UniqueFd file = opened(temporary, O_WRONLY | O_CREAT | O_EXCL);

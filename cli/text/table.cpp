@@ -85,7 +85,7 @@ std::string Table::text(const Terminal& terminal, std::size_t indent) const {
       line.assign(before_last, ' ');
     }
   };
-  if (!std::ranges::all_of(headings_, &std::string::empty)) print(headings_, Style::bold);
+  if (!rows_.empty() && !std::ranges::all_of(headings_, &std::string::empty)) print(headings_, Style::bold);
   for (const Row& row : rows_) print(row.cells, row.style);
   return out;
 }

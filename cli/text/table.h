@@ -18,7 +18,8 @@ class Table {
   void add(std::vector<std::string> cells, Style style = Style::plain);
   bool empty() const { return rows_.empty(); }
 
-  /// Lines end with '\n'; every line starts with `indent` spaces; no trailing spaces.
+  /// Lines end with '\n'; every line starts with `indent` spaces; no trailing spaces. Headings never stand over
+  /// nothing: without rows there is no text.
   std::string text(const Terminal& terminal, std::size_t indent = 0) const;
 
  private:

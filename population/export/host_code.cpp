@@ -119,7 +119,7 @@ class LauncherWriter {
   }
 
   std::string doc() const {
-    std::string doc = comment_safe("// " + task_.summary) + "\n";
+    std::string doc = task_.summary.empty() ? "" : comment_safe("// " + task_.summary) + "\n";
     bool strided = false;
     for (const TensorPlace& place : present_tensors(request_)) {
       doc += tensor_doc(request_, place);

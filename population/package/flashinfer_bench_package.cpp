@@ -8,6 +8,7 @@
 #include "engine/base/rng.h"
 #include "engine/base/text.h"
 #include "engine/expression/expression_python.h"
+#include "engine/task/scope.h"
 #include "population/code/text.h"
 #include "population/export/export.h"
 #include "population/export/provenance.h"
@@ -130,7 +131,7 @@ class FlashInferWriter {
             {"inputs", tensors(false)},
             {"outputs", tensors(true)},
             {"reference", run},
-            {"description", plain_text(call_.task->summary)}};
+            {"description", summary_of(*call_.task)}};
   }
 
   std::string solution_name() const {
@@ -171,8 +172,7 @@ class FlashInferWriter {
           axes[name] = std::get<std::int64_t>(shape.parameters.at(name));
           uuid += fmt::format("_{}", axes[name].get<std::int64_t>());
         }
-        Bindings known = call_.options;
-        known.insert(shape.parameters.begin(), shape.parameters.end());
+        const Bindings known = joined(call_.options, shape.parameters);
         Json inputs = Json::object();
         for (const TorchTensor* tensor : call_.read()) {
           inputs[tensor->name] = {{"type", "random"}};

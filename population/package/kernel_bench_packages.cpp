@@ -86,7 +86,7 @@ class KernelBenchWriter {
  private:
   std::string with(Replacements more, std::string_view text) const {
     const Replacements values = {{"NAME", request_.name},
-                                 {"SUMMARY", plain_text(call_.task->summary)},
+                                 {"SUMMARY", summary_of(*call_.task)},
                                  {"REFERENCE", std::string(trim(request_.torch_reference))},
                                  {"OPTIONS", python_options(call_)},
                                  {"DRAWS", filled(embedded::torch_draws, {{"DEVICE", "cpu"}})},

@@ -136,6 +136,10 @@ std::string plain_text(const std::string& text) {
   return plain;
 }
 
+std::string summary_of(const Task& task) {
+  return plain_text(task.summary.empty() ? task.name : task.summary);
+}
+
 std::string call_arguments(const TorchCall& call) {
   std::string arguments = names_of(call.read());
   for (const std::string& size : call.size_arguments()) arguments += ", " + size;

@@ -63,6 +63,8 @@ std::string torch_arch(const ExportRequest& kernel);
 
 /// Fit for a string of Python, of TOML and for Markdown.
 std::string plain_text(const std::string& text);
+/// What the task says of itself, likewise; its name where it says nothing.
+std::string summary_of(const Task& task);
 
 /// "q, k, v": what a call takes, tensors and sizes.
 std::string call_arguments(const TorchCall& call);

@@ -9,6 +9,7 @@
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/limits.h"
+#include "engine/task/scope.h"
 #include "population/code/alignment.h"
 #include "population/code/text.h"
 #include "population/export/export.h"
@@ -41,8 +42,7 @@ std::vector<Shape> shapes_to_test(const std::vector<Specialised>& kernels) {
       if (is_of(shape, kernel.values)) add(timed, shape);
     for (const Shape& shape : target.validated) {
       if (!is_of(shape, kernel.values)) continue;
-      Bindings known = target.options;
-      known.insert(shape.parameters.begin(), shape.parameters.end());
+      const Bindings known = joined(target.options, shape.parameters);
       std::int64_t elements = 0;
       for (const TensorPlace& place : present_tensors(*kernel.request)) elements += element_count(*place.tensor, known);
       others.emplace(elements, shape);
@@ -56,8 +56,7 @@ std::vector<Shape> shapes_to_test(const std::vector<Specialised>& kernels) {
 
 bool has_kernel(const std::vector<Specialised>& kernels, const Shape& shape) {
   return std::ranges::any_of(kernels, [&](const Specialised& kernel) {
-    Bindings known = kernel.scope;
-    for (const auto& [name, value] : shape.parameters) known.insert_or_assign(name, value);
+    const Bindings known = joined(shape.parameters, kernel.scope);
     return is_of(shape, kernel.values) && kernel.request->task.legal.evaluate_bool(known) &&
            kernel.request->family.legal.evaluate_bool(known);
   });
@@ -122,7 +121,7 @@ class TorchPackageWriter {
     files["setup.py"] = setup();
     files["pyproject.toml"] =
         filled(embedded::torch_project, {{"NAME", request_.name},
-                                         {"SUMMARY", summary()},
+                                         {"SUMMARY", summary_of(task_)},
                                          {"VERSION", request_.kernels.front().provenance.evo_version}});
     files["build.toml"] = build_toml();
     files["README.md"] = read_me();
@@ -131,7 +130,6 @@ class TorchPackageWriter {
 
  private:
   bool has_reference() const { return !request_.torch_reference.empty(); }
-  std::string summary() const { return plain_text(task_.summary); }
 
   std::vector<std::string> size_names() const { return task_.shape_parameters; }
 
@@ -228,7 +226,7 @@ class TorchPackageWriter {
         joined(size_names(), ", ", [](const std::string& size) { return fmt::format("{0} = {{{0}}}", size); });
     return {{"NAME", request_.name},
             {"TASK", task_.name},
-            {"SUMMARY", summary()},
+            {"SUMMARY", summary_of(task_)},
             {"CALL", call_arguments(call_)},
             {"SIZES", fmt::format("{}", fmt::join(size_names(), ", "))},
             {"SIZES_ASSIGNED", tuple_items(size_names())},

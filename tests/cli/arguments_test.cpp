@@ -1,5 +1,8 @@
 #include "cli/subject/arguments.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -76,4 +79,37 @@ TEST_CASE("bad arguments of a run are refused before anything is written") {
   refused({"--task", "toy", "--device", "tpu"}, {"'tpu'", "cuda:N"});
   refused({"--task", "toy", "--device", "vgpu:h900"}, {"h900", "h200"});
   refused({"--resume", "1", "--task", "toy"}, {"--task cannot be combined with --resume"});
+}
+
+TEST_CASE("a path that leads nowhere, or to what is no file, is refused in one line by every option that takes one") {
+  const evo::testing::Bench bench;
+  write_toy_task(bench);
+  bench.write("k.cu", "extern \"C\" __global__ void k(float* x) { *x = 1; }");
+  std::filesystem::create_symlink("loop", bench / "loop");
+  REQUIRE(::mkfifo((bench / "pipe").c_str(), 0600) == 0);
+  const std::vector<std::vector<std::string>> commands = {{"runs", "--db", "@"},
+                                                          {"run", "--task", "toy", "--device", "vgpu", "--db", "@"},
+                                                          {"db", "merge", "@"},
+                                                          {"db", "merge", "k.cu", "--db", "@"},
+                                                          {"import", "@"},
+                                                          {"replay", "@"},
+                                                          {"space", "--t1", "@"},
+                                                          {"tune", "@"},
+                                                          {"tasks", "--templates", "@"},
+                                                          {"runs", "--log", "@"},
+                                                          {"vgpu", "@"},
+                                                          {"verify", "@"}};
+  for (const std::string& path : {std::string("loop"), std::string(300, 'n'), std::string("pipe")}) {
+    for (std::vector<std::string> command : commands) {
+      command[static_cast<std::size_t>(std::ranges::find(command, "@") - command.begin())] = path;
+      CAPTURE(command);
+      const evo::testing::Outcome outcome = bench.evo(command);
+      check_refused(outcome, outcome.code == 3 ? 3 : 2, {});
+      CHECK_FALSE(evo::testing::holds(outcome.err, "filesystem error"));
+    }
+  }
+  CHECK(std::filesystem::is_symlink(bench / "loop"));
+  const evo::testing::Outcome written = bench.evo({"vgpu", "k.cu", "--arg", "x=float[1]:0", "--out", "x=loop"});
+  check_refused(written, 3, {"cannot write loop: Too many levels of symbolic links"});
+  CHECK(std::filesystem::is_symlink(bench / "loop"));
 }

@@ -180,7 +180,7 @@ TEST_CASE("a rival that refuses, dies, hangs, writes too little or lacks its lib
   const Bench bench;
   prepare(bench);
   const Outcome outcome =
-      bench.evo({"baseline", "--deadline", "5s", "--rival", rivals("refuses dies slow hangs short 'dies later' fast"),
+      bench.evo({"baseline", "--deadline", "20s", "--rival", rivals("refuses dies slow hangs short 'dies later' fast"),
                  "--rival", rivals("absent"), "--rival", "exit 3 # silent", "--json"});
   CHECK(outcome.code == 0);
   const auto document = nlohmann::json::parse(outcome.out);
@@ -195,7 +195,7 @@ TEST_CASE("a rival that refuses, dies, hangs, writes too little or lacks its lib
   CHECK(document["sittings"][0]["best_rival"] == "fast");
   CHECK(rival_named(document, "dies later")["median_us"].is_null());
   for (const std::string line :
-       {"refuses: no kernel for this size\n", "dies: it has ended (segmentation | fault)\n", "no answer within 5 s",
+       {"refuses: no kernel for this size\n", "dies: it has ended (segmentation | fault)\n", "no answer within 20 s",
         "short: it wrote 2796 bytes of c instead of 2800\n", "dies later: it has ended (lost in the second act)\n",
         "absent: libfast is not installed\n", "exit 3 # silent: it has ended\n"}) {
     INFO(line);

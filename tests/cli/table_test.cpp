@@ -44,6 +44,10 @@ TEST_CASE("columns are aligned, without trailing spaces and without colour outsi
   CHECK(example_table().text(kNoTerminal, 2).starts_with("  name "));
 }
 
+TEST_CASE("headings never stand over nothing") {
+  CHECK(Table({"name", ">us"}).text(kNoTerminal, 2) == "");
+}
+
 TEST_CASE("a terminal shows colour") {
   CHECK(example_table().text({.interactive = true, .colour = true, .columns = 0}).find("\x1b[32mx") !=
         std::string::npos);

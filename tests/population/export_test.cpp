@@ -289,6 +289,15 @@ TEST_CASE("a damaged exported file gives at most an error of one line") {
   CHECK(refused > 1000);
 }
 
+TEST_CASE("a task that says nothing of itself is called by its name, and leaves no empty comment") {
+  ExportRequest request = toy_request();
+  request.task.summary.clear();
+  const std::string text = export_cuda(request);
+  CHECK(text.find("// " + request.task.name + "\n") != std::string::npos);
+  CHECK(count_of(text, "// \n") == 0);
+  CHECK(count_of(text, "//\n//   ") == 0);
+}
+
 TEST_CASE("names with special characters stay within their comments and strings") {
   ExportRequest request = toy_request();
   request.provenance.device.name = "evil\n#error injected\n*/ \" \\";

@@ -285,7 +285,7 @@ function phaseSection() {
 // --- environment
 
 function environmentSection() {
-  const facts = [["task", `${data.task.name}: ${data.task.summary}`], ["task hash", el("code", {}, data.task.hash)],
+  const facts = [["task", [data.task.name, data.task.summary].filter(Boolean).join(": ")], ["task hash", el("code", {}, data.task.hash)],
     ["device", `${data.device.name}, ${data.device.id}, ${data.device.arch}`], ["driver", data.device.driver || "–"]];
   const further = new Set(data.runs.flatMap(run => run.further_devices.map(one => one.id)));
   if (further.size > 0) facts.push(["further devices", [...further].join(", ")]);

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <csignal>
+#include <ctime>
 
 #include "tests/cli/bench.h"
 
@@ -12,6 +15,14 @@ const std::vector<std::string> kLongRun = {"run",     "--task", "toy",    "--dev
 
 ProcessOptions in(const Bench& bench) {
   return {.folder = bench.folder()};
+}
+
+/// What a process has used of the CPU so far.
+double cpu_seconds_of(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
 }  // namespace
@@ -70,6 +81,28 @@ TEST_CASE("a second Ctrl-C ends the run at once, and every recorded result is ke
   CHECK(run["evaluated"] > 0);
   CHECK(bench.evo({"run", "--resume", "1", "--quiet"}).code == 0);
   CHECK(bench.json({"runs"})["runs"][0]["evaluated"] == 52);
+}
+
+TEST_CASE("one Ctrl-C ends a run that counts the genomes of a constraint over a hash") {
+  const Bench bench;
+  write_toy_task(bench);
+  // 40 genes of 4 alleles: nearly every partial genome leaves another constraint.
+  std::string genes, hash = "0";
+  for (int i = 0; i < 40; ++i) {
+    genes += fmt::format(R"({{"name": "g{}", "values": [0, 1, 2, 3]}}, )", i);
+    hash = fmt::format("({} * 31 + g{} * {}) % 1000003", hash, i, 7919 + 2 * i);
+  }
+  bench.change("templates/toy/plain/family.json", R"("genes": [)", R"("genes": [)" + genes);
+  bench.change("templates/toy/plain/family.json", R"("constraints": [)",
+               fmt::format(R"("constraints": [{{"that": "{} < 17", "why": "it is a bomb"}}, )", hash));
+  EvoProcess process(kLongRun, in(bench));
+  // It does nothing else that takes so long before its first line.
+  process.wait_until([&] { return cpu_seconds_of(process.pid()) > 0.5; });
+  process.send(SIGINT);
+  const Outcome outcome = process.finish();
+  CHECK(outcome.signal == SIGINT);
+  CHECK(outcome.err.empty());
+  CHECK(!std::filesystem::exists(bench / "runs"));
 }
 
 TEST_CASE("a killed run can be resumed") {
