@@ -22,7 +22,9 @@ std::future<ModelPool::Result> start(ModelPool& pool, const PipelineOptions& opt
 }  // namespace
 
 TEST_CASE("a compiler failure costs one worker of the model pool, and other candidates are still modelled") {
-  PipelineOptions options = toy_options(), impatient = options;
+  PipelineOptions options = toy_options();
+  options.run_deadline_s = 60;
+  PipelineOptions impatient = options;
   impatient.compile_deadline_s = 0.3;
   std::vector<std::future<ModelPool::Result>> results;
   {
