@@ -110,13 +110,13 @@ std::string constraint_table(const Family& family, const Terminal& terminal) {
 }
 
 std::string family_text(const FamilyListing& listing, const Terminal& terminal) {
-  const std::string summary = listing.family.summary.empty() ? "" : "  " + one_line(listing.family.summary);
-  const std::string name = styled(terminal, Style::bold, listing.family.name) + summary;
+  const std::string name = styled(terminal, Style::bold, listing.family.name);
   if (!listing.left_out.empty()) {
     return fmt::format("{}  left out: {}\n", name, styled(terminal, Style::warning, one_line(listing.left_out)));
   }
-  return fmt::format("{}\n  {} legal genomes of {} in the product of all alleles\n{}{}", name, grouped(listing.legal),
-                     grouped(listing.product), gene_table(listing.family, terminal),
+  const std::string summary = listing.family.summary.empty() ? "" : "  " + one_line(listing.family.summary);
+  return fmt::format("{}{}\n  {} legal genomes of {} in the product of all alleles\n{}{}", name, summary,
+                     grouped(listing.legal), grouped(listing.product), gene_table(listing.family, terminal),
                      constraint_table(listing.family, terminal));
 }
 

@@ -172,7 +172,7 @@ ForeignProblem problem_of(const Problem& described, const PythonProblem& from) {
   if (!flexible)
     problem.remarks += "its outputs do not follow the sizes of its inputs: the task has the problem's own size alone\n";
   problem.remarks += promises(described);
-  for (const Problem& layer : described.at("of_batch"))
+  for (const Problem& layer : described.value("of_batch", Problem::array()))
     problem.remarks += fmt::format(
         "{}: takes mean and variance from the batch, as a Model in training does; with self.eval() in __init__ it "
         "takes "
