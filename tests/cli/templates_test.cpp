@@ -63,6 +63,18 @@ TEST_CASE("evo space says why a family is left out") {
   CHECK(outcome.out.find("26 legal genomes") != std::string::npos);
 }
 
+TEST_CASE("a family without genes that says nothing of itself has a sentence in the place of their table") {
+  const ToyBench bench;
+  bench.write("templates/toy/plain/family.json",
+              R"({"genes": [], "launches": [{"kernel": "toy", "grid": ["1", "1", "1"], "block": ["32", "1", "1"],
+                  "arguments": ["a", "b", "c", "N"]}]})");
+  const Outcome outcome = bench.evo({"space", "--task", "toy", "--device", "vgpu"});
+  CHECK(outcome.code == 0);
+  CHECK(
+      outcome.out.ends_with("\nplain\n  1 legal genomes of 1 in the product of all alleles\n"
+                            "  no genes: there is one way to compile it\n"));
+}
+
 TEST_CASE("a malformed task is listed with its problem, and the others as usual") {
   const ToyBench bench;
   bench.write("templates/broken/task.json", "{ \"summary\": ");
