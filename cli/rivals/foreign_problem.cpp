@@ -23,7 +23,7 @@
 #include "evaluator/judge/torch_process.h"
 
 namespace evo::embedded {
-extern const std::string_view describe_problem;
+extern const std::string_view describe_problem, model_answers;
 }
 
 namespace evo::cli {
@@ -122,9 +122,10 @@ std::string taken_words(const Problem& described, std::string known) {
 
 Problem describe(const std::string& file) {
   try {
-    Problem described = said_by(embedded::describe_problem, file);
+    const std::string script = fmt::format("{}\n\n{}", embedded::model_answers, embedded::describe_problem);
+    Problem described = said_by(script, file);
     const std::string taken = taken_words(described, "");
-    return taken.empty() ? described : said_by(embedded::describe_problem, file, taken);
+    return taken.empty() ? described : said_by(script, file, taken);
   } catch (const nlohmann::json::exception& error) {
     refuse_description(file, error);
   } catch (const LineFailure& failure) {

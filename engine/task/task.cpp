@@ -8,7 +8,6 @@
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/expression/json_place.h"
-#include "engine/task/scope.h"
 
 namespace evo {
 namespace {
@@ -192,7 +191,8 @@ bool is_present(const Tensor& tensor, const Bindings& options) {
 }
 
 bool is_legal(const Task& task, const Bindings& options, const Shape& shape) {
-  const Bindings known = joined(options, shape.parameters);
+  Bindings known = options;
+  known.insert(shape.parameters.begin(), shape.parameters.end());
   return task.legal.evaluate_bool(known);
 }
 
