@@ -4,7 +4,6 @@
 
 #include "engine/base/error.h"
 #include "engine/expression/json_place.h"
-#include "engine/task/scope.h"
 #include "engine/task/task.h"
 
 namespace evo {
@@ -73,7 +72,8 @@ class ScaleCheck {
   void for_each_size(const JsonPlace& place, const std::vector<const Tensor*>& tensors, Check check) const {
     for (const Bindings& options : choices(place, tensors)) {
       for (const Shape& shape : task_.shapes) {
-        const Bindings known = joined(options, shape.parameters);
+        Bindings known = options;
+        known.insert(shape.parameters.begin(), shape.parameters.end());
         check(shape, options, known);
       }
     }
