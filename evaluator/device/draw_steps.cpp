@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "evaluator/base/random.h"
 
@@ -89,6 +90,24 @@ OfRow of_row(const InputStep& step, const Place& at) {
   }
 }
 
+/// What a step multiplies the elements of a column by, adds to them or puts in their place.
+double of_column(const InputStep& step, const Place& at) {
+  switch (step.step) {
+    case StepKind::scale_columns:
+      return power_of_two(step.amount * normal_of(step, StepPurpose::column, at.column_of_matrix()));
+    case StepKind::shift_columns:
+      return step.amount * normal_of(step, StepPurpose::column, at.column_of_matrix());
+    case StepKind::growing_columns:
+      return growth(step, at.column, at.columns);
+    case StepKind::constant_columns:
+      return normal_of(step, StepPurpose::column, at.column_of_matrix());
+    case StepKind::ascending:
+      return normal_from_word(static_cast<std::uint32_t>((at.column << 32) / at.columns));
+    default:
+      return 0;
+  }
+}
+
 /// What a step makes of one element beyond that.
 double of_element(const InputStep& step, const Place& at, double value) {
   switch (step.step) {
@@ -99,15 +118,13 @@ double of_element(const InputStep& step, const Place& at, double value) {
     case StepKind::zeros:
       return even_of(step, StepPurpose::choice, at.element) < step.share ? 0 : value;
     case StepKind::scale_columns:
-      return value * power_of_two(step.amount * normal_of(step, StepPurpose::column, at.column_of_matrix()));
-    case StepKind::shift_columns:
-      return value + step.amount * normal_of(step, StepPurpose::column, at.column_of_matrix());
     case StepKind::growing_columns:
-      return value * growth(step, at.column, at.columns);
+      return value * of_column(step, at);
+    case StepKind::shift_columns:
+      return value + of_column(step, at);
     case StepKind::constant_columns:
-      return normal_of(step, StepPurpose::column, at.column_of_matrix());
     case StepKind::ascending:
-      return normal_from_word(static_cast<std::uint32_t>((at.column << 32) / at.columns));
+      return of_column(step, at);
     case StepKind::positive:
       return std::fabs(value);
     case StepKind::negative:
@@ -126,8 +143,12 @@ double of_element(const InputStep& step, const Place& at, double value) {
 /// No step leaves smaller numbers but 0: their squares are still normal f32.
 constexpr double kSmallestStepped = 0x1p-40;
 
-double largest_of(const InputRecipe& recipe) {
-  return recipe.scale ? kLargestStepped : std::min<double>(kLargestStepped, info_of(recipe.dtype).greatest);
+bool is_one_of(const InputStep& step, std::initializer_list<StepKind> kinds) {
+  return std::ranges::find(kinds, step.step) != kinds.end();
+}
+
+Place first_place(const InputRecipe& recipe) {
+  return {0, 0, 0, 0, std::max<std::uint64_t>(1, recipe.matrix / recipe.row), recipe.row};
 }
 
 float within_bounds(double value, double largest) {
@@ -135,8 +156,8 @@ float within_bounds(double value, double largest) {
 }
 
 void apply(const InputStep& step, const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
-  const double largest = largest_of(recipe);
-  Place at{0, 0, 0, 0, std::max<std::uint64_t>(1, recipe.matrix / recipe.row), recipe.row};
+  const double largest = largest_stepped(recipe);
+  Place at = first_place(recipe);
   for (std::uint64_t i = begin; i < end;) {
     at.row = i / recipe.row;
     at.matrix = at.row / at.rows;
@@ -155,6 +176,33 @@ void apply(const InputStep& step, const InputRecipe& recipe, std::uint64_t begin
 
 void apply_steps(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values) {
   for (const InputStep& step : recipe.steps) apply(step, recipe, begin, end, values);
+}
+
+double largest_stepped(const InputRecipe& recipe) {
+  return recipe.scale ? kLargestStepped : std::min<double>(kLargestStepped, info_of(recipe.dtype).greatest);
+}
+
+bool has_tables(const InputStep& step) {
+  return step.step != StepKind::heavy_tail;
+}
+
+StepTables tables_of(const InputStep& step, const InputRecipe& recipe) {
+  StepTables tables;
+  tables.by_matrix = is_one_of(step, {StepKind::scale_columns, StepKind::shift_columns, StepKind::constant_columns});
+  const bool by_column = tables.by_matrix || is_one_of(step, {StepKind::growing_columns, StepKind::ascending});
+  const bool by_row = is_one_of(
+      step, {StepKind::few_rows, StepKind::first_rows, StepKind::last_rows, StepKind::scale_rows,
+             StepKind::scale_matrices, StepKind::shift_rows, StepKind::growing_rows, StepKind::constant_rows});
+  Place at = first_place(recipe);
+  const std::uint64_t rows = recipe.elements / recipe.row, matrices = tables.by_matrix ? rows / at.rows : 1;
+  for (at.row = 0; at.row < (by_row ? rows : 1); ++at.row) {
+    at.matrix = at.row / at.rows;
+    const OfRow whole = of_row(step, at);
+    tables.rows.insert(tables.rows.end(), {whole.factor, whole.addend});
+  }
+  for (at.matrix = 0; by_column && at.matrix < matrices; ++at.matrix)
+    for (at.column = 0; at.column < at.columns; ++at.column) tables.columns.push_back(of_column(step, at));
+  return tables;
 }
 
 }  // namespace evo

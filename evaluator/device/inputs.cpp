@@ -20,14 +20,9 @@ namespace {
 /// Elements after which a repeating input begins again; a multiple of kDrawnAtOnce.
 constexpr std::uint64_t kPeriod = 1 << 20;
 
-/// How many elements differ from one another; those that follow repeat them.
-std::uint64_t distinct(const CaseRecipe& recipe, const InputRecipe& input) {
-  return recipe.repeating ? std::min(input.elements, kPeriod) : input.elements;
-}
-
 std::vector<float> values_of(const CaseRecipe& recipe, const InputRecipe& input) {
   std::vector<float> values(input.elements);
-  const std::uint64_t count = distinct(recipe, input);
+  const std::uint64_t count = distinct_elements(recipe, input);
   parallel_chunks(count, kDrawnAtOnce, [&](std::uint64_t begin, std::uint64_t end) {
     draw_values(input, recipe.seed, begin, end, values.data() + begin);
   });
@@ -44,7 +39,7 @@ double with_low_bits(const InputRecipe& recipe, float value, std::uint64_t index
 
 /// Draws the elements of an input without scales as its dtype.
 void draw_codes(const CaseRecipe& recipe, const InputRecipe& input, std::span<std::byte> to) {
-  const std::uint64_t count = distinct(recipe, input);
+  const std::uint64_t count = distinct_elements(recipe, input);
   parallel_chunks(count, kDrawnAtOnce, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<float> values(end - begin);
     draw_values(input, recipe.seed, begin, end, values.data());
@@ -108,6 +103,10 @@ DrawRecipe draw_recipe(const InputRecipe& recipe) {
 }
 
 }  // namespace
+
+std::uint64_t distinct_elements(const CaseRecipe& recipe, const InputRecipe& input) {
+  return recipe.repeating ? std::min(input.elements, kPeriod) : input.elements;
+}
 
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe) {
   std::vector<std::vector<std::byte>> contents;

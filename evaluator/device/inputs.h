@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "evaluator/device/input_recipe.h"
@@ -14,5 +15,7 @@ namespace evo {
 ///   input of unit scale, have scale 1. code = value / scale, rounded to nearest even, saturated.
 /// - without: rounded to nearest even, saturated for 8-bit types.
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe);
+/// How many elements differ from one another; those that follow repeat them.
+std::uint64_t distinct_elements(const CaseRecipe& recipe, const InputRecipe& input);
 
 }  // namespace evo

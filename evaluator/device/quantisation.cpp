@@ -33,12 +33,6 @@ float encoded_by_scale(DType dtype, float value, float scale) {
   return dtype == DType::u8 ? 127.5F + ratio * (255.0F / 896.0F) : ratio;
 }
 
-/// Scale and zero point of a group that holds values from `low` to `high`.
-struct Quantiser {
-  float scale = 1;
-  float zero_point = 0;
-};
-
 /// A scale of 0 would make every code NaN: a group of zeros has scale 1, and its codes are the zero point.
 Quantiser symmetric(DType dtype, float low, float high) {
   const float most = std::max(std::fabs(low), std::fabs(high));
@@ -98,6 +92,26 @@ void store_rounded(DType dtype, float value, std::byte* to, std::uint64_t index)
   }
 }
 
+Quantiser quantiser_of(const CaseRecipe& recipe, const InputRecipe& input, float low, float high) {
+  if (low > high) low = high = 0;
+  Quantiser quantiser = input.zero_point ? affine(input.dtype, low, high) : symmetric(input.dtype, low, high);
+  quantiser.scale = input.unit_scale ? 1.0F : stored_scale(recipe.inputs[*input.scale].dtype, quantiser.scale);
+  return quantiser;
+}
+
+void encode(const InputRecipe& input, const std::vector<Quantiser>& of_groups, std::uint64_t begin, std::uint64_t end,
+            const float* values, std::byte* codes, std::uint64_t at) {
+  const ScaleGroups groups(input.dims, input.scale_dims);
+  groups.visit_runs(begin, end, [&](std::uint64_t group, std::uint64_t first, std::uint64_t last) {
+    const Quantiser& quantiser = of_groups[group];
+    for (std::uint64_t i = first - begin; i < last - begin; ++i) {
+      const float code = input.zero_point ? values[i] / quantiser.scale + quantiser.zero_point
+                                          : encoded_by_scale(input.dtype, values[i], quantiser.scale);
+      store_rounded(input.dtype, code, codes, at + i);
+    }
+  });
+}
+
 void quantise(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<float>& values,
               std::vector<std::vector<std::byte>>& contents, std::byte* codes) {
   const ScaleGroups groups(input.dims, input.scale_dims);
@@ -113,28 +127,18 @@ void quantise(const CaseRecipe& recipe, const InputRecipe& input, const std::vec
       extent.high = std::max(extent.high, values[i]);
     }
   });
-  const DType scale_dtype = recipe.inputs[*input.scale].dtype;
   std::vector<Quantiser> quantisers(groups.count());
   for (std::uint64_t group = 0; group < groups.count(); ++group) {
     const auto [low, high] = extents[group];
-    Quantiser& quantiser = quantisers[group];
-    quantiser = input.zero_point ? affine(input.dtype, low, high) : symmetric(input.dtype, low, high);
-    quantiser.scale = input.unit_scale ? 1.0F : stored_scale(scale_dtype, quantiser.scale);
-    store_at(scale_dtype, contents[*input.scale].data(), group, static_cast<double>(quantiser.scale));
-    if (input.zero_point) {
+    const Quantiser& quantiser = quantisers[group] = quantiser_of(recipe, input, low, high);
+    store_at(recipe.inputs[*input.scale].dtype, contents[*input.scale].data(), group,
+             static_cast<double>(quantiser.scale));
+    if (input.zero_point)
       store_at(recipe.inputs[*input.zero_point].dtype, contents[*input.zero_point].data(), group,
                static_cast<std::int64_t>(quantiser.zero_point));
-    }
   }
   parallel_chunks(input.elements, kDrawnAtOnce, [&](std::uint64_t begin, std::uint64_t end) {
-    groups.visit_runs(begin, end, [&](std::uint64_t group, std::uint64_t first, std::uint64_t last) {
-      const Quantiser& quantiser = quantisers[group];
-      for (std::uint64_t i = first; i < last; ++i) {
-        const float code = input.zero_point ? values[i] / quantiser.scale + quantiser.zero_point
-                                            : encoded_by_scale(input.dtype, values[i], quantiser.scale);
-        store_rounded(input.dtype, code, codes, i);
-      }
-    });
+    encode(input, quantisers, begin, end, values.data() + begin, codes, begin);
   });
 }
 

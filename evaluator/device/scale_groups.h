@@ -11,6 +11,10 @@ namespace evo {
 /// may be shorter.
 class ScaleGroups {
  public:
+  /// A dim, innermost first: the elements of a step along it, its steps, those that share a scale, the scales of one.
+  struct Axis {
+    std::uint64_t step, dim, length, scale_step;
+  };
   /// As many scale_dims as dims, each at least 1.
   ScaleGroups(std::span<const std::uint64_t> dims, std::span<const std::uint64_t> scale_dims) {
     std::uint64_t scales = 1, elements = 1;
@@ -23,6 +27,7 @@ class ScaleGroups {
     count_ = scales;
   }
   std::uint64_t count() const { return count_; }
+  const std::vector<Axis>& axes() const { return axes_; }
   std::uint64_t of(std::uint64_t element) const {
     std::uint64_t group = 0;
     for (const Axis& axis : axes_) group += element / axis.step % axis.dim / axis.length * axis.scale_step;
@@ -49,9 +54,6 @@ class ScaleGroups {
     return UINT64_MAX;
   }
 
-  struct Axis {
-    std::uint64_t step, dim, length, scale_step;
-  };
   std::vector<Axis> axes_;
   std::uint64_t count_ = 1;
 };

@@ -186,6 +186,11 @@ std::span<const std::size_t> rotation_of(const TimedShape& timed, const Plan& pl
   return constants_hold_inputs(plan) ? all.first(std::min<std::size_t>(all.size(), 1)) : all;
 }
 
+bool has_large_inputs(const CasePlan& plan, std::uint64_t bytes) {
+  return bytes > 0 &&
+         std::ranges::any_of(plan.cases, [&](const Case& one) { return input_bytes(one.recipe) >= bytes; });
+}
+
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt) {
   return Planner(task, target, device_kind, salt).plan();
 }

@@ -52,6 +52,9 @@ std::span<const std::size_t> rotation_of(const TimedShape& timed, const Plan& pl
 /// The order of all cases is shuffled by the salt.
 CasePlan plan_cases(const Task& task, const Target& target, std::string_view device_kind, std::uint64_t salt);
 
+/// Whether one of the cases has inputs of so many bytes; 0: no.
+bool has_large_inputs(const CasePlan& plan, std::uint64_t bytes);
+
 /// `count` cases like `one` with seeds that the plan does not have.
 std::vector<Case> more_cases(const Task& task, const Target& target, const Case& one, std::uint64_t salt, int count);
 

@@ -14,6 +14,7 @@
 #include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/hosts/compile_worker.h"
 #include "evaluator/judge/torch_reference.h"
+#include "evaluator/kernels/device_judge.h"
 #include "evaluator/numbers/elements.h"
 
 namespace evo {
@@ -132,6 +133,10 @@ class OracleRun {
       binaries_.push_back(compile(reference.program));
       references_.push_back(std::move(reference));
     }
+    if (has_large_inputs(plan_, options_.judged_there_from)) {
+      auto compiled = compiler_.compile(drawing_, options_.device.arch);
+      if (auto* binary = std::get_if<Binary>(&compiled)) draws_ = std::move(*binary);
+    }
     reload();
   }
 
@@ -145,6 +150,9 @@ class OracleRun {
 
   void reload() {
     device_.start();
+    if (draws_)  // Where it does not load, the host draws.
+      device_.ask<protocol::Done>(protocol::Load{protocol::kJudgeModule, *draws_, drawing_.plans},
+                                  options_.run_deadline_s);
     for (std::size_t i = 0; i < references_.size(); ++i) {
       const auto answer = device_.ask<protocol::Done>(
           protocol::Load{references_[i].module, binaries_[i], references_[i].program.plans}, options_.run_deadline_s);
@@ -186,6 +194,8 @@ class OracleRun {
   std::optional<TorchReference> torch_;  ///< In the place of what follows.
   std::vector<Reference> references_;
   std::vector<Binary> binaries_;
+  const Program drawing_ = judge_program();
+  std::optional<Binary> draws_;  ///< The same, compiled, where there are large inputs.
   std::uint64_t placed_bytes_ = 0;
 };
 

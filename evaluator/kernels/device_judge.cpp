@@ -12,11 +12,11 @@
 #include "engine/base/error.h"
 #include "engine/record/enumerators.h"
 #include "evaluator/base/random.h"
-#include "evaluator/device/quantisation.h"
-#include "evaluator/device/regime_values.h"
 #include "evaluator/device/row_norms.h"
+#include "evaluator/kernels/kernel_call.h"
 
 namespace evo::embedded {
+extern const std::string_view draw_kernels;    // draw_kernels.cu
 extern const std::string_view judge_kernels;   // judge_kernels.cu
 extern const std::string_view counter_random;  // evaluator/base/counter_random.cuh
 }  // namespace evo::embedded
@@ -24,16 +24,9 @@ extern const std::string_view counter_random;  // evaluator/base/counter_random.
 namespace evo {
 namespace {
 
-constexpr std::uint32_t kThreads = 256, kMostBlocks = 1024;
-constexpr std::uint64_t kWarps = kThreads / 32;
+constexpr std::uint64_t kWarps = kKernelThreads / 32;
 /// Elements that a warp sums up at a time where nobody asks for rows.
 constexpr std::uint64_t kPiece = 4096;
-/// Elements at either end of a drawn input that the host draws too, to see that both agree. A multiple of 4.
-constexpr std::uint64_t kDrawnByBoth = 1024;
-
-std::uint32_t blocks_for(std::uint64_t units, std::uint64_t of_a_block) {
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>((units + of_a_block - 1) / of_a_block, 1, kMostBlocks));
-}
 
 template <class Enum>
 std::string numbers_of(std::string_view space) {
@@ -41,24 +34,6 @@ std::string numbers_of(std::string_view space) {
   for (std::size_t i = 0; i < kEnumerators<Enum>; ++i)
     text += fmt::format("constexpr int {} = {};\n", enumerator_name(static_cast<Enum>(i)), i);
   return text + "}\n";
-}
-
-Scalar scalar_of(std::uint64_t value) {
-  return {{DType::u64, 1}, {value}};
-}
-Scalar scalar_of(double value) {
-  return {{DType::f64, 1}, {value}};
-}
-Scalar scalar_of(float value) {
-  return {{DType::f32, 1}, {static_cast<double>(value)}};
-}
-Scalar scalar_of(int value) {
-  return {{DType::s32, 1}, {std::int64_t{value}}};
-}
-/// A struct's members.
-template <class... Values>
-std::vector<Scalar> fields(Values... values) {
-  return {scalar_of(values)...};
 }
 
 std::uint64_t elements_of(const PlanTensor& tensor) {
@@ -91,29 +66,21 @@ void add(OutputSums& to, const BlockSums& block) {
   note(to.further_off, to.first_further_off, block.further_off, block.first_further_off);
 }
 
-/// The elements `begin` to `end` of an input as the host draws them.
-std::vector<std::byte> drawn_here(const CaseRecipe& recipe, const InputRecipe& input, std::uint64_t begin,
-                                  std::uint64_t end) {
-  std::vector<float> values(end - begin);
-  draw_values(input, recipe.seed, begin, end, values.data());
-  std::vector<std::byte> bytes(bytes_for(input.dtype, end - begin));
-  for (std::uint64_t i = 0; i < values.size(); ++i) store_rounded(input.dtype, values[i], bytes.data(), i);
-  return bytes;
-}
-
 }  // namespace
 
-std::string judge_source() {
+Program judge_program() {
   constexpr std::string_view kInclude = "#include \"evaluator/base/counter_random.cuh\"\n";
-  std::string source(embedded::judge_kernels);
+  std::string source(embedded::draw_kernels);
   source.replace(source.find(kInclude), kInclude.size(), embedded::counter_random);
-  return "typedef unsigned short u16;\ntypedef unsigned int u32;\ntypedef unsigned long long u64;\n"
-         "typedef long long s64;\n" +
-         numbers_of<DType>("dtype") + numbers_of<Distribution>("distribution") + source;
-}
-
-std::vector<std::string> judge_kernels() {
-  return {"evo_draw", "evo_hide", "evo_compare"};
+  Program program;
+  program.source =
+      "typedef unsigned short u16;\ntypedef unsigned int u32;\ntypedef unsigned long long u64;\n"
+      "typedef long long s64;\n" +
+      numbers_of<DType>("dtype") + numbers_of<Distribution>("distribution") + numbers_of<StepKind>("step") + source +
+      std::string(embedded::judge_kernels);
+  for (const char* kernel : {"evo_draw", "evo_largest", "evo_encode", "evo_hide", "evo_compare"})
+    program.plans["any"].launches.emplace_back().kernel = kernel;
+  return program;
 }
 
 bool can_compare(DType got, DType want, const ComparedFor& what) {
@@ -128,59 +95,10 @@ bool can_compare(DType got, DType want, const ComparedFor& what) {
 }
 
 DeviceJudge::DeviceJudge(Device& device, std::unique_ptr<Module> module)
-    : device_(device), module_(std::move(module)) {}
-
-void DeviceJudge::run(const char* kernel, std::uint32_t blocks, std::vector<DeviceAddress> addresses,
-                      std::vector<Scalar> values) const {
-  Plan plan;
-  Launch launch;
-  launch.kernel = kernel;
-  launch.grid = {blocks, 1, 1};
-  launch.block = {kThreads, 1, 1};
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    plan.tensors.push_back({.name = "judged", .dtype = DType::u64, .bytes = sizeof(std::uint64_t)});
-    launch.arguments.push_back({Argument::Kind::tensor, i});
-  }
-  launch.arguments.push_back({Argument::Kind::value, 0, std::move(values)});
-  plan.launches.push_back(std::move(launch));
-  if (const auto failure = device_.run(*module_, plan, {std::move(addresses), {}}))
-    throw machine_error(fmt::format("{}: {}: {}", device_.info().id, kernel, failure->reason));
-}
-
-// ---- Inputs
-
-bool DeviceJudge::draws(const CaseRecipe& recipe, std::size_t number) const {
-  const InputRecipe& input = recipe.inputs.at(number);
-  const bool is_plain = !recipe.repeating && !recipe.perturbed && !input.scale && !input.is_computed &&
-                        !input.widened && input.strides.empty() && input.steps.empty() && input.elements > 0;
-  const bool has_format = input.dtype == DType::f32 || input.dtype == DType::f16 || input.dtype == DType::bf16;
-  // Those take the host's mathematical library, or tables.
-  const bool has_formula =
-      input.distribution != Distribution::log_normal_rows && input.distribution != Distribution::ties;
-  return why_unfit_.empty() && is_plain && has_format && has_formula && is_drawn_by_regime(input);
-}
-
-bool DeviceJudge::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddress to) {
-  const InputRecipe& input = recipe.inputs.at(number);
-  run("evo_draw", blocks_for(input.elements, std::uint64_t{4} * kThreads), {to},
-      fields(input.elements, input.row, input.matrix, input.group, input.stream, recipe.seed, input.gain,
-             largest_move(input), static_cast<int>(input.distribution), static_cast<int>(input.dtype)));
-  const std::uint64_t end = input.elements, last = end > kDrawnByBoth ? (end - kDrawnByBoth) / 4 * 4 : 0;
-  for (const auto& [from, until] : {std::pair{std::uint64_t{0}, std::min(end, kDrawnByBoth)}, std::pair{last, end}}) {
-    std::vector<std::byte> found(bytes_for(input.dtype, until - from));
-    device_.download(found, to + bytes_for(input.dtype, from));
-    if (found == drawn_here(recipe, input, from, until)) continue;
-    why_unfit_ = fmt::format("{} draws other numbers for input {} than the host", device_.info().id, input.name);
-    answers_.clear();
-    return false;
-  }
-  return true;
-}
-
-// ---- Answers
+    : device_(device), module_(std::move(module)), drawer_(device, *module_) {}
 
 void DeviceJudge::keep_answer(const std::string& name, const BufferSet& set) {
-  if (!why_unfit_.empty()) throw machine_error(why_unfit_);
+  if (const std::string& why = drawer_.why_unfit(); !why.empty()) throw machine_error(why);
   std::vector<Answer> answer;
   for (std::size_t i = 0; i < set.tensors().size(); ++i) {
     const PlanTensor& tensor = set.tensors()[i];
@@ -191,7 +109,8 @@ void DeviceJudge::keep_answer(const std::string& name, const BufferSet& set) {
     Answer one{tensor.dtype, elements_of(tensor), bytes, DeviceMemory(device_, bytes, "an answer"), fresh_salt(), 0};
     device_.fill(one.memory.address(), std::byte{0}, bytes);
     device_.copy(one.memory.address(), set.addresses().tensors[i], tensor.bytes);
-    run("evo_hide", blocks_for(words, kThreads), {one.memory.address()}, fields(words, one.key));
+    run_kernel(device_, *module_, "evo_hide", blocks_for(words, kKernelThreads), {one.memory.address()},
+               fields(words, one.key));
     one.digest = device_.digest(one.memory.address(), bytes);
     answer.push_back(std::move(one));
   }
@@ -201,7 +120,7 @@ void DeviceJudge::keep_answer(const std::string& name, const BufferSet& set) {
 std::vector<OutputSums> DeviceJudge::compare(const std::string& name, const BufferSet& set,
                                              std::span<const ComparedFor> wanted) {
   const auto found = answers_.find(name);
-  if (found == answers_.end()) return {};
+  if (found == answers_.end() || !drawer_.why_unfit().empty()) return {};
   const std::vector<Answer>& answers = found->second;
   Readback now;
   for (const Answer& one : answers) now.digested.push_back({one.memory.address(), one.bytes});
@@ -236,11 +155,11 @@ OutputSums DeviceJudge::compare_one(DType dtype, DeviceAddress got, const Answer
   const std::uint32_t blocks = blocks_for(rows, kWarps);
   const DeviceMemory block_memory(device_, blocks * sizeof(BlockSums), "sums of the judge");
   const DeviceMemory row_memory(device_, wanted.row > 0 ? rows * 2 * sizeof(double) : 1, "rows of the judge");
-  run("evo_compare", blocks,
-      {got, answer.memory.address(), wanted.row > 0 ? row_memory.address() : 0, block_memory.address()},
-      fields(answer.elements, row, answer.key, wanted.atol, wanted.rtol, static_cast<int>(dtype),
-             static_cast<int>(answer.dtype), int{wanted.exact}, int{wanted.elementwise}, int{wanted.steps},
-             info_of(dtype).digits, info_of(dtype).least_exponent));
+  run_kernel(device_, *module_, "evo_compare", blocks,
+             {got, answer.memory.address(), wanted.row > 0 ? row_memory.address() : 0, block_memory.address()},
+             fields(answer.elements, row, answer.key, wanted.atol, wanted.rtol, static_cast<int>(dtype),
+                    static_cast<int>(answer.dtype), int{wanted.exact}, int{wanted.elementwise}, int{wanted.steps},
+                    info_of(dtype).digits, info_of(dtype).least_exponent));
   OutputSums sums;
   std::vector<BlockSums> of_blocks(blocks);
   device_.download(std::as_writable_bytes(std::span(of_blocks)), block_memory.address());

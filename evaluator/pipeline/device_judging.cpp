@@ -70,11 +70,12 @@ std::vector<bool> judged_there(const PipelineOptions& options, const std::option
 }
 
 void DeviceJudging::leave_to_host(const std::string& why) {
+  if (options_.notice)
+    options_.notice(fmt::format("{}: the host draws inputs and compares outputs, since the device cannot: {}",
+                                called(options_.device), why));
   cases_.assign(cases_.size(), false);
   kept_ = cases_;
-  if (options_.notice)
-    options_.notice(
-        fmt::format("{}: the host compares outputs, since the device cannot: {}", called(options_.device), why));
+  programs_.clear();
 }
 
 void DeviceJudging::lose_worker(const Lost& lost) {
@@ -86,11 +87,10 @@ void DeviceJudging::lose_worker(const Lost& lost) {
 DeviceJudging::DeviceJudging(const PipelineOptions& options, const CasePlan& plan, const std::vector<bool>& cases,
                              CompilePool& pool)
     : options_(options), plan_(plan), cases_(cases), kept_(cases.size()) {
-  if (std::ranges::find(cases_, true) == cases_.end()) return;
-  Program judge;
-  judge.source = judge_source();
-  for (const std::string& name : judge_kernels()) judge.plans["any"].launches.emplace_back().kernel = name;
-  add(std::move(judge), pool);
+  const bool judges = std::ranges::find(cases_, true) != cases_.end();
+  if (!judges && !has_large_inputs(plan, options.judged_there_from)) return;
+  add(judge_program(), pool);
+  if (!judges) return;
   for (const Bindings& specialisation : specialisations_of(options.task, options.target))
     add(reference_program(options.tree, options.task, options.target.options, specialisation,
                           shapes_of(options.task, options.target, specialisation)),
@@ -127,7 +127,7 @@ std::optional<std::uint64_t> DeviceJudging::reference_for(const Case& one) const
 }
 
 void DeviceJudging::make_ready(WorkerClient& device) {
-  if (std::ranges::find(cases_, true) == cases_.end()) return;
+  if (programs_.empty()) return;
   if (starts_ != device.starts() && !load(device)) return;
   for (std::size_t i = 0; i < cases_.size(); ++i) {
     if (!cases_[i] || kept_[i]) continue;

@@ -22,7 +22,7 @@ namespace evo {
 std::vector<bool> judged_there(const PipelineOptions& options, const std::optional<Calibration>& calibration,
                                const CasePlan& plan);
 
-/// Gets one device's worker ready to judge. Used by one thread.
+/// Gets one device's worker ready to judge, and to draw large inputs. Used by one thread.
 class DeviceJudging {
  public:
   /// Has the pool compile the kernels. Everything must outlive it, but for the pool. `cases`: as judged_there says.
@@ -52,7 +52,8 @@ class DeviceJudging {
   const PipelineOptions& options_;
   const CasePlan& plan_;
   std::vector<bool> cases_, kept_;  ///< By case: judged there if possible; now.
-  std::vector<Loadable> programs_;  ///< The judge's, then the reference's: modules from kJudgeModule on.
+  std::vector<Loadable> programs_;  ///< The judge's, then the reference's: modules from kJudgeModule on; none:
+                                    ///< the host judges.
   int starts_ = 0;                  ///< Of the worker that has loaded them.
   int losses_ = 0;                  ///< Workers that were lost while they got ready.
 };

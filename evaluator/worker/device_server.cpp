@@ -121,7 +121,7 @@ std::shared_ptr<const PristineInputs> DeviceServer::inputs_of(const CaseRecipe& 
   const std::size_t bytes = input_bytes(recipe);
   inputs_.make_room(bytes);  // before more of the device's memory is asked for
   auto inputs = std::make_shared<const PristineInputs>(device_, recipe, guard_bytes_for(device_.info()),
-                                                       judge_ ? &*judge_ : nullptr);
+                                                       judge_ ? &judge_->drawer() : nullptr);
   inputs_.put(std::move(key), inputs, bytes);
   return inputs;
 }

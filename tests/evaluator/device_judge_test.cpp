@@ -33,7 +33,9 @@ TEST_CASE("a device draws and compares as the host does: every regime, 300 cases
   Judging judging;
   const JudgedCases drawn = draw_both(*judging.device, *judging.judge);
   CHECK(drawn.difference == "");
-  CHECK(drawn.cases == 3 * (static_cast<int>(kEnumerators<Distribution>) - 2));
+  // Three formats of floats, and three of codes with their scales; steps of floats and of codes; one that repeats.
+  CHECK(drawn.cases == 9 * (static_cast<int>(kEnumerators<Distribution>) - 2) +
+                           3 * (static_cast<int>(kEnumerators<StepKind>) - 1) + 1);
 
   const JudgedCases compared = compare_both(*judging.device, *judging.judge, 300);
   CHECK(compared.difference == "");
@@ -43,7 +45,8 @@ TEST_CASE("a device draws and compares as the host does: every regime, 300 cases
 
 TEST_CASE("what a candidate writes into drawn inputs or an answer is seen, and an answer lies hidden") {
   Judging judging;
-  const PristineInputs inputs(*judging.device, recipe_of(Distribution::normal, DType::f16, 1, 0), 64, &*judging.judge);
+  const PristineInputs inputs(*judging.device, recipe_of(Distribution::normal, DType::f16, 1, 0), 64,
+                              &judging.judge->drawer());
   const std::vector<std::byte> ones(4096, std::byte{1});
   judging.device->upload(inputs.address(0) + 100, std::span(ones).first(3));
   CHECK(inputs.repair());

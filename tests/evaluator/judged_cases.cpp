@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <iterator>
 #include <variant>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/record/enumerators.h"
@@ -104,10 +106,7 @@ std::string difference_between(const Difference& there, const Difference& host, 
 }  // namespace
 
 DeviceJudge judge_on(Device& device) {
-  SourceRequest request;
-  request.source = judge_source();
-  request.arch = device.info().arch;
-  request.kernels = judge_kernels();
+  const SourceRequest request = compile_request(judge_program(), device.info().arch);
   const auto compiled = make_nvrtc_compiler()->compile(request);
   if (const auto* failure = std::get_if<Failure>(&compiled)) throw std::logic_error(failure->reason + failure->log);
   std::optional<Failure> failure;
@@ -140,22 +139,68 @@ CaseRecipe recipe_of(Distribution distribution, DType dtype, double gain, std::u
   return recipe;
 }
 
+namespace {
+
+/// Codes of two matrices in groups of 9 of a row, of a row, of 2 rows, of a matrix or of all, and their scales.
+CaseRecipe coded(CaseRecipe recipe, std::uint64_t number) {
+  constexpr std::array<std::array<std::uint64_t, 3>, 5> kGroups = {
+      {{6, 11, 4}, {6, 11, 1}, {6, 6, 1}, {6, 1, 1}, {1, 1, 1}}};
+  InputRecipe& codes = recipe.inputs.front();
+  const auto& groups = kGroups.at(number % kGroups.size());
+  codes.dims = {6, 11, 35};
+  codes.scale_dims = {groups.begin(), groups.end()};
+  codes.scale = 1;
+  codes.unit_scale = number % 11 == 10;
+  InputRecipe scales{"scales", DType::f32, groups[0] * groups[1] * groups[2]};
+  scales.is_computed = true;
+  recipe.inputs.push_back(scales);
+  return recipe;
+}
+
+std::vector<CaseRecipe> drawn_recipes() {
+  std::vector<CaseRecipe> recipes;
+  const auto add = [&](const CaseRecipe& recipe, std::uint64_t number) {
+    const DType dtype = recipe.inputs.front().dtype;
+    recipes.push_back(bits_of(dtype) == 8 ? coded(recipe, number) : recipe);
+  };
+  for (std::size_t kind = 0; kind < kEnumerators<Distribution>; ++kind)
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::s8, DType::u8})
+      add(recipe_of(static_cast<Distribution>(kind), dtype, kind % 2 == 0 ? 7.3 : 150.7, kind % 3), recipes.size());
+  for (std::size_t kind = 0; kind < kEnumerators<StepKind>; ++kind)
+    for (const DType dtype : {DType::f16, DType::e4m3}) {
+      CaseRecipe recipe = recipe_of(Distribution::normal, dtype, 1, kind);
+      recipe.inputs.front().steps = {{static_cast<StepKind>(kind), 2.5, 0.3, 77 + kind},
+                                     {StepKind::rounded, 0.25, 0, 0}};
+      add(recipe, recipes.size());
+    }
+  CaseRecipe repeating = recipe_of(Distribution::outliers, DType::bf16, 9, 1);
+  repeating.inputs.front().elements = 2850 * 385;
+  repeating.repeating = true;
+  recipes.push_back(repeating);
+  return recipes;
+}
+
+}  // namespace
+
 JudgedCases draw_both(Device& device, DeviceJudge& judge) {
   JudgedCases result;
-  for (std::size_t kind = 0; kind < kEnumerators<Distribution>; ++kind) {
-    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
-      const auto distribution = static_cast<Distribution>(kind);
-      const CaseRecipe recipe = recipe_of(distribution, dtype, kind % 2 == 0 ? 7.3 : 150.7, kind % 3);
-      if (!judge.draws(recipe, 0)) continue;
-      const PristineInputs inputs(device, recipe, 64, &judge);
-      std::vector<std::byte> found(inputs.bytes(0));
-      device.download(found, inputs.address(0));
+  for (const CaseRecipe& recipe : drawn_recipes()) {
+    const PristineInputs inputs(device, recipe, 64, &judge.drawer());
+    const std::vector<std::vector<std::byte>> wanted = generate_inputs(recipe);
+    for (std::size_t i = 0; i < recipe.inputs.size(); ++i) {
+      if (!judge.drawer().draws(recipe, i)) continue;
+      std::vector<std::byte> found(inputs.bytes(i));
+      device.download(found, inputs.address(i));
       ++result.cases;
-      if (found == generate_inputs(recipe).front()) continue;
-      result.difference = fmt::format("{} of {}", enumerator_name(distribution), name_of(dtype));
+      if (found == wanted.at(i)) continue;
+      const InputRecipe& input = recipe.inputs.front();
+      result.difference =
+          fmt::format("{} of {} {}{}", recipe.inputs[i].name, enumerator_name(input.distribution), name_of(input.dtype),
+                      input.steps.empty() ? "" : fmt::format(", {}", enumerator_name(input.steps.front().step)));
       return result;
     }
   }
+  if (!judge.drawer().why_unfit().empty()) result.difference = judge.drawer().why_unfit();
   return result;
 }
 

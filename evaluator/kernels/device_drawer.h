@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "evaluator/device/device.h"
+#include "evaluator/device/device_memory.h"
+#include "evaluator/device/input_drawer.h"
+#include "evaluator/device/input_recipe.h"
+#include "evaluator/device/quantisation.h"
+
+namespace evo {
+
+/// Draws inputs on a device, bit for bit as the host does (draw_kernels.cu): values of every distribution and step that
+/// need no mathematical library, as floats of 16 or 32 bits or as codes of 8 bits, and their scales.
+class DeviceDrawer final : public InputDrawer {
+ public:
+  /// `module`: judge_program, compiled. Both must outlive it.
+  DeviceDrawer(Device& device, const Module& module) : device_(&device), module_(&module) {}
+
+  bool draws(const CaseRecipe& recipe, std::size_t input) const override;
+  bool draw(const CaseRecipe& recipe, std::size_t input, DeviceAddress to) override;
+
+  /// Why it draws nothing more; empty: it does.
+  const std::string& why_unfit() const { return why_unfit_; }
+
+ private:
+  struct Tables;
+  std::vector<Quantiser> quantisers_of(const CaseRecipe& recipe, const InputRecipe& input, const Tables& tables) const;
+  bool as_the_host(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<Quantiser>& of_groups,
+                   DeviceAddress drawn);
+  void run(const char* kernel, const CaseRecipe& recipe, const InputRecipe& input, const Tables& tables,
+           std::vector<DeviceAddress> addresses) const;
+  DeviceMemory uploaded(const void* data, std::size_t bytes) const;
+
+  Device* device_;
+  const Module* module_;
+  std::string why_unfit_;
+};
+
+}  // namespace evo
