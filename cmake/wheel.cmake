@@ -8,8 +8,7 @@ endif()
 add_executable(evo_portable EXCLUDE_FROM_ALL $<TARGET_OBJECTS:evo> cmake/portable/older_glibc.cpp)
 target_link_libraries(evo_portable PRIVATE $<TARGET_PROPERTY:evo,LINK_LIBRARIES>)
 target_link_options(evo_portable PRIVATE -Wl,--wrap=hypot)
-set_target_properties(evo_portable PROPERTIES EVO_PORTABLE ON OUTPUT_NAME evo
-                                              RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/portable)
+set_target_properties(evo_portable PROPERTIES EVO_PORTABLE ON)
 add_custom_target(wheel
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/wheel.py --program $<TARGET_FILE:evo_portable>
           --version ${PROJECT_VERSION} --strip ${CMAKE_STRIP} --output ${PROJECT_BINARY_DIR}

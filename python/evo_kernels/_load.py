@@ -58,7 +58,7 @@ class Tensor(NamedTuple):
     """A tensor that a launcher takes."""
 
     name: str
-    use: str  # "in", "out", "in/out"
+    use: str  # "in", "out", "in out"
     dtype: str
     dims: Tuple[str, ...]
 
@@ -187,7 +187,7 @@ def _tensors(text: str, parameters: Sequence[Tuple[str, str]]) -> List[Tensor]:
     described = {
         name: Tensor(name, use, dtype, tuple(re.split(r",\s*(?![^()]*\))", dims)) if dims else ())
         for name, use, dtype, dims in re.findall(
-            r"^//   (\w+)\s+(in/out|in|out)\s+(\w+)(?: \[(.*?)\])?", text, re.MULTILINE
+            r"^//   (\w+)\s+(in out|in|out)\s+(\w+)(?: \[(.*?)\])?", text, re.MULTILINE
         )
     }
     return [described[name] for kind, name in parameters if kind == "pointer" and name in described]

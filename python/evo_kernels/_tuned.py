@@ -112,7 +112,7 @@ class Tuned:
 
     def _launched(self, kernel: ArrayKernel, arrays: Sequence[Any], sizes: Mapping[str, int]) -> List[Any]:
         given = iter(arrays)
-        all_of_them: List[Any] = []
+        by_name: Dict[str, Any] = {}
         outputs: List[Any] = []
         for argument in self._arguments:
             array = next(given) if argument.use != "out" else _empty(argument, sizes, arrays[0])
@@ -120,8 +120,10 @@ class Tuned:
                 array = array.clone() if is_torch(array) else array.copy()
             if argument.use != "in":
                 outputs.append(array)
-            all_of_them.append(array)
-        kernel(*all_of_them, **{name: size for name, size in sizes.items() if name in kernel.sizes})
+            by_name[argument.name] = array
+        # The launcher takes inputs first; a name that is a word of C++ has a _ there.
+        ordered = [by_name[one.name if one.name in by_name else one.name.rstrip("_")] for one in kernel.tensors]
+        kernel(*ordered, **{name: size for name, size in sizes.items() if name in kernel.sizes})
         return outputs
 
 
