@@ -108,9 +108,10 @@ class Result:
         """The run's page, which a notebook shows."""
         return report(self)
 
-    def resume(self, *, time: Optional[str] = None, evals: Optional[int] = None, progress: bool = True) -> "Result":
+    def resume(self, *, time: Optional[str] = None, evals: Optional[int] = None, progress: bool = True,
+               **more: Any) -> "Result":  # fmt: skip
         """Goes on with the same search, up to new limits: `evals` counts those that it has."""
-        return resume(self.run, time=time, evals=evals, db=self.db, progress=progress)
+        return resume(self, time=time, evals=evals, progress=progress, **more)
 
     def __repr__(self) -> str:
         state = "interrupted" if self.interrupted else self.document["run"]["status"]
@@ -155,11 +156,13 @@ def resume(
     evals: Optional[int] = None,
     db: Optional[PathLike] = None,
     progress: bool = True,
+    **more: Any,
 ) -> Result:
     """Goes on with a run of a database, with its settings and new limits. `evals` counts those that it has."""
     number = run.run if isinstance(run, Result) else run
     file = db if db is not None else run.db if isinstance(run, Result) else DATABASE
-    return search(["run", "--resume", str(number), *option_arguments({"time": time, "evals": evals})], file, progress)
+    limits = option_arguments({"time": time, "evals": evals, **more})
+    return search(["run", "--resume", str(number), *limits], file, progress)
 
 
 def problem_arguments(

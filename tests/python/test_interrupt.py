@@ -31,7 +31,7 @@ class Interrupt(unittest.TestCase):
         self.assertTrue(interrupted)
         self.assertGreater(evaluated, 0)
 
-        resumed = evo.resume(run, evals=evaluated + 2, db=db, progress=False)
+        resumed = evo.resume(run, evals=evaluated + 2, check_time="0", db=db, progress=False)
         self.assertEqual((resumed.run, resumed.evaluated, resumed.interrupted), (run, evaluated + 2, False))
 
 
