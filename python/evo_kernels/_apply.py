@@ -92,7 +92,7 @@ class Applied:
             return f"no kernel of {call.task}: {call.command}"
         alike = [one for one in of_task if one.options == call.options]
         if not alike:
-            return f"no kernel with these options: {call.command}"
+            return call.refusal or f"no kernel with these options: {call.command}"
         fitting = [one for one in alike if one.supports(*call.sizes)]
         return fitting[0] if fitting else f"no kernel of this size: {call.command}"
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+
+from ._program import EvoError, document
 
 
 class Call(NamedTuple):
@@ -15,14 +18,39 @@ class Call(NamedTuple):
     shape: Tuple[int, ...]  # Of torch's result; the kernel's has the same elements in the same order.
 
     @property
+    def problem(self) -> List[str]:
+        """The task, its shape and options, as the program takes them."""
+        options = [part for name, value in self.options.items() for part in ("--option", f"{name}={_text(value)}")]
+        return ["--task", self.task, "--shapes", ",".join(map(str, self.sizes)), *options]
+
+    @property
     def command(self) -> str:
         """That which searches a kernel for it."""
-        options = "".join(f" --option {name}={_text(value)}" for name, value in self.options.items())
-        return f"evo run --task {self.task} --shapes {','.join(map(str, self.sizes))}{options}"
+        return " ".join(["evo run", *self.problem])
+
+    @property
+    def refusal(self) -> str:
+        """Which option the task does not have; empty: it has all."""
+        known = _options_of_tasks().get(self.task, {})
+        lacking = [f"{name}={_text(value)}" for name, value in self.options.items() if value not in known.get(name, [])]
+        return f"the task {self.task} has no {', '.join(lacking)}" if lacking else ""
+
+    def floor_us(self, device: str) -> Optional[float]:
+        """The time that no kernel can beat on a device; None where its rates are not known."""
+        try:
+            floors = document(["space", *self.problem, "--device", device])["floors"]
+        except EvoError:  # The task has no such size.
+            return None
+        return float(floors[0]["floor_us"]) if floors else None
 
 
 #: What a call is: a kernel's call, or why there is no task for it.
 Matched = Union[Call, str]
+
+
+@functools.lru_cache(maxsize=None)
+def _options_of_tasks() -> Dict[str, Dict[str, List[Any]]]:
+    return {task["name"]: task["options"] for task in document(["tasks"])["tasks"] if task["problem"] is None}
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,7 @@ from ._frames import frame_of_rows
 from ._operators import Call, matched, operators
 from ._program import MISSING, EvoError
 
-_NAMES = ["function", "shapes", "dtype", "calls", "time_us", "share", "task", "command", "why_not"]
+_NAMES = ["function", "shapes", "dtype", "calls", "time_us", "share", "of_floor", "task", "command", "why_not"]
 
 
 class Operator(NamedTuple):
@@ -30,7 +30,8 @@ class Profile:
 
     def table(self) -> Any:
         """A frame: function, shapes, dtype, calls, time_us of all of them, share of the whole, and either the task that
-        describes the call with the command that searches a kernel for it, or why no task does."""
+        describes the call with the command that searches a kernel for it, or why no task does. of_floor: on a GPU, the
+        time that no kernel can beat over the time that a call took: what is near 1 is not worth a search."""
         return frame_of_rows(self.rows, _NAMES)
 
     @property
@@ -95,18 +96,21 @@ def profile(model: Any, inputs: Any, *, warm_up: int = 1) -> Profile:
     rows = []
     for operator in sorted(spent, key=lambda one: -times[one]):
         match = matches[operator]
-        call: Optional[Call] = match if isinstance(match, Call) else None
+        call: Optional[Call] = match if isinstance(match, Call) and not match.refusal else None
+        floor = call.floor_us("cuda:0") if call and on_gpu else None
+        count = len(spent[operator])
         rows.append(
             {
                 "function": operator.function,
                 "shapes": " ".join(str(list(shape)) for shape in operator.shapes),
                 "dtype": operator.dtype,
-                "calls": len(spent[operator]),
+                "calls": count,
                 "time_us": times[operator],
                 "share": times[operator] / whole,
+                "of_floor": floor * count / times[operator] if floor else None,
                 "task": call.task if call else "",
                 "command": call.command if call else "",
-                "why_not": "" if call else match,
+                "why_not": "" if call else match.refusal if isinstance(match, Call) else match,
             }
         )
     return Profile(rows, "cuda" if on_gpu else "cpu")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from searched import folder
 
-TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "examples" / "tutorial.ipynb"
+TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.ipynb"
 
 
 def looked_at(test, place, printed):
