@@ -105,13 +105,13 @@ def _mode(applied: Applied) -> Any:
 
     known = operators()
 
-    class Mode(TorchFunctionMode):  # type: ignore[misc]
+    class Mode(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if func not in known:
                 return func(*args, **(kwargs or {}))
             return applied._call(func, *known[func], args, kwargs or {})
 
-    return Mode()
+    return Mode()  # type: ignore[no-untyped-call]
 
 
 def apply(what: Any, *, verbose: bool = True) -> Applied:

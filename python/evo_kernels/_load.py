@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 from ._database import Candidate, Database, PathLike, export_candidates
 from ._program import DATABASE, MISSING, USAGE, EvoError
@@ -191,6 +191,16 @@ def _tensors(text: str, parameters: Sequence[Tuple[str, str]]) -> List[Tensor]:
         )
     }
     return [described[name] for kind, name in parameters if kind == "pointer" and name in described]
+
+
+@overload
+def load(
+    what: Any, *, db: PathLike = DATABASE, arrays: Literal["torch"] = "torch", verbose: bool = False
+) -> Kernel: ...
+
+
+@overload
+def load(what: Any, *, db: PathLike = DATABASE, arrays: Literal["cuda"], verbose: bool = False) -> ArrayKernel: ...
 
 
 def load(

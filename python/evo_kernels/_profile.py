@@ -63,11 +63,11 @@ def profile(model: Any, inputs: Any, *, warm_up: int = 1) -> Profile:
     except ImportError:
         raise EvoError("profile() needs torch", MISSING) from None
     known = operators()
-    spent: Dict[Operator, List[Any]] = {}
+    spent: Dict[Operator, List[Tuple[Any, Any]]] = {}
     matches: Dict[Operator, Any] = {}
     on_gpu = torch.cuda.is_available() and any(one.is_cuda for one in _tensors(inputs))
 
-    class Mode(TorchFunctionMode):  # type: ignore[misc]
+    class Mode(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             given = kwargs or {}
             began = _mark(torch, on_gpu)
@@ -87,11 +87,11 @@ def profile(model: Any, inputs: Any, *, warm_up: int = 1) -> Profile:
     with torch.no_grad():
         for _ in range(warm_up):
             _run(model, inputs)
-        with Mode():
+        with Mode():  # type: ignore[no-untyped-call]
             _run(model, inputs)
     if on_gpu:
         torch.cuda.synchronize()
-    times = {operator: sum(_between_us(*marks, on_gpu) for marks in all_of) for operator, all_of in spent.items()}
+    times = {operator: sum(_between_us(began, ended, on_gpu) for began, ended in all_of) for operator, all_of in spent.items()}
     whole = sum(times.values()) or 1.0
     rows = []
     for operator in sorted(spent, key=lambda one: -times[one]):

@@ -79,7 +79,7 @@ def _add(function: Callable[..., Any], parts: List[str], seen: Set[str], modules
     if not text.startswith("def ") and "\ndef " not in text:
         raise EvoError(f"the reference {name} must be a function that is defined by def")
     text = text[text.index("def ") :] if not text.startswith("def ") else text
-    around: Dict[str, Any] = inspect.getclosurevars(function).globals.copy()
+    around: Dict[str, Any] = dict(inspect.getclosurevars(function).globals)
     around.update(inspect.getclosurevars(function).nonlocals)
     for used, value in sorted(around.items()):
         if used in seen:

@@ -62,7 +62,7 @@ class Tuned:
             self.calls["computed in Python"] += 1
             return self._function(**{one.name: array for one, array in zip(self._taken, arrays)})
         if key not in self._launchers:
-            self._launchers[key] = load(found, arrays="cuda")  # type: ignore[assignment]
+            self._launchers[key] = load(found, arrays="cuda")
         results = self._launched(self._launchers[key], arrays, sizes)
         self.calls["launched"] += 1
         return results if len(results) > 1 else results[0]
@@ -172,7 +172,7 @@ def _device(name: str) -> Mapping[str, Any]:
 
 def _empty(argument: _Argument, sizes: Mapping[str, int], like: Any) -> Any:
     """A new array of the same library as `like`."""
-    known = {"ceil_div": lambda a, b: -(-a // b), **sizes}
+    known: Dict[str, Any] = {"ceil_div": lambda a, b: -(-a // b), **sizes}
     shape = tuple(int(eval(dim, {"__builtins__": {}}, known)) for dim in argument.dims)
     dtype = _TORCH_TYPES.get(argument.dtype, argument.dtype)
     library = sys.modules[type(like).__module__.split(".")[0]]
