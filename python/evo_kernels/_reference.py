@@ -35,8 +35,10 @@ def _array(value):
 
 
 def _tensor(array):
-    import torch
-
+    try:
+        import torch
+    except ImportError:
+        return array
     return torch.from_numpy(array)
 '''
 

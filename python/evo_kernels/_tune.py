@@ -51,7 +51,7 @@ def tune(
     shapes: [{"N": 4096}, {"N": 1001}]; the first is timed. grid, block: expressions of genes and sizes.
     reference: what is right: "saxpy.cu:saxpy_plain" (with reference_grid, reference_block), or a Python function that
         takes the kernel's inputs by name and returns its outputs in order. It gets tensors of torch, or arrays of
-        numpy if it uses numpy. Without one, results are self-consistent only.
+        numpy if it uses numpy or torch is missing. Without one, results are self-consistent only.
     name: of the task; else the kernel's. more: any other key of the ten lines (docs/templates.md), or option of
         `evo tune`, with _ for -: limits={"relative_l2": 1e-5}, strategy="random".
 

@@ -1,5 +1,7 @@
+import os
 import unittest
 import warnings
+from unittest import mock
 
 import evo_kernels as evo
 from searched import FORM, SAXPY, folder
@@ -26,6 +28,12 @@ def right(y, x):
 
 def with_numpy(y, x):
     return np.add(y, FACTOR * x)
+
+
+def with_torch(y, x):
+    import torch
+
+    return torch.add(y, FACTOR * x)
 
 
 def wrong(y, x):
@@ -55,6 +63,18 @@ class Tune(unittest.TestCase):
                 result = self.tuned(reference)
                 self.assertEqual(result.document["verdicts"], {"valid": 2})
         self.assertIn("cudaError_t evo_saxpy(", result.export(folder() / "saxpy.cu").read_text())
+
+    @unittest.skipUnless(np, "needs numpy")
+    def test_numpy_suffices_for_a_reference(self):
+        hidden = folder()
+        (hidden / "torch.py").write_text("raise ModuleNotFoundError('hidden', name='torch')")
+        path = f"{hidden}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+        with mock.patch.dict(os.environ, PYTHONPATH=path):
+            for reference in (right, with_numpy):
+                self.assertEqual(self.tuned(reference).document["verdicts"], {"valid": 2})
+            with self.assertRaisesRegex(evo.EvoError, "reference.py needs torch") as caught:
+                self.tuned(with_torch)
+        self.assertEqual(caught.exception.exit_code, 3)
 
     @unittest.skipUnless(torch, "needs torch")
     def test_a_wrong_answer_is_found_by_the_function(self):
