@@ -4,6 +4,7 @@ import os
 import sys
 import time
 import traceback
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import evo_kernels as evo
@@ -73,6 +74,19 @@ def arrays():
     return f"softmax by its launcher: relative L2 {error:.4f}"
 
 
+def compiled():
+    package = found["kernels"]["softmax"].package
+    x = torch.randn(1, 64, 1024, device="cuda", dtype=torch.bfloat16)
+    function = torch.compile(lambda given: package.softmax(given) * 2, fullgraph=True, backend="aot_eager")
+    assert torch.equal(function(x), package.softmax(x) * 2)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            package.softmax(x[..., :512].contiguous())
+    assert len(said) == 1 and list(package.fallbacks.values()) == [2], (said, package.fallbacks)
+    return f"one graph; {package.__version__} fell back: {dict(package.fallbacks)}"
+
+
 def tuned():
     @evo.tuned(
         "saxpy", {"threads": [64, 128, 256], "per_thread": [1, 2, 4]}, ["y=inout float[N]", "x=float[N]", "float:0.5", "N"],
@@ -122,6 +136,7 @@ tried("search", searches)
 tried("load", loading)
 tried("FP8 attention on tensors", fp8_on_tensors)
 tried("launcher on arrays", arrays)
+tried("compiled, and sizes without a kernel", compiled)
 tried("apply", applied)
 tried("profile", profiled)
 tried("tuned", tuned)
