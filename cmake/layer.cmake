@@ -12,23 +12,19 @@ function(evo_layer name)
 endfunction()
 
 # evo_precompile(TARGET [HEADER...]): the standard library's and {fmt}'s headers, which nearly every source includes, parsed
-# once for the target; and further headers. Sources include what they use all the same: the portable build has no
-# precompiled headers.
+# once for the target; and further headers. Sources include what they use all the same: the preset tidy has no precompiled
+# headers.
 function(evo_precompile target)
-  if(NOT EVO_PORTABLE)
-    target_precompile_headers(${target} PRIVATE
-      <algorithm> <array> <chrono> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional> <random>
-      <regex> <set> <span> <sstream> <string> <string_view> <unordered_map> <unordered_set> <variant> <vector>
-      <fmt/format.h> ${ARGN})
-  endif()
+  target_precompile_headers(${target} PRIVATE
+    <algorithm> <array> <chrono> <cstdint> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional> <random>
+    <regex> <set> <span> <sstream> <string> <string_view> <unordered_map> <unordered_set> <variant> <vector>
+    <fmt/format.h> ${ARGN})
 endfunction()
 
 # evo_precompile_as(TARGET OTHER): what was parsed for OTHER. Both must have the same options for code, -O1 and -O2 are not:
 # GCC 12 crashes then.
 function(evo_precompile_as target other)
-  if(NOT EVO_PORTABLE)
-    target_precompile_headers(${target} REUSE_FROM ${other})
-  endif()
+  target_precompile_headers(${target} REUSE_FROM ${other})
 endfunction()
 
 # evo_unite(TARGET SOURCES): that many of its sources are compiled together, in the order of their names. What they

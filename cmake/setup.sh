@@ -82,6 +82,17 @@ evo_install_browser() {
      apt-get install -y --no-install-recommends "${missing[@]}") || evo_say "no browser: the tests of the report's page skip"
 }
 
+# What the tests of the Python package use. Without one of them its tests skip.
+evo_install_python() {
+  local missing
+  mapfile -t missing < <(evo_missing_packages python3-venv python3-pip python3-numpy jupyter-nbconvert python3-ipykernel)
+  [ ${#missing[@]} -eq 0 ] && return
+  evo_say "installing ${missing[*]}"
+  (evo_quietly "apt-get update" evo_as_root apt-get update
+   evo_quietly "installing Python's packages" evo_as_root env DEBIAN_FRONTEND=noninteractive \
+     apt-get install -y --no-install-recommends "${missing[@]}") || evo_say "tests of the Python package skip"
+}
+
 # The shells that complete evo's commands, the formatter of manual pages, and what a Debian package is made with. Without
 # one of them its tests skip and say so.
 evo_install_shells() {
@@ -110,6 +121,7 @@ evo_prepare() {
     evo_install_formatter
     if [ "${2:-}" = all ]; then
       evo_install_browser
+      evo_install_python
       evo_install_shells
     fi
   fi

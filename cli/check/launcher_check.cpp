@@ -167,6 +167,7 @@ std::optional<LauncherCheck> wrong_at(const std::string& shape, const Folder& fo
 LauncherCheck check_launcher(const std::string& path, const std::vector<Claim>& claims, const DeviceInfo& device) {
   if (kind_named(device.kind).modelled || device.uuid.empty())
     return not_checked(fmt::format("{} is no GPU", device.id));
+  if (has_torch_reference(claims.front().task)) return not_checked("the task's reference is a program of torch");
   const std::string nvcc = find_nvcc();
   if (nvcc.empty()) return not_checked("there is no nvcc in CUDA_HOME, PATH or /usr/local/cuda");
 

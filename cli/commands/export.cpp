@@ -57,8 +57,12 @@ CandidateId choose(const Store& store, const ExportCommandRequest& request) {
   return best.front().candidate;
 }
 
-std::string compile_hint(const std::string& output, std::span<const ExportRequest> kernels) {
-  return fmt::format("{} -DEVO_MAIN {} -o best && ./best", nvcc_command(kernels), shell_word(output));
+/// The command that checks the file: its own program, unless the reference is one of torch.
+std::string check_hint(const std::string& output, std::span<const ExportRequest> kernels) {
+  const std::string file = shell_word(output);
+  return has_torch_reference(kernels.front().task)
+             ? fmt::format("evo verify {}", file)
+             : fmt::format("{} -DEVO_MAIN {} -o best && ./best", nvcc_command(kernels), file);
 }
 
 /// To standard output or, as a whole, to the file.
@@ -94,7 +98,7 @@ int export_kernel(const ExportCommandRequest& request) {
   warn_of_reservations(restored);
   print("{}: candidate {}, {} on {}, {} us {}\ncheck and time it:  {}\n", request.output, restored.row.id, info.task,
         info.device.name, microseconds(restored.row.evaluation.latency_us),
-        timing_word(kind_named(info.device.kind).modelled), compile_hint(request.output, {&kernel, 1}));
+        timing_word(kind_named(info.device.kind).modelled), check_hint(request.output, {&kernel, 1}));
   return kDone;
 }
 
@@ -128,7 +132,7 @@ int export_several(const ExportCommandRequest& request) {
   for (const ExportRequest& kernel : kernels) count += kernel.programs.size();
   print("{}: {} kernel{} of {} on {}\n", request.output, count, count == 1 ? "" : "s", first.task, first.device.name);
   for (const ExportRequest& kernel : kernels) print("{}", summary_of(kernel.provenance));
-  print("check and time it:  {}\n", compile_hint(request.output, kernels));
+  print("check and time it:  {}\n", check_hint(request.output, kernels));
   return kDone;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/report/floor_share.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/json.h"
 #include "cli/subject/recordings.h"
@@ -144,12 +145,27 @@ Json gene_json(const Gene& gene) {
           {"doc", gene.doc}};
 }
 
+/// What no kernel can beat, at each timed shape; empty where the device's rates are not known.
+Json floors_json(const SpaceListing& space) {
+  Json floors = Json::array();
+  DeviceRecord device;
+  device.id = space.device.id;
+  device.kind = space.device.kind;
+  device.name = space.device.name;
+  const auto rates = rates_of(device);
+  if (!rates) return floors;
+  for (const ShapeShare& share : shares_of(space.task, space.target, *rates, {}))
+    floors.push_back({{"shape", share.shape}, {"floor_us", share.floor.us()}, {"bound", share.floor.bound()}});
+  return floors;
+}
+
 std::string space_document(const SpaceListing& space) {
   Json json = json_document("space");
   json["task"] = space.task.name;
   json["device"] = device_json(space.device);
   json["target"] = target_json(space.target);
   json["legal"] = space.legal();
+  json["floors"] = floors_json(space);
   json["families"] = Json::array();
   for (const FamilyListing& listing : space.families) {
     Json genes = list_json(listing.family.genes, gene_json);

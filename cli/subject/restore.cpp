@@ -99,6 +99,7 @@ Candidate restored_candidate(const Restored& one, const Target& target) {
 std::vector<Program> references_of(const SourceTree& tree, const Task& task, const Target& target,
                                    const std::vector<Program>& programs) {
   std::vector<Program> references;
+  if (has_torch_reference(task)) return references;
   for (const Program& program : programs) {
     references.push_back(reference_program(tree, task, target.options, program.specialisation,
                                            shapes_of(target, program.specialisation)));

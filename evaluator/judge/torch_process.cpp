@@ -82,6 +82,14 @@ struct TorchProcess::Impl {
                                     said.empty() ? "" : fmt::format(" ({})", last_line(said))));
   }
 
+  /// Throws machine_error where torch is missing, usage_error for another fault.
+  void require(const TorchAnswer& answer, const std::string& where) const {
+    if (!answer.missing.empty())
+      throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,
+                                      python_name(), answer.missing));
+    if (!answer.error.empty()) throw usage_error(fmt::format("{}: {}{}", file, where, answer.error));
+  }
+
   Clock::time_point deadline() const {
     return Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(patience_s));
   }
@@ -145,9 +153,7 @@ std::optional<TorchAnswer> read_torch_answer(const std::string& line) {
 TorchProcess::TorchProcess(const std::string& file, const std::string& source, const StopSignal* stop,
                            double run_deadline_s)
     : impl_(std::make_unique<Impl>(file, stop, run_deadline_s)) {
-  if (const std::string missing = impl_->receive(Clock::now() + kStartPatience).missing; !missing.empty())
-    throw machine_error(fmt::format("{} needs torch, and {} has none ({}): EVO_PYTHON names another python", file,
-                                    python_name(), missing));
+  impl_->require(impl_->receive(Clock::now() + kStartPatience), "");
   const Message message = {{"source", source}, {"file", file}};
   ask(message.dump(-1, ' ', false, Message::error_handler_t::replace), "");
 }
@@ -182,8 +188,7 @@ std::string TorchProcess::get(const std::string& tensor, std::uint64_t bytes, co
 void TorchProcess::ask(const std::string& message, const std::string& where) {
   const Clock::time_point end = impl_->deadline();
   impl_->send(message + "\n", end);
-  if (const std::string error = impl_->receive(end).error; !error.empty())
-    throw usage_error(fmt::format("{}: {}{}", impl_->file, where, error));
+  impl_->require(impl_->receive(end), where);
 }
 
 }  // namespace evo

@@ -1,5 +1,8 @@
-"""Runs a task's reference.py for evo: inputs are files, outputs become files. Lines of JSON over descriptor 3."""
+"""Runs a task's reference.py for evo: inputs are files, outputs become files. Lines of JSON over descriptor 3.
 
+It gets tensors of torch or, where there is no torch, arrays of numpy."""
+
+import contextlib
 import ctypes
 import json
 import os
@@ -29,14 +32,35 @@ def dtype_named(name):
     return getattr(torch, NAMES[name])
 
 
+def read_array(spec):
+    flat = numpy.fromfile(spec["file"], NAMES.get(spec["dtype"], "?"))
+    if "strides" not in spec:
+        return flat.reshape(spec["dims"])
+    strides = [stride * flat.itemsize for stride in spec["strides"]]
+    return numpy.lib.stride_tricks.as_strided(flat, spec["dims"], strides)
+
+
 def read_tensor(spec):
+    if torch is None:
+        return read_array(spec)
     with open(spec["file"], "rb") as file:
         flat = torch.frombuffer(bytearray(file.read()), dtype=torch.uint8).view(dtype_named(spec["dtype"]))
     flat = flat.as_strided(spec["dims"], spec["strides"]) if "strides" in spec else flat.view(spec["dims"])
     return flat.to(device)
 
 
+def write_array(spec, value):
+    array = numpy.asarray(value)
+    if array.ndim == 0 and spec["dims"] == [1]:
+        array = array.reshape(1)
+    if list(array.shape) != spec["dims"]:
+        raise ValueError(f"{spec['name']} has dims {list(array.shape)} instead of {spec['dims']}")
+    numpy.ascontiguousarray(array, NAMES.get(spec["dtype"], "?")).tofile(spec["file"])
+
+
 def write_tensor(spec, tensor):
+    if torch is None:
+        return write_array(spec, tensor)
     if isinstance(tensor, (bool, int, float)):
         tensor = torch.as_tensor(tensor)
     if not isinstance(tensor, torch.Tensor):
@@ -52,7 +76,7 @@ def write_tensor(spec, tensor):
 
 def compute(message):
     inputs = {spec["name"]: read_tensor(spec) for spec in message["inputs"]}
-    with torch.no_grad():
+    with torch.no_grad() if torch else contextlib.nullcontext():
         outputs = module["reference"](**inputs, **message["options"])
     outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
     if len(outputs) != len(message["outputs"]):
@@ -74,8 +98,14 @@ try:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     answer({"torch": torch.__version__})
 except ImportError as error:
-    answer({"missing": in_one_line(error)})
-    raise SystemExit(1)
+    torch = None
+    try:
+        import numpy
+
+        answer({"numpy": numpy.__version__})
+    except ImportError:
+        answer({"missing": in_one_line(error)})
+        raise SystemExit(1)
 
 module = {"__name__": "reference"}
 for line in asked:
@@ -91,4 +121,5 @@ for line in asked:
             compute(message)
         answer({})
     except Exception as error:
-        answer({"error": in_one_line(error)})
+        lacks_torch = isinstance(error, ImportError) and error.name == "torch"
+        answer({"missing" if lacks_torch else "error": in_one_line(error)})

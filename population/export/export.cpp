@@ -34,9 +34,9 @@ void require_names(const ExportRequest& request) {
 }
 
 void require_complete(const ExportRequest& request) {
-  if (request.programs.empty() || request.programs.size() != request.references.size()) {
+  const std::size_t references = has_torch_reference(request.task) ? 0 : request.programs.size();
+  if (request.programs.empty() || request.references.size() != references)
     throw usage_error("nothing to export: a kernel and a reference are needed for each specialisation");
-  }
   if (request.provenance.target.timed.empty()) throw usage_error("nothing to export: the objective has no timed shape");
 }
 
@@ -92,8 +92,9 @@ std::string kernels_code(const std::vector<Specialised>& specialisations) {
 /// Everything between the two comments of a file.
 std::string code_of(const std::vector<Specialised>& kernels, const std::vector<Measured>& measured) {
   const std::string host = host_code(kernels, measured);
+  const bool checks_itself = !has_torch_reference(kernels.front().request->task);
   return kernel_includes(kernels) + preamble(host) + kernels_code(kernels) +
-         unless_nvrtc(host + main_code(kernels, measured));
+         unless_nvrtc(host + (checks_itself ? main_code(kernels, measured) : ""));
 }
 
 void require_exportable(const ExportRequest& request) {

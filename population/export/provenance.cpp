@@ -97,10 +97,11 @@ std::string measured_word(const Provenance& p) {
 std::string use_lines(std::span<const ExportRequest> requests, const std::string& launcher) {
   const Task& task = requests.front().task;
   const std::string nvcc = nvcc_command(requests);
+  const std::string check = line(fmt::format("Check and time it:  {} -DEVO_MAIN FILE.cu -o best && ./best [{}]", nvcc,
+                                             fmt::join(task.shape_parameters, ",")));
   return line(fmt::format("A launcher, {} below:  {} -c FILE.cu", launcher, nvcc)) +
-         line(fmt::format("Check and time it:  {} -DEVO_MAIN FILE.cu -o best && ./best [{}]", nvcc,
-                          fmt::join(task.shape_parameters, ","))) +
-         line("Do it all again from this file alone:  evo verify FILE.cu") + "\n";
+         (has_torch_reference(task) ? "" : check) + line("Do it all again from this file alone:  evo verify FILE.cu") +
+         "\n";
 }
 
 std::string sizes_text(const Task& task, const Shape& shape) {

@@ -1,6 +1,9 @@
 def _outside(__CALL__, out):
-    """For sizes without a kernel: the same in torch's own operations (_reference.py)."""
-    _checked_sizes(__CALL__)
+    """Where there is no kernel: the same in torch's own operations (_reference.py)."""
+    __SIZES_ASSIGNED__ = _checked_sizes(__CALL__)
+    if not torch.compiler.is_compiling():
+        fits = _has_kernel(__SIZES__)
+        _falls_back(f"the kernels are for {ARCHITECTURES}" if fits else f"no kernel for __SIZES_SHOWN__")
     results = reference(__BY_NAME__, **OPTIONS)
     if isinstance(results, torch.Tensor):
         results = (results,)

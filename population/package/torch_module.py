@@ -6,6 +6,9 @@
     __DOC__
 """
 __IMPORTS__
+import os
+import warnings
+from collections import Counter
 
 import torch
 
@@ -14,13 +17,47 @@ __REFERENCE_IMPORT__
 
 __all__ = [__ALL__]
 
+#: That of evo, with a hash of the kernels.
+__version__ = "__VERSION__"
 #: What the kernels were made for.
 OPTIONS = {__OPTIONS__}
+#: What the kernels are compiled for.
+ARCHITECTURES = [__ARCHITECTURES__]
+#: The sizes that the kernels were chosen by: __SIZES__.
+SEARCHED = [__SEARCHED__]
+#: How many calls torch computed instead of a kernel, by reason.
+fallbacks = Counter()
 
 
-def supports(__SIZES__):
-    """Whether there is a kernel for these sizes."""
+def runs_on(device=None):
+    """Whether a GPU runs the kernels. sm_90a is compute capability 9.0 alone, sm_80 is 8.0 and later ones of 8."""
+    if not torch.cuda.is_available():
+        return False
+    major, minor = torch.cuda.get_device_capability(device)
+    for name in ARCHITECTURES:
+        number = int(name.strip("sm_af"))
+        same = number == 10 * major + minor if name.endswith("a") else number // 10 == major and number % 10 <= minor
+        if not same:
+            return False
+    return True
+
+
+def supports(__SIZES__, device=None):
+    """Whether there is a kernel for these sizes that the GPU runs."""
+    return _has_kernel(__SIZES__) and runs_on(device)
+
+
+def _has_kernel(__SIZES__):
     return __SUPPORT__
+
+
+def _falls_back(why):
+    """Says once for each reason that there is no kernel for a call, and counts. EVO_STRICT=1 refuses such calls."""
+    if os.environ.get("EVO_STRICT") == "1":
+        raise RuntimeError(f"__NAME__: {why}, and EVO_STRICT=1 forbids torch's own operations")
+    if not fallbacks[why]:
+        warnings.warn(f"__NAME__: {why}: torch's own operations compute such calls, which is slower")
+    fallbacks[why] += 1
 
 
 def _expect_dims(tensor, name, dims):
@@ -83,7 +120,8 @@ def __TASK__(__CALL__, *, out=None):
             "__NAME__.__TASK__(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad"
         )
-    if not supports(*_sizes(__CALL__)):
+    # What torch compiles was looked at before, without.
+    if not _has_kernel(*_sizes(__CALL__)) or not (torch.compiler.is_compiling() or runs_on(__FIRST__.device)):
         return _outside(__CALL__, out)
     if out is None:
         return ops.__TASK__(__CALL__)

@@ -1,4 +1,4 @@
 def _outside(__CALL__, out):
-    """For sizes without a kernel."""
+    """Where there is no kernel."""
     __SIZES_ASSIGNED__ = _checked_sizes(__CALL__)
     raise RuntimeError(f"__NAME__: no kernel for __SIZES_SHOWN__: supports() says which sizes there are")

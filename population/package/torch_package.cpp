@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/base/hash.h"
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/task/limits.h"
@@ -120,9 +121,8 @@ class TorchPackageWriter {
     files[fmt::format("tests/test_{}.py", request_.name)] = tests();
     files["setup.py"] = setup();
     files["pyproject.toml"] =
-        filled(embedded::torch_project, {{"NAME", request_.name},
-                                         {"SUMMARY", summary_of(task_)},
-                                         {"VERSION", request_.kernels.front().provenance.evo_version}});
+        filled(embedded::torch_project,
+               {{"NAME", request_.name}, {"SUMMARY", summary_of(task_)}, {"VERSION", version()}});
     files["build.toml"] = build_toml();
     files["README.md"] = read_me();
     return files;
@@ -130,6 +130,14 @@ class TorchPackageWriter {
 
  private:
   bool has_reference() const { return !request_.torch_reference.empty(); }
+
+  /// Another one for other kernels: "0.2.0+e7068ea16e27".
+  std::string version() const {
+    constexpr std::size_t kDigits = 12;
+    std::string text;
+    for (const ExportRequest& kernel : request_.kernels) text += export_cuda(kernel, request_.name);
+    return request_.kernels.front().provenance.evo_version + "+" + hash_hex(text).substr(0, kDigits);
+  }
 
   std::vector<std::string> size_names() const { return task_.shape_parameters; }
 
@@ -238,6 +246,22 @@ class TorchPackageWriter {
             {"ALIGNMENT", std::to_string(kTensorAlignment)}};
   }
 
+  /// "sm_90a", each once.
+  std::string architectures() const {
+    std::set<std::string> quoted;
+    for (const ExportRequest& kernel : request_.kernels)
+      quoted.insert(fmt::format("\"{}\"", kernel.provenance.device.arch));
+    return fmt::format("{}", fmt::join(quoted, ", "));
+  }
+
+  /// The timed sizes of all kernels, each once.
+  std::string searched() const {
+    std::set<std::string> tuples;
+    for (const ExportRequest& kernel : request_.kernels)
+      for (const Shape& shape : kernel.provenance.target.timed) tuples.insert(sizes_tuple(task_, shape));
+    return fmt::format("{}", fmt::join(tuples, ", "));
+  }
+
   std::string module() const {
     const std::string support = python_support(kernels_);
     Replacements values = common();
@@ -254,6 +278,9 @@ class TorchPackageWriter {
                                  {"ALL", fmt::format("\"OPTIONS\", {}\"{}\", \"supports\"",
                                                      has_reference() ? "\"reference\", " : "", task_.name)},
                                  {"OPTIONS", python_options(call_)},
+                                 {"VERSION", version()},
+                                 {"ARCHITECTURES", architectures()},
+                                 {"SEARCHED", searched()},
                                  {"SUPPORT", support},
                                  {"DIMS", dims_checks()},
                                  {"SIZE_VALUES", tuple_items(size_values())},

@@ -8,6 +8,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import torch
 from setuptools import setup
 from setuptools.command.build_py import build_py
 from torch.utils.cpp_extension import CUDA_HOME, BuildExtension, CUDAExtension
@@ -60,7 +61,12 @@ class BuildPython(build_py):
         (package / "_ops.py").write_text(OPS)
 
 
+NUMBERS = tuple(int(number) for number in torch.__version__.split(".")[:2])
+STABLE = NUMBERS >= (2, 10) and "EVO_CLASSIC_TORCH" not in os.environ
+
 setup(
+    # The stable interface is there since 2.10; the classic one is that of the torch which it is built with.
+    install_requires=["torch>=2.10" if STABLE else "torch=={}.{}.*".format(*NUMBERS)],
     ext_modules=[
         CUDAExtension(
             f"{NAME}.{EXTENSION}",

@@ -1,6 +1,9 @@
 """Tests of __NAME__, for a machine with a GPU: python3 tests/test___NAME__.py"""
 
+import os
 import unittest
+import warnings
+from unittest import mock
 
 import torch
 
@@ -103,6 +106,24 @@ class Tests(unittest.TestCase):
         else:
             with self.assertRaisesRegex(RuntimeError, "no kernel for"):
                 function(*arguments)
+
+    def test_what_torch_computes_is_said_once_and_counted(self):
+        if OUTSIDE is None or not hasattr(package, "reference"):
+            self.skipTest("torch computes no call")
+        arguments = inputs(*OUTSIDE)
+        package.fallbacks.clear()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                function(*arguments)
+        self.assertEqual((len(said), list(package.fallbacks.values())), (1, [2]))
+        with mock.patch.dict(os.environ, EVO_STRICT="1"), self.assertRaisesRegex(RuntimeError, "EVO_STRICT=1"):
+            function(*arguments)
+
+    def test_only_gpus_of_its_architectures_are_supported(self):
+        self.assertTrue(package.supports(*SIZES[0]))
+        with mock.patch("torch.cuda.get_device_capability", return_value=(7, 5)):
+            self.assertFalse(package.supports(*SIZES[0]))
 
     def test_opcheck(self):
         arguments = inputs(*SIZES[0])

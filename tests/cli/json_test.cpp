@@ -53,7 +53,7 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(bench.json({"elites"})) == document({"elites"}));
   CHECK(members(bench.json({"tasks"})) == document({"tasks"}));
   CHECK(members(bench.json({"space", "--task", "toy", "--device", "vgpu"})) ==
-        document({"task", "device", "target", "legal", "families"}));
+        document({"task", "device", "target", "legal", "floors", "families"}));
   CHECK(members(bench.json({"runs"})) == document({"runs"}));
   Names with_outcomes = run_members;
   with_outcomes.insert("outcomes");

@@ -153,6 +153,16 @@ TEST_CASE(
   CHECK_THROWS_WITH(export_cuda(request), ContainsSubstring("toy/cautions.json: latency[0]"));
 }
 
+TEST_CASE("a kernel whose reference is a program of torch is exported without a program that checks it") {
+  ExportRequest request = toy_request();
+  request.task.reference = "toy/reference.py";
+  CHECK_THAT(error_of([&] { export_cuda(request); }), ContainsSubstring("nothing to export"));
+  request.references.clear();
+  const std::string text = export_cuda(request);
+  CHECK_THAT(text, ContainsSubstring("cudaError_t evo_toy("));
+  CHECK(count_of(text, "EVO_MAIN") == 0);
+}
+
 TEST_CASE("a modelled latency is called modelled") {
   ExportRequest request = toy_request();
   request.provenance.device.kind = "vgpu";

@@ -1,0 +1,57 @@
+"""The page of a report (docs/report.md), for a browser and for a notebook."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from pathlib import Path
+from typing import Any, List, Optional, Union
+
+from ._database import Database, PathLike
+from ._program import DATABASE, call
+
+
+class Page:
+    """A page as one file of HTML. A notebook shows it; save() writes it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def save(self, path: PathLike) -> Path:
+        file = Path(path)
+        file.write_text(self.text, encoding="utf-8")
+        return file
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: neither its styles nor its scripts reach the notebook.
+        return (
+            f'<iframe srcdoc="{html.escape(self.text)}" sandbox="allow-scripts" '
+            'style="width:100%;height:900px;border:0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<page of {len(self.text)} characters: save() writes it>"
+
+
+def report(
+    *of: Union[Any, int, Database], task: Optional[str] = None, db: Optional[PathLike] = None
+) -> Page:
+    """The page of results, of runs by number, or of a database: its newest run, or all that compete for `task`."""
+    numbers: List[str] = []
+    file = db
+    for one in of:
+        if isinstance(one, int):
+            numbers.append(str(one))
+            continue
+        if isinstance(one, Database):
+            file = file or one.path
+        else:
+            numbers.append(str(one.run))
+            file = file or one.db
+    arguments = ["report", *numbers, "--db", str(file or DATABASE)]
+    if task:
+        arguments += ["--task", task]
+    with tempfile.TemporaryDirectory(prefix="evo-") as folder:
+        page = Path(folder) / "report.html"
+        call([*arguments, "-o", str(page)])
+        return Page(page.read_text(encoding="utf-8"))

@@ -1,0 +1,93 @@
+import contextlib
+import io
+import types
+import unittest
+
+import evo_kernels as evo
+from searched import rows
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    torch = None
+
+
+def kernel_of_sevens():
+    """A package as evo export writes it, whose kernel is for rows of 64, and told from torch by its answer."""
+    package = types.SimpleNamespace(
+        OPTIONS={"dtype": "f32", "causal": False},
+        supports=lambda B, N, M: M == 64,
+        softmax=lambda x, out=None: torch.full_like(x, 7),
+    )
+    return evo.Kernel(package, "softmax")
+
+
+class OnTheCpu(evo.Applied):
+    _device = "cpu"
+
+
+@unittest.skipUnless(torch, "needs torch")
+class Apply(unittest.TestCase):
+    def applied(self, function, *tensors):
+        with torch.no_grad(), OnTheCpu([kernel_of_sevens()], verbose=False) as applied:
+            result = function(*tensors)
+        return result, rows(applied.report())
+
+    def test_a_call_that_a_kernel_is_for_runs_on_it(self):
+        for softmax in (F.softmax, torch.softmax, torch.Tensor.softmax):
+            result, calls = self.applied(lambda x: softmax(x, dim=-1), torch.randn(2, 3, 64))
+            self.assertEqual((tuple(result.shape), result.unique().tolist()), ((2, 3, 64), [7.0]))
+            self.assertEqual([(one["function"], one["calls"], one["routed"]) for one in calls], [("softmax", 1, True)])
+
+    def test_other_calls_are_torchs_and_say_why(self):
+        wide, rows64 = torch.randn(2, 128), torch.randn(64, 64)
+        for function, tensors, words in (
+            (lambda x: torch.softmax(x, 0), [wide], "not over the last dimension"),
+            (lambda x: torch.softmax(x, -1), [wide], "no kernel of this size: evo run --task softmax --shapes 1,2,128"),
+            (lambda x: torch.softmax(x, -1), [rows64.bfloat16()], "no kernel with these options: evo run"),
+            (lambda x: torch.softmax(x, -1), [rows64.t()], "not contiguous"),
+            (lambda a, b: a @ b, [rows64, rows64], "dtype torch.float32"),
+            (F.linear, [rows64, rows64, rows64[0]], "it adds a bias"),
+            (lambda a, b: a @ b, [rows64.bfloat16(), rows64.bfloat16()], "no kernel of gemm_bf16: evo run"),
+        ):
+            with self.subTest(words):
+                result, calls = self.applied(function, *tensors)
+                self.assertTrue(torch.equal(result, function(*tensors)))
+                self.assertEqual([one["routed"] for one in calls], [False])
+                self.assertIn(words, calls[0]["why_not"])
+
+    def test_a_call_that_needs_a_gradient_is_torchs(self):
+        x = torch.randn(3, 64, requires_grad=True)
+        with OnTheCpu([kernel_of_sevens()], verbose=False) as applied:
+            torch.softmax(x, -1).sum().backward()
+        self.assertEqual(applied.routed, 0)
+        self.assertIsNotNone(x.grad)
+
+    def test_a_summary_is_printed_at_the_end(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), evo.apply([kernel_of_sevens()]):
+            torch.softmax(torch.randn(3, 64), -1)
+        self.assertEqual(said.getvalue(), "evo: 0 of 1 calls routed\n  1 softmax: a tensor is on cpu\n")
+
+    def test_a_profile_has_the_commands_that_search(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(16, 64, bias=False).bfloat16()
+
+            def forward(self, x):
+                return torch.softmax(self.layer(x), -1)
+
+        profile = evo.profile(Model(), torch.randn(8, 16).bfloat16())
+        self.assertEqual(
+            sorted(profile.commands),
+            ["evo run --task gemm_bf16 --shapes 8,64,16 --option out=bf16 --option b_layout=nk",
+             "evo run --task softmax --shapes 1,8,64 --option dtype=bf16 --option causal=false"],
+        )  # fmt: skip
+        self.assertAlmostEqual(sum(row["share"] for row in profile.rows), 1)
+        self.assertGreater(profile.covered, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

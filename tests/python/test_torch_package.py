@@ -1,0 +1,95 @@
+import importlib
+import os
+import sys
+import unittest
+import warnings
+from contextlib import ExitStack
+from unittest import mock
+
+from searched import folder, small_search
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+#: Stands for the extension, which needs nvcc and a GPU.
+OPS = """
+class ops:
+    @staticmethod
+    def softmax(x):
+        return x.new_full(x.shape, 7)
+
+
+def add_op_namespace_prefix(name):
+    return name
+"""
+
+
+@unittest.skipUnless(torch, "needs torch")
+class TorchPackage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        place = small_search().export(folder() / "package", format="torch", name="softmax_of_tests") / "torch-ext"
+        (place / "softmax_of_tests" / "_ops.py").write_text(OPS)
+        cls.stack = ExitStack()
+        nothing = mock.MagicMock()
+        for target, value in (
+            ("torch.library.register_fake", lambda name: lambda function: function),
+            ("torch.library.register_autograd", nothing),
+            ("torch.compiler", mock.MagicMock(is_compiling=lambda: False)),
+            ("torch.cuda.is_available", lambda: True),
+            ("torch.cuda.get_device_capability", lambda device=None: cls.capability),
+        ):
+            cls.stack.enter_context(mock.patch(target, value, create=True))
+        sys.path.insert(0, str(place))
+        cls.package = importlib.import_module("softmax_of_tests")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.stack.close()
+
+    def setUp(self):
+        type(self).capability = (9, 0)
+        self.package.fallbacks.clear()
+
+    def called(self, *shape):
+        class OnGpu(torch.Tensor):
+            is_cuda = True
+
+        return self.package.softmax(torch.randn(shape).bfloat16().as_subclass(OnGpu))
+
+    def test_only_gpus_of_the_architecture_are_supported(self):
+        self.assertEqual(self.package.ARCHITECTURES, ["sm_90a"])
+        for capability, runs in (((9, 0), True), ((8, 0), False), ((9, 1), False), ((10, 0), False)):
+            with self.subTest(capability):
+                type(self).capability = capability
+                self.assertEqual(self.package.supports(1, 4, 512), runs)
+        self.assertFalse(self.package.supports(1, 4, 513))
+
+    def test_where_there_is_a_kernel_it_computes(self):
+        self.assertEqual(self.called(1, 4, 512).unique().tolist(), [7.0])
+        self.assertFalse(self.package.fallbacks)
+
+    def test_what_torch_computes_is_said_once_and_counted(self):
+        with self.assertWarnsRegex(UserWarning, "no kernel for B = 1, N = 4, M = 64: torch's own operations"):
+            self.called(1, 4, 64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertTrue(torch.allclose(self.called(1, 4, 64).float().sum(-1), torch.ones(1, 4), atol=0.02))
+        type(self).capability = (8, 0)
+        with self.assertWarnsRegex(UserWarning, r"the kernels are for \['sm_90a'\]"):
+            self.called(1, 4, 512)
+        self.assertEqual(sorted(self.package.fallbacks.values()), [1, 2])
+
+    def test_strictness_refuses_what_torch_would_compute(self):
+        with mock.patch.dict(os.environ, EVO_STRICT="1"), self.assertRaisesRegex(RuntimeError, "EVO_STRICT=1 forbids"):
+            self.called(1, 4, 64)
+
+    def test_the_version_has_a_hash_of_the_kernels(self):
+        self.assertRegex(self.package.__version__, r"^\d+\.\d+\.\d+\+[0-9a-f]{12}$")
+        self.assertEqual(self.package.SEARCHED, [(1, 1, 512)])
+
+
+if __name__ == "__main__":
+    unittest.main()
