@@ -1,4 +1,4 @@
-// A consumer: one warpgroup, ${64 * m_blocks} rows of each tile.
+// A consumer: one warpgroup, ${64 * m_blocks} rows of each tile's product.
 template <typename ForEachTile>
 __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int N, int K,
                                         const ForEachTile& for_each_tile) {
@@ -17,7 +17,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int
 
   RingPlace<stages> place;
   for_each_tile([&](const Tile& tile) {
-    if (tile.first_row + own_row >= tile.end_row) {  // all rows of the tile are other warpgroups'
+    if (rows_are_tokens ? tile.first_row + own_row >= tile.end_row : tile.first_column + own_row >= N) {
+      // All rows that count are other warpgroups'.
       for (int k = 0; k < K; k += tile_k) {
         wait_for(smem.full(place.stage), place.full_parity());
         release(place.stage);
@@ -25,13 +26,15 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int
       }
       return;
     }
-    float acc[parts][m_blocks][tile_n / 2];
+    float acc[parts][m_blocks][across / 2];
     int before = 0;  // the stage of the depth before
 #pragma unroll 1  // else ptxas 13.0 moves accumulators between products, which then wait for each other
     for (int k = 0; k < K; k += tile_k) {
       wait_for(smem.full(place.stage), place.full_parity());
-      const matrix_descriptor a = describe_matrix<128>(smem.a(place.stage) + own_row * 128);
-      const matrix_descriptor b = describe_matrix<128>(smem.b(place.stage, 0));
+      const shared_address a = smem.a(place.stage);
+      const shared_address b = smem.b(place.stage, 0);
+      const matrix_descriptor rows = describe_matrix<128>((rows_are_tokens ? a : b) + own_row * 128);
+      const matrix_descriptor columns = describe_matrix<128>(rows_are_tokens ? b : a);
       pin_sums(acc);
       start_products();
 #pragma unroll
@@ -42,8 +45,10 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int
         for (int part = 0; part < parts; ++part) {
 #pragma unroll
           for (int block = 0; block < m_blocks; ++block) {
-            multiply(acc[part][block], along_rows(a, panel * tile_m + in_panel + block * 64 * 128),
-                     along_rows(b, panel * tile_n + in_panel + part * part_bytes), step > 0 || k > 0);
+            const int in_b = part * part_bytes;
+            multiply(acc[part][block],
+                     along_rows(rows, panel * product_rows + in_panel + block * 64 * 128 + (rows_are_tokens ? 0 : in_b)),
+                     along_rows(columns, panel * across + in_panel + (rows_are_tokens ? in_b : 0)), step > 0 || k > 0);
           }
         }
       }
@@ -60,7 +65,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int
     for (int block = 0; block < m_blocks; ++block) {
       if constexpr (activation == Activation::silu_mul) {
 #pragma unroll
-        for (int i = 0; i < tile_n / 2; ++i) acc[0][block][i] = activated(acc[0][block][i], acc[parts - 1][block][i]);
+        for (int i = 0; i < across / 2; ++i) acc[0][block][i] = activated(acc[0][block][i], acc[parts - 1][block][i]);
       }
       store_block(smem, c, acc[0][block], tile, own_row + 64 * block, N);
     }

@@ -1,6 +1,6 @@
 // grouped_gemm/wgmma: rows of bf16 a [T, K] by the weights b[e] [${act == 'silu_mul' ? '2 ' : ''}N, K] of their expert, f32 sums, ${out} c. As many CTAs as
-// run at once make tile after tile of ${tile_m} x ${tile_n} elements: ${warpgroups} consumer warpgroup(s) of ${m_blocks} block(s) of 64 rows each, and a
-// producer that brings operands with TMA. ${cluster_n == 1 ? 'Each works by itself.' : 'Clusters of two CTAs make tiles side by side; each brings half of a for both.'}
+// run at once make tile after tile of ${tile_m} x ${tile_n} elements: ${warpgroups} consumer warpgroup(s) of ${m_blocks} block(s) of 64 ${rows == 'tokens' ? 'rows' : 'columns'}
+// each, and a producer that brings operands with TMA. ${cluster_n == 1 ? 'Each works by itself.' : 'Clusters of two CTAs make tiles side by side; each brings half of a for both.'}
 
 #include "include/types.cuh"
 #include "include/convert.cuh"
@@ -15,7 +15,7 @@
 #include "include/multicast.cuh"
 #include "include/grid_dependency.cuh"
 
-//% include "include/wgmma_product.cuh" with name = 'multiply', columns = tile_n, operands = 'bf16', rows = 'smem', accumulates = 'asked'
+//% include "include/wgmma_product.cuh" with name = 'multiply', columns = across, operands = 'bf16', rows = 'smem', accumulates = 'asked'
 
 constexpr int tile_m = ${tile_m};
 constexpr int tile_n = ${tile_n};
@@ -23,6 +23,9 @@ constexpr int tile_k = ${tile_k};
 constexpr int stages = ${stages};
 constexpr int warpgroups = ${warpgroups};            // that consume
 constexpr int m_blocks = ${m_blocks};              // blocks of 64 rows of a warpgroup
+constexpr bool rows_are_tokens = ${rows == 'tokens'};  // of a product; else they are columns of the result
+constexpr int product_rows = 64 * warpgroups * m_blocks;
+constexpr int across = ${across};              // columns of a product
 constexpr int cluster_n = ${cluster_n};             // CTAs side by side over the columns
 constexpr int ctas_of_row = cluster_n;
 constexpr int consumer_threads = 128 * warpgroups;
@@ -44,7 +47,7 @@ constexpr int split_k = 1;
 
 __device__ __forceinline__ int own_rank() { return cluster_n > 1 ? rank_in_cluster() : 0; }
 
-__device__ __forceinline__ void pin_sums(float (&acc)[parts][m_blocks][tile_n / 2]) {
+__device__ __forceinline__ void pin_sums(float (&acc)[parts][m_blocks][across / 2]) {
 #pragma unroll
   for (int part = 0; part < parts; ++part)
 #pragma unroll
@@ -53,7 +56,11 @@ __device__ __forceinline__ void pin_sums(float (&acc)[parts][m_blocks][tile_n / 
 
 #include "producer.cuh"
 
+//% if rows == 'tokens'
 //% slot epilogue
+//% else
+#include "transposed.cuh"
+//% end
 
 #include "consumer.cuh"
 

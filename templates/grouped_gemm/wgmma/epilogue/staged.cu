@@ -6,7 +6,7 @@ constexpr int panel_columns = ${128 / result_bytes};
 //% let panel_dtype = result_bytes == 2 ? 'bf16' : 'f32'
 #include "include/staged_panel.cuh"
 
-__device__ __forceinline__ void store_block(const SharedMemory& smem, Output* c, const float (&acc)[tile_n / 2],
+__device__ __forceinline__ void store_block(const SharedMemory& smem, Output* c, const float (&acc)[across / 2],
                                             const Tile& tile, int block_row, int N) {
   const shared_address panel = smem.staging() + threadIdx.x / 128 * 8192;
   const int lane = threadIdx.x % 32;
