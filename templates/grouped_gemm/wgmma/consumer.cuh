@@ -1,7 +1,5 @@
 // A consumer: one warpgroup, ${64 * m_blocks} rows of each tile's product.
-template <typename ForEachTile>
-__device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int N, int K,
-                                        const ForEachTile& for_each_tile) {
+__device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int N, int K) {
   const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);  // the compiler sees that a warp has one only
   const int own_row = warpgroup * 64 * m_blocks;
   // Lane p tells CTA p of the cluster, which brings a part of a.
@@ -16,7 +14,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int
   };
 
   RingPlace<stages> place;
-  for_each_tile([&](const Tile& tile) {
+  follow_tiles(smem, [&](const Tile& tile) {
     if (rows_are_tokens ? tile.first_row + own_row >= tile.end_row : tile.first_column + own_row >= N) {
       // All rows that count are other warpgroups'.
       for (int k = 0; k < K; k += tile_k) {

@@ -34,6 +34,7 @@ constexpr int a_bytes = ${a_bytes};           // of a stage
 constexpr int part_bytes = ${part_bytes};        // of a stage, one matrix of b
 constexpr int min_blocks = ${min_blocks};            // that must fit on an SM
 constexpr bool register_split = ${register_split};    // the producer gives registers to the consumers
+constexpr int tile_slots = ${tile_slots};              // places for the next tiles
 constexpr bool waits_for_launches = ${pdl};
 constexpr int split_k = 1;
 
@@ -54,6 +55,8 @@ __device__ __forceinline__ void pin_sums(float (&acc)[parts][m_blocks][across / 
     for (int block = 0; block < m_blocks; ++block) pin_registers(acc[part][block]);
 }
 
+#include "tiles.cuh"
+
 #include "producer.cuh"
 
 //% if rows == 'tokens'
@@ -66,7 +69,7 @@ __device__ __forceinline__ void pin_sums(float (&acc)[parts][m_blocks][across / 
 
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     grouped_gemm(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
-                 const int* __restrict__ offsets, Output* __restrict__ c, int E, int N, int K) {
+                 const int* __restrict__ offsets, u32* next_tile, Output* __restrict__ c, int E, int N, int K) {
   extern __shared__ unsigned char smem_storage[];
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
 
@@ -85,21 +88,12 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     start_launch_behind();
   }
 
-  // Calls `body` with each tile of this CTA.
-  const auto for_each_tile = [&](const auto& body) {
-    TileWalk walk{offsets, E, N};
-    Tile tile;
-    for (int i = blockIdx.x / cluster_n; walk.find(i, tile); i += gridDim.x / cluster_n) {
-      tile.first_column += own_rank() * tile_n;
-      body(tile);
-    }
-  };
   if (threadIdx.x >= consumer_threads) {
     if constexpr (register_split) shrink_registers_to<${producer_registers}>();
-    if (threadIdx.x == consumer_threads) produce(smem, a_map, b_map, N, K, for_each_tile);
+    if (threadIdx.x == consumer_threads) produce(smem, a_map, b_map, offsets, next_tile, E, N, K);
   } else {
     if constexpr (register_split) grow_registers_to<${consumer_registers}>();
-    consume(smem, c, N, K, for_each_tile);
+    consume(smem, c, N, K);
   }
   if constexpr (cluster_n > 1) {
     __syncwarp();

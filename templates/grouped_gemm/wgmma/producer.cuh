@@ -1,12 +1,11 @@
 // The producer, one thread: brings operands to the stages, ahead of the consumers and across tiles of the result. Rows of
 // a past the expert's end come along: nothing that is stored depends on them.
-template <typename ForEachTile>
-__device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& a_map, const TensorMap& b_map, int N,
-                                        int K, const ForEachTile& for_each_tile) {
+__device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& a_map, const TensorMap& b_map,
+                                        const int* offsets, u32* next_tile, int E, int N, int K) {
   constexpr unsigned short everyone = (1 << cluster_n) - 1;
   const int a_first = own_rank() * (tile_m / cluster_n);  // the rows that this CTA brings for all
   RingPlace<stages> place;
-  for_each_tile([&](const Tile& tile) {
+  hand_out_tiles(smem, offsets, next_tile, E, N, [&](const Tile& tile) {
     for (int k = 0; k < K; k += tile_k) {
       wait_for(smem.free(place.stage), place.free_parity());
       const shared_address full = smem.full(place.stage);
