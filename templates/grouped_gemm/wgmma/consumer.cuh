@@ -15,8 +15,8 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int
 
   RingPlace<stages> place;
   follow_tiles(smem, [&](const Tile& tile) {
+    // All rows that count may be other warpgroups'.
     if (rows_are_tokens ? tile.first_row + own_row >= tile.end_row : tile.first_column + own_row >= N) {
-      // All rows that count are other warpgroups'.
       for (int k = 0; k < K; k += tile_k) {
         wait_for(smem.full(place.stage), place.full_parity());
         release(place.stage);
@@ -45,7 +45,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int
           for (int block = 0; block < m_blocks; ++block) {
             const int in_b = part * part_bytes;
             multiply(acc[part][block],
-                     along_rows(rows, panel * product_rows + in_panel + block * 64 * 128 + (rows_are_tokens ? 0 : in_b)),
+                     along_rows(rows, panel * product_rows + in_panel + block * 8192 + (rows_are_tokens ? 0 : in_b)),
                      along_rows(columns, panel * across + in_panel + (rows_are_tokens ? in_b : 0)), step > 0 || k > 0);
           }
         }

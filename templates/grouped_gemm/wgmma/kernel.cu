@@ -35,6 +35,7 @@ constexpr int part_bytes = ${part_bytes};        // of a stage, one matrix of b
 constexpr int min_blocks = ${min_blocks};            // that must fit on an SM
 constexpr bool register_split = ${register_split};    // the producer gives registers to the consumers
 constexpr int tile_slots = ${tile_slots};              // places for the next tiles
+constexpr bool takes_tiles = ${takes_tiles};       // from a counter
 constexpr bool waits_for_launches = ${pdl};
 constexpr int split_k = 1;
 

@@ -1,5 +1,5 @@
-// The producer, one thread: brings operands to the stages, ahead of the consumers and across tiles of the result. Rows of
-// a past the expert's end come along: nothing that is stored depends on them.
+// The producer, one thread: brings operands to the stages, ahead of the consumers and across tiles of the result. Rows
+// of a past the expert's end come along: nothing that is stored depends on them.
 __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& a_map, const TensorMap& b_map,
                                         const int* offsets, u32* next_tile, int E, int N, int K) {
   constexpr unsigned short everyone = (1 << cluster_n) - 1;

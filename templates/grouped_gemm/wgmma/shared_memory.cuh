@@ -1,10 +1,12 @@
-// Shared memory: stages x (tile of a, tile of each matrix of b) | results on their way out | barriers | tiles to make. Rows
-// lie in panels of 64 depths: 128 bytes a row, swizzled.
+// Shared memory: stages x (tile of a, tile of each matrix of b) | results on their way out | barriers | tiles to make.
+// Rows lie in panels of 64 depths: 128 bytes a row, swizzled.
 
 struct SharedMemory {
   shared_address start;
 
-  __device__ __forceinline__ shared_address a(int stage) const { return start + stage * (a_bytes + parts * part_bytes); }
+  __device__ __forceinline__ shared_address a(int stage) const {
+    return start + stage * (a_bytes + parts * part_bytes);
+  }
   __device__ __forceinline__ shared_address b(int stage, int part) const {
     return a(stage) + a_bytes + part * part_bytes;
   }

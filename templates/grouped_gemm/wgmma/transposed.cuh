@@ -1,6 +1,6 @@
-// Straight from the accumulators of a product whose rows are columns of the result: 64 of them, from `block_column` of the
-// tile on. A thread has two neighbouring tokens of a column in each eight; lanes of neighbouring columns exchange one, so
-// that each stores two neighbouring columns of one token.
+// Straight from the accumulators of a product whose rows are columns of the result: 64 of them, from `block_column` of
+// the tile on. A thread has two neighbouring tokens of a column in each eight; lanes of neighbouring columns exchange
+// one, so that each stores two neighbouring columns of one token.
 __device__ __forceinline__ void store_block(const SharedMemory&, Output* c, const float (&acc)[across / 2],
                                             const Tile& tile, int block_column, int N) {
   const int lane = threadIdx.x % 32;

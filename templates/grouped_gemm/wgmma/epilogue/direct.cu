@@ -1,6 +1,6 @@
-// Straight from the accumulators: 64 rows from row `block_row` of the tile on, those that are the expert's. A thread has
-// two neighbouring elements of each eight; even lanes take their neighbour's of the first eight of each 16, odd lanes
-// those of the second, and store four.
+// Straight from the accumulators: 64 rows from row `block_row` of the tile on, those that are the expert's. A thread
+// has two neighbouring elements of each eight; even lanes take their neighbour's of the first eight of each 16, odd
+// lanes those of the second, and store four.
 __device__ __forceinline__ void store_block(const SharedMemory&, Output* c, const float (&acc)[across / 2],
                                             const Tile& tile, int block_row, int N) {
   const int lane = threadIdx.x % 32;
