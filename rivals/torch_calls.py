@@ -126,7 +126,7 @@ def grouped_product(task):
 
     def prepare(problem):
         offsets = problem.inputs["offsets"]
-        return problem.inputs["a"], problem.inputs["b"].transpose(-2, -1), offsets[1:].contiguous(), offsets.tolist()
+        return problem.inputs["a"], problem.inputs["b"].transpose(-2, -1), offsets[1:].clone(), offsets.tolist()
 
     def activated(product):
         if not gated:
