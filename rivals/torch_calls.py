@@ -4,10 +4,12 @@ from rival import Refusal, dtype_named
 
 
 class TorchCall:
-    """prepare(problem) gives the tensors that call(*tensors) takes. It is not timed: codes are decoded there."""
+    """prepare(problem) gives the tensors that call(*tensors) takes. It is not timed: codes are decoded there. `others`: name to
+    another way to call torch, and its note."""
 
-    def __init__(self, prepare, call, note="", attention=False):
+    def __init__(self, prepare, call, note="", attention=False, others=None):
         self.prepare, self.call, self.note, self.attention = prepare, call, note, attention
+        self.others = others or {}
 
 
 def decoded(inputs, name, dtype):
@@ -114,6 +116,38 @@ def matrix_product(task):
     return TorchCall(prepare, call)
 
 
+def grouped_product(task):
+    import torch
+    import torch.nn.functional as F
+
+    if task["options"]["out"] != "bf16":
+        raise Refusal("torch._grouped_mm has results of bf16 alone")
+    gated = task["options"]["act"] == "silu_mul"
+
+    def prepare(problem):
+        offsets = problem.inputs["offsets"]
+        return problem.inputs["a"], problem.inputs["b"].transpose(-2, -1), offsets[1:].clone(), offsets.tolist()
+
+    def activated(product):
+        if not gated:
+            return product
+        gate, up = product.chunk(2, dim=-1)
+        return F.silu(gate) * up
+
+    def grouped(a, weights, ends, bounds):
+        return activated(torch._grouped_mm(a, weights, offs=ends))
+
+    def loop(a, weights, ends, bounds):
+        product = torch.empty(a.shape[0], weights.shape[-1], dtype=a.dtype, device=a.device)
+        for expert, (first, end) in enumerate(zip(bounds, bounds[1:])):
+            if first < end:
+                torch.mm(a[first:end], weights[expert], out=product[first:end])
+        return activated(product)
+
+    return TorchCall(prepare, grouped, "torch._grouped_mm",
+                     others={"torch loop": (loop, "a torch.mm for each expert, whose rows the host knows")})
+
+
 def softmax(task):
     import torch
 
@@ -200,7 +234,8 @@ def quantise(task):
 
 CALLS = {
     "f16_sdpa": attention, "fp8_sdpa": attention, "sim_fp8_sdpa": attention, "fp8_attention": engine_attention,
-    "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "softmax": softmax,
+    "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product,
+    "grouped_gemm": grouped_product, "softmax": softmax,
     "rms_norm": rms_norm, "quantise": quantise,
 }
 

@@ -13,7 +13,8 @@ def rivals_of(task):
     made = CALLS[task["task"]](task)
     version = f"torch {torch.__version__}"
     if not made.attention:
-        return [Rival("torch", version, made.prepare, made.call, made.note)]
+        calls = {"torch": (made.call, made.note), **made.others}
+        return [Rival(name, version, made.prepare, call, note) for name, (call, note) in calls.items()]
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     def through(backend):

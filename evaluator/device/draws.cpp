@@ -186,25 +186,43 @@ void draw_page_table(const DrawRecipe& recipe, std::byte* to) {
     store_held(recipe, to, i, static_cast<std::int64_t>(order[i % order.size()]));
 }
 
-/// Cuts of 0 ... total. One in four repeats its neighbour; the regime `extremes` puts everything into one segment.
+/// How long each segment of 0 ... total is: by the regime `all_equal` as long as the others, or one longer; by
+/// `uniform` as each of the total falls into any; by `extremes` one has all; else between random cuts, of which one in
+/// four repeats its neighbour.
+std::vector<std::uint64_t> segments(const DrawRecipe& recipe, std::uint64_t total) {
+  const std::uint64_t count = recipe.elements - 1;
+  std::vector<std::uint64_t> lengths(count, 0);
+  if (recipe.regime == Distribution::extremes) {
+    lengths[below(count, random_bits(recipe.stream, 0, DrawPurpose::regime))] = total;
+  } else if (recipe.regime == Distribution::all_equal) {
+    for (std::uint64_t i = 0; i < count; ++i) lengths[i] = total / count + (i < total % count ? 1 : 0);
+  } else if (recipe.regime == Distribution::uniform) {
+    for (std::uint64_t i = 0; i < total; ++i) ++lengths[below(count, random_bits(recipe.stream, i))];
+  } else {
+    std::vector<std::uint64_t> cuts(count - 1);
+    for (std::uint64_t i = 0; i < cuts.size(); ++i) cuts[i] = below(total + 1, random_bits(recipe.stream, i + 1));
+    std::ranges::sort(cuts);
+    std::uint64_t before = 0;
+    for (std::uint64_t i = 0; i < cuts.size(); ++i) {
+      if (random_bits(recipe.stream, i + 1, DrawPurpose::regime) >> 62 == 0) cuts[i] = before;
+      lengths[i] = cuts[i] - before;
+      before = cuts[i];
+    }
+    lengths.back() = total - before;
+  }
+  return lengths;
+}
+
 void draw_offsets(const DrawRecipe& recipe, std::byte* to) {
   const std::int64_t total = whole(recipe, 0);
   if (total < 0) throw usage_error(fmt::format("{}: offsets({}) would fall", recipe.name, total));
   if (recipe.elements < 2) throw usage_error(fmt::format("{}: offsets need two elements or more", recipe.name));
-  const std::uint64_t cuts = recipe.elements - 2;
-  std::vector<std::uint64_t> offsets(recipe.elements, 0);
-  offsets.back() = static_cast<std::uint64_t>(total);
-  for (std::uint64_t i = 1; i <= cuts; ++i)
-    offsets[i] = below(static_cast<std::uint64_t>(total) + 1, random_bits(recipe.stream, i));
-  std::sort(offsets.begin() + 1, offsets.end());
-  for (std::uint64_t i = 1; i <= cuts; ++i) {
-    if (random_bits(recipe.stream, i, DrawPurpose::regime) >> 62 == 0) offsets[i] = offsets[i - 1];
+  const std::vector<std::uint64_t> lengths = segments(recipe, static_cast<std::uint64_t>(total));
+  std::uint64_t offset = 0;
+  for (std::uint64_t i = 0; i < recipe.elements; ++i) {
+    store_held(recipe, to, i, static_cast<std::int64_t>(offset));
+    if (i < lengths.size()) offset += lengths[i];
   }
-  if (recipe.regime == Distribution::extremes) {
-    const std::uint64_t filled = below(cuts + 1, random_bits(recipe.stream, 0, DrawPurpose::regime));
-    for (std::uint64_t i = 1; i <= cuts; ++i) offsets[i] = i > filled ? static_cast<std::uint64_t>(total) : 0;
-  }
-  for (std::uint64_t i = 0; i < offsets.size(); ++i) store_held(recipe, to, i, static_cast<std::int64_t>(offsets[i]));
 }
 
 void draw_bits(const DrawRecipe& recipe, std::byte* to) {

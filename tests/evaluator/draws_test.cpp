@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -99,6 +100,23 @@ TEST_CASE("offsets begin at 0, end at the total, do not fall, and have empty seg
   CHECK(distinct(one) == std::set<double>{0, 5000});
   const auto short_segments = *std::ranges::max_element(offsets) - offsets[99];
   CHECK(short_segments >= 0);
+}
+
+TEST_CASE("segments between offsets are as long as each other, or as a router's that takes any expert") {
+  const auto segments = [](Distribution regime) {
+    const auto offsets = drawn(recipe_of(DrawKind::offsets, DType::s32, 101, {std::int64_t{5050}}, regime));
+    CHECK(offsets.front() == 0);
+    CHECK(offsets.back() == 5050);
+    std::vector<double> lengths(offsets.size());
+    std::adjacent_difference(offsets.begin(), offsets.end(), lengths.begin());
+    return std::vector<double>(lengths.begin() + 1, lengths.end());
+  };
+  CHECK(distinct(segments(Distribution::all_equal)) == std::set<double>{50, 51});
+  const auto [fewest, most] = std::ranges::minmax(segments(Distribution::uniform));
+  CHECK(fewest >= 20);
+  CHECK(fewest < 50);
+  CHECK(most > 51);
+  CHECK(most <= 90);
 }
 
 TEST_CASE("a page table uses every page before it repeats one") {

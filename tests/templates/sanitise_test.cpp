@@ -156,3 +156,9 @@ TEST_CASE("random kernels of quantise's two_pass family have no races and no uni
 TEST_CASE("random kernels of quantise's group family have no races and no uninitialised reads") {
   check_clean("quantise", "group", "tail136", {{"scales", std::string("group")}});
 }
+
+TEST_CASE("random kernels of grouped_gemm's families have no races and no uninitialised reads", "[long]") {
+  check_clean("grouped_gemm", "mma_sync", "tails");
+  check_clean("grouped_gemm", "wgmma", "tails", {{"act", std::string("silu_mul")}});
+  check_clean("grouped_gemm", "wgmma", "turns");
+}

@@ -21,6 +21,8 @@ TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait 
            Aim{"fp8_attention", "gqa", {{"cu_seqlens", true}, {"causal", true}, {"layout", "bshd"}}},
            Aim{"fp8_qkt", "mission", {}},
            Aim{"fp8_qkt", "d128", {{"out", "f16"}, {"scales", "tensor"}}},
+           Aim{"grouped_gemm", "mixtral", {}},
+           Aim{"grouped_gemm", "mixtral", {{"act", "silu_mul"}}},
        }) {
     const Aimed aimed(task, hopper(), {shape}, options);
     const Space space = aimed.space();

@@ -83,7 +83,7 @@ TEST_CASE("each size comes with the `requires` that would exclude it") {
 
 TEST_CASE("a large shape is cut down until it is small enough, and stays legal") {
   const SourceTree tree = cli::read_templates(kTemplates);
-  for (const char* name : {"fp8_sdpa", "gemm_bf16", "softmax"}) {
+  for (const char* name : {"fp8_sdpa", "gemm_bf16", "grouped_gemm", "softmax"}) {
     const Task task = load_task(tree, name);
     Target target = make_target(task, "cuda", {}, {});
     add_default_validation(task, "cuda", target);
