@@ -4,10 +4,11 @@ from rival import Refusal, dtype_named
 
 
 class TorchCall:
-    """prepare(problem) gives the tensors that call(*tensors) takes. It is not timed: codes are decoded there."""
+    """prepare(problem) gives the tensors that call(*tensors) takes. It is not timed: codes are decoded there. `loose` does
+    the same in lower precision, if torch has that."""
 
-    def __init__(self, prepare, call, note="", attention=False):
-        self.prepare, self.call, self.note, self.attention = prepare, call, note, attention
+    def __init__(self, prepare, call, note="", attention=False, loose=None):
+        self.prepare, self.call, self.note, self.attention, self.loose = prepare, call, note, attention, loose
 
 
 def decoded(inputs, name, dtype):
@@ -114,6 +115,27 @@ def matrix_product(task):
     return TorchCall(prepare, call)
 
 
+def coded_product(task):
+    """torch takes b and its scales transposed, and scales of blocks of a with its rows innermost."""
+    import torch
+
+    blocks, whole = (task["options"]["scaling"] == kind for kind in ("blocks", "tensor"))
+
+    def prepare(problem):
+        a, b, a_scale, b_scale = (problem.inputs[name] for name in ("a", "b", "a_scale", "b_scale"))
+        if blocks:
+            a_scale = a_scale.t().contiguous().t()
+        elif whole:
+            a_scale, b_scale = a_scale.reshape(()), b_scale.reshape(())
+        return a, b.t(), a_scale, b_scale if whole else b_scale.t()
+
+    def product(fast):
+        return lambda a, b, a_scale, b_scale: torch._scaled_mm(a, b, a_scale, b_scale, out_dtype=torch.bfloat16,
+                                                               use_fast_accum=fast)
+
+    return TorchCall(prepare, product(False), loose=None if blocks else product(True))
+
+
 def softmax(task):
     import torch
 
@@ -200,8 +222,8 @@ def quantise(task):
 
 CALLS = {
     "f16_sdpa": attention, "fp8_sdpa": attention, "sim_fp8_sdpa": attention, "fp8_attention": engine_attention,
-    "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "softmax": softmax,
-    "rms_norm": rms_norm, "quantise": quantise,
+    "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "gemm_fp8": coded_product,
+    "softmax": softmax, "rms_norm": rms_norm, "quantise": quantise,
 }
 
 
