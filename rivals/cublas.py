@@ -10,7 +10,8 @@ from rival import Refusal, Rival, serve
 # cublasLt.h, cublas_api.h, library_types.h
 COMPUTE_32F = 68
 TYPES = {"torch.float32": 0, "torch.float16": 2, "torch.bfloat16": 14, "torch.float8_e4m3fn": 28}
-DESC_TRANSA, DESC_A_SCALE_POINTER, DESC_B_SCALE_POINTER, DESC_A_SCALE_MODE, DESC_B_SCALE_MODE = 3, 17, 18, 31, 32
+DESC_TRANSA, DESC_A_SCALE_POINTER, DESC_B_SCALE_POINTER, DESC_FAST_ACCUMULATION = 3, 17, 18, 25
+DESC_A_SCALE_MODE, DESC_B_SCALE_MODE = 31, 32
 # What scales are of, for the left matrix and the right one: all, each row or column, 128 x 128 and 1 x 128 blocks.
 SCALE_MODES = {"tensor": (0, 0), "rows": (3, 3), "blocks": (5, 4)}
 LAYOUT_BATCH_COUNT, LAYOUT_STRIDE = 5, 6
@@ -59,11 +60,11 @@ class Matrix:
 class Product:
     """target = alpha left right, for a batch of matrices; left_transposed: left^T in place of left."""
 
-    def __init__(self, left, right, target, left_transposed, alpha, batch=1, scales=(), scaling="tensor"):
+    def __init__(self, left, right, target, left_transposed, alpha, batch=1, scales=(), scaling="tensor", fast=False):
         import torch
 
         self.left, self.right, self.target, self.left_transposed = left, right, target, left_transposed
-        self.batch, self.scales, self.scale_modes = batch, scales, SCALE_MODES[scaling]
+        self.batch, self.scales, self.scale_modes, self.fast = batch, scales, SCALE_MODES[scaling], fast
         self.alpha, self.beta = ctypes.c_float(alpha), ctypes.c_float(0)
         self.workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device="cuda")
 
@@ -109,6 +110,8 @@ class CublasLtCall:
         self.describe(DESC_TRANSA, ctypes.c_int32(OPERATIONS[product.left_transposed]))
         for attribute, scale in zip((DESC_A_SCALE_POINTER, DESC_B_SCALE_POINTER), product.scales):
             self.describe(attribute, ctypes.c_void_p(scale.data_ptr()))
+        if product.fast:
+            self.describe(DESC_FAST_ACCUMULATION, ctypes.c_int8(1))
         if any(product.scale_modes):
             for attribute, mode in zip((DESC_A_SCALE_MODE, DESC_B_SCALE_MODE), product.scale_modes):
                 self.describe(attribute, ctypes.c_int32(mode))
@@ -189,7 +192,7 @@ def coded_product(problem):
     if scaling == "blocks":
         a_scale = a_scale.t().contiguous()
     return Product(Matrix(b, k, n, k), Matrix(a, k, m, k), Matrix(c, n, m, n), True, 1, scales=(b_scale, a_scale),
-                   scaling=scaling)
+                   scaling=scaling, fast=problem.options["fast_accumulation"] and scaling != "blocks")
 
 
 def score_product(problem):

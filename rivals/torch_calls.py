@@ -4,11 +4,10 @@ from rival import Refusal, dtype_named
 
 
 class TorchCall:
-    """prepare(problem) gives the tensors that call(*tensors) takes. It is not timed: codes are decoded there. `loose` does
-    the same in lower precision, if torch has that."""
+    """prepare(problem) gives the tensors that call(*tensors) takes. It is not timed: codes are decoded there."""
 
-    def __init__(self, prepare, call, note="", attention=False, loose=None):
-        self.prepare, self.call, self.note, self.attention, self.loose = prepare, call, note, attention, loose
+    def __init__(self, prepare, call, note="", attention=False):
+        self.prepare, self.call, self.note, self.attention = prepare, call, note, attention
 
 
 def decoded(inputs, name, dtype):
@@ -129,11 +128,12 @@ def coded_product(task):
             a_scale, b_scale = a_scale.reshape(()), b_scale.reshape(())
         return a, b.t(), a_scale, b_scale if whole else b_scale.t()
 
-    def product(fast):
-        return lambda a, b, a_scale, b_scale: torch._scaled_mm(a, b, a_scale, b_scale, out_dtype=torch.bfloat16,
-                                                               use_fast_accum=fast)
+    fast = task["options"]["fast_accumulation"] and not blocks
 
-    return TorchCall(prepare, product(False), loose=None if blocks else product(True))
+    def call(a, b, a_scale, b_scale):
+        return torch._scaled_mm(a, b, a_scale, b_scale, out_dtype=torch.bfloat16, use_fast_accum=fast)
+
+    return TorchCall(prepare, call)
 
 
 def softmax(task):

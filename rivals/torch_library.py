@@ -13,8 +13,7 @@ def rivals_of(task):
     made = CALLS[task["task"]](task)
     version = f"torch {torch.__version__}"
     if not made.attention:
-        loose = [Rival("torch, fast sums", version, made.prepare, made.loose, "sums as the tensor cores keep them")]
-        return [Rival("torch", version, made.prepare, made.call, made.note), *(loose if made.loose else [])]
+        return [Rival("torch", version, made.prepare, made.call, made.note)]
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     def through(backend):
