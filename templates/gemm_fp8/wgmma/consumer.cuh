@@ -43,40 +43,83 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
 
   RingPlace<stages> place;
   for_each_tile(M, N, K, [&](const Tile& tile) {
-    float acc[m_blocks][tile_n / 2];                     // of the tensor cores
-    float promoted[m_blocks][tile_n / 2] = {};           // sums of what they had
+    float acc[parts][m_blocks][tile_n / 2];     // of the tensor cores
+    float promoted[m_blocks][tile_n / 2] = {};  // sums of what they had
+    const auto pin = [&](int part) {
+#pragma unroll
+      for (int block = 0; block < m_blocks; ++block) pin_registers(acc[part][block]);
+    };
+    int before = 0;  // the stage of the tile before
+    const auto start_tile = [&](int part, bool adds) {
+      wait_for(smem.full(place.stage), place.full_parity());
+      multiply_stage(acc[part], smem, place.stage, own_row, adds);
+    };
+    const auto next_stage = [&] {
+      before = place.stage;
+      place.advance();
+    };
+    // Promotes tile i's sum while the tile behind it, if there is one, is multiplied.
+    const auto promote = [&](int part, int i, auto multiply_behind) {
+      BlockScales<tile_n> block_scales[m_blocks];
+#pragma unroll
+      for (int block = 0; block < m_blocks; ++block)
+        block_scales[block].load(scales, i, tile.first_row + lane_row + 64 * block, tile.first_column, 1.0f);
+      multiply_behind();
+      pin(part);
+#pragma unroll
+      for (int block = 0; block < m_blocks; ++block) block_scales[block].add(promoted[block], acc[part][block]);
+    };
     const auto sum_in_tensor_cores = [&](int first, int end) {
-      int before = 0;  // the stage of the tile before
 #pragma unroll 1  // else ptxas 13.0 moves accumulators between products, which then wait for each other
       for (int i = first; i < end; ++i) {
-        wait_for(smem.full(place.stage), place.full_parity());
-        multiply_stage(acc, smem, place.stage, own_row, i > first);
+        start_tile(0, i > first);
         wait_for_products<1>();  // products end in order: those of the tile before have read their stage
         if (i > first) release(before);
-        before = place.stage;
-        place.advance();
+        next_stage();
       }
       wait_for_products<0>();
-#pragma unroll
-      for (int block = 0; block < m_blocks; ++block) pin_registers(acc[block]);
+      pin(0);
       release(before);
     };
+    const auto promote_ahead_of_next = [&](int part, int i) {
+      promote(part, i, [&] {
+        start_tile(1 - part, false);
+        wait_for_products<1>();
+        release(before);
+        next_stage();
+      });
+    };
+    const auto promote_last = [&](int part, int i) {
+      promote(part, i, [&] {
+        wait_for_products<0>();
+        release(before);
+      });
+    };
 
+    const int end = tile.depth.end;
     if constexpr (summed_tiles == 0) {
-      sum_in_tensor_cores(tile.depth.first, tile.depth.end);
-    } else {
+      sum_in_tensor_cores(tile.depth.first, end);
+    } else if constexpr (parts == 1) {
 #pragma unroll 1
-      for (int first = tile.depth.first; first < tile.depth.end; first += summed_tiles) {
-        BlockScales<tile_n> block_scales[m_blocks];
-#pragma unroll
-        for (int block = 0; block < m_blocks; ++block)
-          block_scales[block].load(scales, first, tile.first_row + lane_row + 64 * block, tile.first_column, 1.0f);
-        sum_in_tensor_cores(first, min(first + summed_tiles, tile.depth.end));
-#pragma unroll
-        for (int block = 0; block < m_blocks; ++block) block_scales[block].add(promoted[block], acc[block]);
+      for (int first = tile.depth.first; first < end; first += summed_tiles)
+        promote(0, first, [&] { sum_in_tensor_cores(first, min(first + summed_tiles, end)); });
+    } else {
+      start_tile(0, false);
+      next_stage();
+      int i = tile.depth.first;
+#pragma unroll 1
+      for (; i + 2 < end; i += 2) {
+        promote_ahead_of_next(0, i);
+        promote_ahead_of_next(1, i + 1);
+      }
+      if (i + 1 < end) {
+        promote_ahead_of_next(0, i);
+        promote_last(1, i + 1);
+      } else {
+        promote_last(0, i);
       }
     }
-    auto& sums = summed_tiles == 0 ? acc : promoted;
+    auto& sums = summed_tiles == 0 ? acc[0] : promoted;
     if constexpr (scaling != Scaling::blocks) {
 #pragma unroll
       for (int block = 0; block < m_blocks; ++block)

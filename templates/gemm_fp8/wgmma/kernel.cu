@@ -26,6 +26,7 @@ constexpr int stages = ${stages};
 constexpr int warpgroups = ${warpgroups};            // that consume
 constexpr int m_blocks = ${m_blocks};              // blocks of 64 rows of a warpgroup
 constexpr int summed_tiles = ${summed_tiles};          // of the depth, by the tensor cores; 0: all
+constexpr int parts = ${two_parts ? 2 : 1};                   // sums of tensor cores: one is promoted while the other grows
 constexpr int cluster_m = ${cluster_m};
 constexpr int cluster_n = ${cluster_n};
 constexpr int cluster_size = cluster_m * cluster_n;
