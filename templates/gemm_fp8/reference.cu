@@ -5,7 +5,9 @@
 enum class Scaling { tensor, rows, blocks };
 constexpr Scaling scaling = Scaling::${scaling};
 
-__device__ double value_of(unsigned char code) { return (code & 127) == 127 ? __int_as_float(0x7fffffff) : decode(code); }
+__device__ double value_of(unsigned char code) {
+  return (code & 127) == 127 ? __int_as_float(0x7fffffff) : decode(code);  // NaN, if all bits are set
+}
 
 extern "C" __global__ void gemm_fp8_reference(const unsigned char* a, const unsigned char* b, const float* a_scale,
                                               const float* b_scale, float* c, int M, int N, int K) {

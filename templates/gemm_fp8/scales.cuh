@@ -1,5 +1,5 @@
-// Scales of the task and sums as mma and wgmma leave them: of each piece of 8 columns a lane has four, two neighbours in
-// row `row` and two in row + 8.
+// Scales of the task, and sums as mma and wgmma leave them: of each 8 columns a lane has four, two neighbours in row
+// `first_row` and two in first_row + 8.
 
 struct Scales {
   const float* a;

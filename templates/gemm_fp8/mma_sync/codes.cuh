@@ -9,8 +9,8 @@ __device__ __forceinline__ f16x2 second_halves(e4m3x4 four) { return second_pair
 //% else
 constexpr float product_unit = 65536.0f;
 
-// Sign, exponent and mantissa moved to their places in an f16, whose exponent's bias is larger by 8: values are 2^-8 as large. The largest
-// magnitude is NaN: one step more and bit 14 is set, with which the exponent is that of NaN.
+// Sign, exponent and mantissa moved to their places in an f16, whose exponent's bias is larger by 8: values are 2^-8 as
+// large. The largest magnitude is NaN: one step more and bit 14 is set, with which the exponent is that of NaN.
 __device__ __forceinline__ f16x2 moved(u32 high_bytes) {
   const f16x2 halves = (high_bytes & 0x80008000u) | (high_bytes >> 1 & 0x3f803f80u);
   return halves | ((halves + 0x00800080u) & 0x40004000u);
@@ -19,8 +19,8 @@ __device__ __forceinline__ f16x2 first_halves(e4m3x4 four) { return moved(pick_b
 __device__ __forceinline__ f16x2 second_halves(e4m3x4 four) { return moved(pick_bytes<0x3424>(four, 0)); }
 //% end
 
-// The operand of 16 rows. In f16 two products take the place of one: of depths 0 .. 15 and 16 .. 31. Which depth a value
-// has within its product does not matter, as long as both operands agree.
+// The operand of 16 rows. In f16 two products take the place of one: of depths 0 .. 15 and 16 .. 31. Which depth a
+// value has within its product does not matter, as long as both operands agree.
 struct RowsOperand {
   u32 fragment[4];
   f16x2 halves[2][4];

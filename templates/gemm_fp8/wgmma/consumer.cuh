@@ -1,5 +1,5 @@
-// A consumer: one warpgroup, ${64 * m_blocks} rows of each tile. Tensor cores keep 13 bits of a sum of products of codes: after
-// ${summed_tiles == 0 ? 'all tiles' : summed_tiles == 1 ? 'each tile' : numbered(summed_tiles, summed_tiles + 1, '{} tiles', '')} of the depth ${summed_tiles == 0 ? 'it is the result' : 'it is added to f32 sums'}${scaling == 'blocks' ? ', times the scales of the tile' : ''}.
+// A consumer: one warpgroup, ${64 * m_blocks} rows of each tile. Tensor cores keep 13 bits of a sum of products of codes. So they sum
+// a few tiles of the depth, a part; then the part is promoted: added to sums in f32, times its scales if blocks have any.
 
 // acc (+)= the products of a stage
 __device__ __forceinline__ void multiply_stage(float (&acc)[m_blocks][tile_n / 2], const SharedMemory& smem, int stage,
@@ -45,11 +45,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
   for_each_tile(M, N, K, [&](const Tile& tile) {
     float acc[parts][m_blocks][tile_n / 2];     // of the tensor cores
     float promoted[m_blocks][tile_n / 2] = {};  // sums of what they had
-    const auto pin = [&](int part) {
-#pragma unroll
-      for (int block = 0; block < m_blocks; ++block) pin_registers(acc[part][block]);
-    };
-    int before = 0;  // the stage of the tile before
+    int before = 0;                             // the stage of the tile before
     const auto start_tile = [&](int part, bool adds) {
       wait_for(smem.full(place.stage), place.full_parity());
       multiply_stage(acc[part], smem, place.stage, own_row, adds);
@@ -58,17 +54,12 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
       before = place.stage;
       place.advance();
     };
-    // Promotes tile i's sum while the tile behind it, if there is one, is multiplied.
-    const auto promote = [&](int part, int i, auto multiply_behind) {
-      BlockScales<tile_n> block_scales[m_blocks];
+    const auto pin = [&](int part) {
 #pragma unroll
-      for (int block = 0; block < m_blocks; ++block)
-        block_scales[block].load(scales, i, tile.first_row + lane_row + 64 * block, tile.first_column, 1.0f);
-      multiply_behind();
-      pin(part);
-#pragma unroll
-      for (int block = 0; block < m_blocks; ++block) block_scales[block].add(promoted[block], acc[part][block]);
+      for (int block = 0; block < m_blocks; ++block) pin_registers(acc[part][block]);
     };
+
+    // acc[0] = the sum of tiles `first` to `end` - 1
     const auto sum_in_tensor_cores = [&](int first, int end) {
 #pragma unroll 1  // else ptxas 13.0 moves accumulators between products, which then wait for each other
       for (int i = first; i < end; ++i) {
@@ -81,7 +72,19 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
       pin(0);
       release(before);
     };
-    const auto promote_ahead_of_next = [&](int part, int i) {
+    // Promotes the part that begins with tile `first`, once `finish` has made it. Its scales arrive meanwhile.
+    const auto promote = [&](int part, int first, auto finish) {
+      BlockScales<tile_n> block_scales[m_blocks];
+#pragma unroll
+      for (int block = 0; block < m_blocks; ++block)
+        block_scales[block].load(scales, first, tile.first_row + lane_row + 64 * block, tile.first_column, 1.0f);
+      finish();
+      pin(part);
+#pragma unroll
+      for (int block = 0; block < m_blocks; ++block) block_scales[block].add(promoted[block], acc[part][block]);
+    };
+    // Tile i is under way. The next one starts before tile i is promoted.
+    const auto promote_beside_next = [&](int part, int i) {
       promote(part, i, [&] {
         start_tile(1 - part, false);
         wait_for_products<1>();
@@ -109,11 +112,11 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMa
       int i = tile.depth.first;
 #pragma unroll 1
       for (; i + 2 < end; i += 2) {
-        promote_ahead_of_next(0, i);
-        promote_ahead_of_next(1, i + 1);
+        promote_beside_next(0, i);
+        promote_beside_next(1, i + 1);
       }
       if (i + 1 < end) {
-        promote_ahead_of_next(0, i);
+        promote_beside_next(0, i);
         promote_last(1, i + 1);
       } else {
         promote_last(0, i);
