@@ -10,7 +10,10 @@ from rival import Refusal, Rival, serve
 # cublasLt.h, cublas_api.h, library_types.h
 COMPUTE_32F = 68
 TYPES = {"torch.float32": 0, "torch.float16": 2, "torch.bfloat16": 14, "torch.float8_e4m3fn": 28}
-DESC_TRANSA, DESC_A_SCALE_POINTER, DESC_B_SCALE_POINTER = 3, 17, 18
+DESC_TRANSA, DESC_A_SCALE_POINTER, DESC_B_SCALE_POINTER, DESC_FAST_ACCUMULATION = 3, 17, 18, 25
+DESC_A_SCALE_MODE, DESC_B_SCALE_MODE = 31, 32
+# What scales are of, for the left matrix and the right one: all, each row or column, 128 x 128 and 1 x 128 blocks.
+SCALE_MODES = {"tensor": (0, 0), "rows": (3, 3), "blocks": (5, 4)}
 LAYOUT_BATCH_COUNT, LAYOUT_STRIDE = 5, 6
 PREFERENCE_WORKSPACE = 1
 OPERATIONS = {False: 0, True: 1}  # By whether the matrix is transposed.
@@ -57,11 +60,11 @@ class Matrix:
 class Product:
     """target = alpha left right, for a batch of matrices; left_transposed: left^T in place of left."""
 
-    def __init__(self, left, right, target, left_transposed, alpha, batch=1, scales=()):
+    def __init__(self, left, right, target, left_transposed, alpha, batch=1, scales=(), scaling="tensor", fast=False):
         import torch
 
         self.left, self.right, self.target, self.left_transposed = left, right, target, left_transposed
-        self.batch, self.scales = batch, scales
+        self.batch, self.scales, self.scale_modes, self.fast = batch, scales, SCALE_MODES[scaling], fast
         self.alpha, self.beta = ctypes.c_float(alpha), ctypes.c_float(0)
         self.workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device="cuda")
 
@@ -107,6 +110,11 @@ class CublasLtCall:
         self.describe(DESC_TRANSA, ctypes.c_int32(OPERATIONS[product.left_transposed]))
         for attribute, scale in zip((DESC_A_SCALE_POINTER, DESC_B_SCALE_POINTER), product.scales):
             self.describe(attribute, ctypes.c_void_p(scale.data_ptr()))
+        if product.fast:
+            self.describe(DESC_FAST_ACCUMULATION, ctypes.c_int8(1))
+        if any(product.scale_modes):
+            for attribute, mode in zip((DESC_A_SCALE_MODE, DESC_B_SCALE_MODE), product.scale_modes):
+                self.describe(attribute, ctypes.c_int32(mode))
         self.layouts = [self.layout(matrix) for matrix in (product.left, product.right, product.target)]
 
     def describe(self, attribute, value):
@@ -171,6 +179,22 @@ def matrix_product(problem):
     return Product(b, Matrix(problem.inputs["a"], k, m, k), Matrix(c, n, m, n), transposed, 1)
 
 
+def coded_product(problem):
+    """The same of codes; scales of 1 x 128 blocks have the rows innermost."""
+    import torch
+
+    m, n, k = (problem.sizes[name] for name in "MNK")
+    scaling = problem.options["scaling"]
+    if scaling == "blocks" and (k % 512 or n % 128):
+        raise Refusal("cuBLASLt has scales of whole blocks, four or more in a row")
+    c = torch.empty(m, n, dtype=torch.bfloat16, device="cuda")
+    a, b, a_scale, b_scale = (problem.inputs[name] for name in ("a", "b", "a_scale", "b_scale"))
+    if scaling == "blocks":
+        a_scale = a_scale.t().contiguous()
+    return Product(Matrix(b, k, n, k), Matrix(a, k, m, k), Matrix(c, n, m, n), True, 1, scales=(b_scale, a_scale),
+                   scaling=scaling, fast=problem.options["fast_accumulation"] and scaling != "blocks")
+
+
 def score_product(problem):
     import torch
 
@@ -190,18 +214,18 @@ def rivals_of(task):
         raise ImportError("torch finds no GPU")
     if task["task"] == "fp8_qkt" and task["options"]["scales"] != "tensor":
         raise Refusal("cuBLASLt has one scale for a tensor, not one for each head")
-    coded = task["task"] == "fp8_qkt"  # cuBLASLt alone takes codes.
+    make = {"gemm_bf16": matrix_product, "gemm_fp8": coded_product, "fp8_qkt": score_product}[task["task"]]
     lt = load("cublasLt")
-    cublas = None if coded else load("cublas")
+    cublas = load("cublas") if make is matrix_product else None  # cuBLASLt alone takes codes.
     lt.cublasLtGetVersion.restype = ctypes.c_size_t
     number = lt.cublasLtGetVersion()
 
     def prepare(problem):
-        product = score_product(problem) if coded else matrix_product(problem)
+        product = make(problem)
         return cublas and CublasCall(cublas, product), CublasLtCall(lt, product)
 
     version = f"cuBLASLt {number // 10000}.{number // 100 % 100}.{number % 100}"
     return [Rival("cuBLAS", version, prepare, choices=choices)]
 
 
-serve(("gemm_bf16", "fp8_qkt"), rivals_of)
+serve(("gemm_bf16", "gemm_fp8", "fp8_qkt"), rivals_of)

@@ -148,6 +148,28 @@ def grouped_product(task):
                      others={"torch loop": (loop, "a torch.mm for each expert, whose rows the host knows")})
 
 
+def coded_product(task):
+    """torch takes b and its scales transposed, and scales of blocks of a with its rows innermost."""
+    import torch
+
+    blocks, whole = (task["options"]["scaling"] == kind for kind in ("blocks", "tensor"))
+
+    def prepare(problem):
+        a, b, a_scale, b_scale = (problem.inputs[name] for name in ("a", "b", "a_scale", "b_scale"))
+        if blocks:
+            a_scale = a_scale.t().contiguous().t()
+        elif whole:
+            a_scale, b_scale = a_scale.reshape(()), b_scale.reshape(())
+        return a, b.t(), a_scale, b_scale if whole else b_scale.t()
+
+    fast = task["options"]["fast_accumulation"] and not blocks
+
+    def call(a, b, a_scale, b_scale):
+        return torch._scaled_mm(a, b, a_scale, b_scale, out_dtype=torch.bfloat16, use_fast_accum=fast)
+
+    return TorchCall(prepare, call)
+
+
 def softmax(task):
     import torch
 
@@ -234,9 +256,8 @@ def quantise(task):
 
 CALLS = {
     "f16_sdpa": attention, "fp8_sdpa": attention, "sim_fp8_sdpa": attention, "fp8_attention": engine_attention,
-    "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product,
-    "grouped_gemm": grouped_product, "softmax": softmax,
-    "rms_norm": rms_norm, "quantise": quantise,
+    "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "gemm_fp8": coded_product,
+    "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "quantise": quantise,
 }
 
 

@@ -277,7 +277,7 @@ TEST_CASE("where there is a kernel is said in Python") {
 
 TEST_CASE("a package for KernelBench is Python, and its kernel's file has none of the words that its checker forbids") {
   const std::string task =
-      GENERATE("softmax", "gemm_bf16", "grouped_gemm", "rms_norm", "f16_sdpa", "fp8_sdpa", "sim_fp8_qkt");
+      GENERATE("softmax", "gemm_bf16", "gemm_fp8", "grouped_gemm", "rms_norm", "f16_sdpa", "fp8_sdpa", "sim_fp8_qkt");
   CAPTURE(task);
   const SourceTree files = format_named("kernelbench").write(shipped_package(task));
   const CommandResult result = python(files, std::string(kReadFiles) + R"py(

@@ -149,6 +149,12 @@ TEST_CASE("random kernels of sim_fp8_qkt's wmma family have no races and no unin
   check_clean("sim_fp8_qkt", "wmma", "tail77");
 }
 
+TEST_CASE("random kernels of gemm_fp8's families have no races and no uninitialised reads", "[long]") {
+  for (const char* scaling : {"rows", "blocks"})
+    for (const char* family : {"mma_sync", "wgmma"})
+      check_clean("gemm_fp8", family, "tails", {{"scaling", std::string(scaling)}});
+}
+
 TEST_CASE("random kernels of quantise's two_pass family have no races and no uninitialised reads") {
   check_clean("quantise", "two_pass", "tail");
 }

@@ -23,6 +23,8 @@ TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait 
            Aim{"fp8_qkt", "d128", {{"out", "f16"}, {"scales", "tensor"}}},
            Aim{"grouped_gemm", "mixtral", {}},
            Aim{"grouped_gemm", "mixtral", {{"act", "silu_mul"}}},
+           Aim{"gemm_fp8", "cube4096", {{"scaling", "rows"}}},
+           Aim{"gemm_fp8", "cube4096", {{"scaling", "blocks"}}},
        }) {
     const Aimed aimed(task, hopper(), {shape}, options);
     const Space space = aimed.space();

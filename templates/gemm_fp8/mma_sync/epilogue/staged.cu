@@ -1,0 +1,1 @@
+#include "gemm_bf16/mma_sync/epilogue/staged.cu"

@@ -1,0 +1,1 @@
+#include "gemm_bf16/wgmma/epilogue/direct.cu"
