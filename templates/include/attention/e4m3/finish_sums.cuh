@@ -3,7 +3,7 @@
     if constexpr (sum_by == RowSum::adds) {
       row_sum[0] = quad_sum(row_sum[0]);
       row_sum[1] = quad_sum(row_sum[1]);
-    } else {
+    } else if constexpr (sum_by != RowSum::products) {
       const float* ones = acc_o + head_dim / 2;  // the columns of ones
       row_sum[0] = sum_by == RowSum::eighths ? quad_sum(ones[0] + ones[1]) : ones[0];
       row_sum[1] = sum_by == RowSum::eighths ? quad_sum(ones[2] + ones[3]) : ones[2];
