@@ -27,7 +27,8 @@
 constexpr QueryOperand q_operand = QueryOperand::${q_operand};
 constexpr ValuePath v_path = ValuePath::${v_path};
 constexpr Schedule schedule = Schedule::${schedule};
-constexpr RowSum sum_by = RowSum::${row_sum};
+constexpr RowSum sum_by = RowSum::${row_sum == 'products' ? 'adds' : row_sum};
+constexpr bool sums_by_products = ${row_sum == 'products'};
 constexpr KeyOrder kv_order = KeyOrder::${kv_order};
 constexpr Epilogue epilogue = Epilogue::${epilogue};
 constexpr DependentLaunch pdl = DependentLaunch::${pdl};

@@ -222,7 +222,7 @@ __device__ __forceinline__ f16x2 sum_of_pairs(const Weights& weights, int n, int
 // sums (of products: to the whole sums), if it has one. Ahead of the first of a tile, what was summed shrinks.
 template <int begin = 0, int end = tile_k>
 __device__ __forceinline__ void sum_weights(float (&row_sum)[2], const float (&shrink)[2], const TileScores& weights) {
-  if constexpr (sum_by == RowSum::products) {
+  if constexpr (sums_by_products) {
     float sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     constexpr int most = (end - begin) % 32 == 0 ? 2 : 1;
 #pragma unroll
@@ -233,8 +233,7 @@ __device__ __forceinline__ void sum_weights(float (&row_sum)[2], const float (&s
     }
 #pragma unroll
     for (int r = 0; r < 2; ++r) row_sum[r] = fmaf(row_sum[r], begin == 0 ? shrink[r] : 1.0f, sums[2 * r]);
-  }
-  if constexpr (sum_by == RowSum::adds) {
+  } else if constexpr (sum_by == RowSum::adds) {
     if constexpr (begin == 0) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) row_sum[r] *= shrink[r];
