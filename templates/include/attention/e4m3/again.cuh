@@ -63,14 +63,14 @@
         for (int n = 0; n < tile_k / 4; ++n) set_pair(scores, n, __float_as_uint(exact[n]));
       }
     };
+//% if weigh_type == 'f16' && code_by == 'converter'
     // F16 scores less the row's maximum, which the FMA that scales them takes off exactly where it is not below 0 only.
     const auto take_differences = [&](TileScores& scores) {
-      if constexpr (scales_at_once) {
-        f16x2 less[2];
+      f16x2 less[2];
 #pragma unroll
-        for (int r = 0; r < 2; ++r) less[r] = twice_f16(less_highest(row_max[r], qk_scale[r]));
+      for (int r = 0; r < 2; ++r) less[r] = twice_f16(less_highest(row_max[r], qk_scale[r]));
 #pragma unroll
-        for (int n = 0; n < tile_k / 4; ++n) set_pair(scores, n, add_f16x2(score_pair(scores, n), less[n % 2]));
-        offset[0] = offset[1] = offset_below(0.0f, 1.0f);
-      }
+      for (int n = 0; n < tile_k / 4; ++n) set_pair(scores, n, add_f16x2(score_pair(scores, n), less[n % 2]));
+      offset[0] = offset[1] = offset_below(0.0f, 1.0f);
     };
+//% end

@@ -71,7 +71,9 @@
           take_exact(scores, exact, highest);
         } else {
           follow_maximum();
-          if constexpr (scales_at_once) take_differences(scores);
+//% if weigh_type == 'f16' && code_by == 'converter'
+          take_differences(scores);
+//% end
         }
       } else {
         follow_maximum();
