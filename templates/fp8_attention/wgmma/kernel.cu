@@ -46,6 +46,14 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, const Argument
     const int preparing_warp = row_part * 4 + warp + (v_path == ValuePath::all ? 4 : 0);
 //% slot schedule
 
+//% if q_operand != 'smem' && large_scores == 'again' && weigh_type == 'f16'
+    // ptxas 13.0 gave weights the registers of queries that nothing but the first product reads. Codes of all ones are NaN.
+    u32 all_codes = 0xffffffffu;
+#pragma unroll
+    for (int n = 0; n < head_dim / 8; ++n) all_codes &= query.codes[n];
+    if (all_codes == 0xffffffffu) row_sum[0] = row_sum[1] = __uint_as_float(all_codes);
+//% end
+
     // Store.
     end_output();
 #include "include/attention/end_tiles.cuh"

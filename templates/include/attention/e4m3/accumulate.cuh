@@ -10,8 +10,7 @@
 //% end
     // The second product of a tile, or of a part of its columns.
     const auto start_part = [&](const RingPlace<stages>& place, int part) {
-      const shared_address values =
-          smem.value_operand(group, place.stage) + part * (widened ? 0 : part_columns * panel);
+      const matrix_descriptor values = describe_values(smem.value_operand(group, place.stage), part);
       pin_registers<0, early_registers>(weights);  // all of them before the first product
       start_products();
 //% for step in 0..tile_k / step_keys

@@ -42,7 +42,6 @@
         for (int r = 0; r < 2; ++r) highest[r] = fmaxf(highest[r], largest[r]);
       }
       __syncwarp();  // all lanes have read them
-      free_keys(place, i);
     };
     // They take the scores' place, less the row's highest: scaled first, neither a score nor a maximum of thousands of octaves
     // would keep the digits that tell how near they are. f32, or pairs of f16.
@@ -64,3 +63,14 @@
         for (int n = 0; n < tile_k / 4; ++n) set_pair(scores, n, __float_as_uint(exact[n]));
       }
     };
+//% if weigh_type == 'f16' && code_by == 'converter'
+    // F16 scores less the row's maximum, which the FMA that scales them takes off exactly where it is not below 0 only.
+    const auto take_differences = [&](TileScores& scores) {
+      f16x2 less[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) less[r] = twice_f16(less_highest(row_max[r], qk_scale[r]));
+#pragma unroll
+      for (int n = 0; n < tile_k / 4; ++n) set_pair(scores, n, add_f16x2(score_pair(scores, n), less[n % 2]));
+      offset[0] = offset[1] = offset_below(0.0f, 1.0f);
+    };
+//% end

@@ -15,6 +15,7 @@
     float row_max[2] = {lowest_max, lowest_max};
     float row_sum[2] = {0.0f, 0.0f};  // this thread's share
     bool large[2];                    // whether the rows' scores are beyond what the first product resolves
+    f16x2 usual = 0;                  // up to which, from 0 on, maxima of the rows need nothing further
     float shrink[2];                  // what the rows have to shrink by to follow their maxima
     float offset[2];                  // what their scores are moved by to be weighed
     const int first_row = work.first_row + row_part * 64;
@@ -37,5 +38,8 @@
     take_query(query, shifts, smem, query_parity, warp, lane, group, row_part);
 //% end
     if constexpr (!weighs_f32) qk_scale.set(code_scale * score_unit, shifts);
+    if constexpr (scales_at_once) {
+      usual = f16x2_from_f32(resolved_octaves * reciprocal(qk_scale[0]), resolved_octaves * reciprocal(qk_scale[1]));
+    }
 
 #include "include/attention/begin_tiles.cuh"

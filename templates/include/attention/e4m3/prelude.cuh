@@ -27,7 +27,8 @@
 constexpr QueryOperand q_operand = QueryOperand::${q_operand};
 constexpr ValuePath v_path = ValuePath::${v_path};
 constexpr Schedule schedule = Schedule::${schedule};
-constexpr RowSum sum_by = RowSum::${row_sum};
+constexpr RowSum sum_by = RowSum::${row_sum == 'products' ? 'adds' : row_sum};
+constexpr bool sums_by_products = ${row_sum == 'products'};
 constexpr KeyOrder kv_order = KeyOrder::${kv_order};
 constexpr Epilogue epilogue = Epilogue::${epilogue};
 constexpr DependentLaunch pdl = DependentLaunch::${pdl};
@@ -47,6 +48,8 @@ constexpr bool weighs_f32 = ${weigh_type == 'f32'};             // the type of t
 constexpr bool unrounded = ${exponential == 'unrounded'};              // the row's maximum
 constexpr bool weights_are_f32 = scores_are_f32 && !unrounded;  // else f16, in pairs
 constexpr bool multiplies_again = ${large_scores == 'again'};       // scores, where they are large
+// Whether the FMA that scales f16 scores takes their maximum off, too.
+constexpr bool scales_at_once = ${large_scores == 'again' && weigh_type == 'f16' && code_by == 'converter'};
 constexpr float resolved_octaves = ${log_sum_exp ? 4 : 16};       // to which a row's maximum is right enough as multiplied
 constexpr bool widened = ${v_path == 'widened'};                // values are f16 codes in the second product
 constexpr bool values_arrive_as_operand = ${v_path == 'prepass' || v_path == 'given'};

@@ -134,6 +134,15 @@ __device__ __forceinline__ bool is_large(float row_max) {
 typedef float EightScores[4];
 typedef float TileInMemory[tile_k / 2];
 
+// The largest f16 scores of a thread's two rows, of either two keys.
+template <typename Scores>
+__device__ __forceinline__ void find_highest_pairs(f16x2 (&highest)[2], const Scores& scores) {
+  highest[0] = score_pair(scores, 0);
+  highest[1] = score_pair(scores, 1);
+#pragma unroll
+  for (int i = 2; i < tile_k / 4; ++i) highest[i % 2] = max_f16x2(highest[i % 2], score_pair(scores, i));
+}
+
 // The largest scores of a thread's two rows in a tile, in units of the weights' exponent. `scale` is positive.
 template <typename Scores>
 __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Scores& scores, const Scale& scale) {
@@ -143,9 +152,8 @@ __device__ __forceinline__ void find_tile_max(float (&tile_max)[2], const Scores
 #pragma unroll
     for (int r = 0; r < 2; ++r) tile_max[r] = rounded_max(highest[r] * scale[r]);
   } else {
-    f16x2 highest[2] = {score_pair(scores, 0), score_pair(scores, 1)};
-#pragma unroll
-    for (int i = 2; i < tile_k / 4; ++i) highest[i % 2] = max_f16x2(highest[i % 2], score_pair(scores, i));
+    f16x2 highest[2];
+    find_highest_pairs(highest, scores);
     find_pair_max(tile_max, highest, scale);
   }
 }
@@ -211,10 +219,21 @@ __device__ __forceinline__ f16x2 sum_of_pairs(const Weights& weights, int n, int
 }
 
 // Adds the weights of the keys from `begin` to `end`, as they are before they are rounded, to the thread's share of its rows'
-// sums, if it has one. Ahead of the first of a tile, what was summed shrinks.
+// sums (of products: to the whole sums), if it has one. Ahead of the first of a tile, what was summed shrinks.
 template <int begin = 0, int end = tile_k>
 __device__ __forceinline__ void sum_weights(float (&row_sum)[2], const float (&shrink)[2], const TileScores& weights) {
-  if constexpr (sum_by == RowSum::adds) {
+  if constexpr (sums_by_products) {
+    float sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    constexpr int most = (end - begin) % 32 == 0 ? 2 : 1;
+#pragma unroll
+    for (int n = begin / 8; n < end / 8; n += 2 * most) {
+      const f16x2 terms[4] = {sum_of_pairs<most>(weights, n, 0), sum_of_pairs<most>(weights, n, 1),
+                              sum_of_pairs<most>(weights, n + most, 0), sum_of_pairs<most>(weights, n + most, 1)};
+      mma_f16(sums, terms, 0x3c003c00u, 0x3c003c00u);  // ones
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) row_sum[r] = fmaf(row_sum[r], begin == 0 ? shrink[r] : 1.0f, sums[2 * r]);
+  } else if constexpr (sum_by == RowSum::adds) {
     if constexpr (begin == 0) {
 #pragma unroll
       for (int r = 0; r < 2; ++r) row_sum[r] *= shrink[r];
@@ -224,7 +243,7 @@ __device__ __forceinline__ void sum_weights(float (&row_sum)[2], const float (&s
       for (int i = begin / 2; i < end / 2; ++i) row_sum[i / 2 % 2] += weights[i];
     } else {
       constexpr int all = (end - begin) / 8;
-      constexpr int most = all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : all % 4 == 0 ? 4 : 2;
+      constexpr int most = all == 0 ? 1 : all / ((all + 15) / 16);
 #pragma unroll
       for (int n = begin / 8; n < end / 8; n += most) {
 #pragma unroll

@@ -87,16 +87,22 @@ __device__ __forceinline__ void prepare_tile(shared_address operand, shared_addr
   }
 }
 
+// The operand of the second product, from the first of its columns of `part` on.
+__device__ __forceinline__ matrix_descriptor describe_values(shared_address operand, int part) {
+  if constexpr (widened) return describe_columns<panel_bytes>(operand);
+  if constexpr (!widened) return describe_matrix<panel>(operand + part * part_columns * panel);
+}
+
 // A step of the second product, of step_keys keys; `part` of the columns.
 template <int step>
 __device__ __forceinline__ void multiply_values(float* sums, const u32 (&weights)[weight_registers],
-                                                shared_address values, int part) {
+                                                matrix_descriptor values, int part) {
   constexpr int key = step * step_keys;
   constexpr bool accumulate = promote_tiles != 1 || key != 0 && !(promotes_early && key == early_keys);
   if constexpr (widened) {
-    multiply_pv_last<true>(sums, weights + 4 * step, describe_columns<panel_bytes>(values + key * 128));
+    multiply_pv_last<true>(sums, weights + 4 * step, along_rows(values, key * 128));
   } else {
-    const matrix_descriptor step_values = describe_matrix<panel>(values + (key / panel * panel_bytes + key % panel));
+    const matrix_descriptor step_values = along_rows(values, key / panel * panel_bytes + key % panel);
     if (part < output_parts - 1) {
       multiply_pv<accumulate>(sums, weights + 4 * step, step_values);
     } else {

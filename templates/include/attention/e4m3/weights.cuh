@@ -32,37 +32,56 @@
 //% end
       if constexpr (scores_are_f32 && !weighs_f32) narrow(scores);
       float tile_max[2];
-      find_tile_max(tile_max, scores, qk_scale);
-//% if large_scores == 'again'
-#pragma unroll
-      for (int r = 0; r < 2; ++r) large[r] = is_large(fmaxf(row_max[r], tile_max[r]));
-      const bool again = __any_sync(0xffffffffu, large[0] || large[1]);
-      TileInMemory exact;
-      float highest[2];
-      if (again) {
-        multiply_again(exact, highest, place, i);
-#pragma unroll
-        for (int r = 0; r < 2; ++r) tile_max[r] = highest[r] * qk_scale[r];
-      } else {
-        free_keys(place, i);
-      }
-//% end
-      if constexpr (promote_tiles == 1) {
-        follow_tile_max(row_max, shrink, tile_max);
-      } else {
-        raise_row_max(row_max, shrink, tile_max);
-      }
-#pragma unroll
-      for (int r = 0; r < 2; ++r) offset[r] = offset_below(row_max[r], qk_scale[r]);
-//% if large_scores == 'again'
-      if (again) {
-        // Of a row whose maximum is an earlier tile's, as exact as that is; else exactly.
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          if (tile_max[r] != row_max[r]) highest[r] = row_max[r] * reciprocal(qk_scale[r]);
+      const auto follow_maximum = [&] {
+        if constexpr (promote_tiles == 1) {
+          follow_tile_max(row_max, shrink, tile_max);
+        } else {
+          raise_row_max(row_max, shrink, tile_max);
         }
-        take_exact(scores, exact, highest);
+#pragma unroll
+        for (int r = 0; r < 2; ++r) offset[r] = offset_below(row_max[r], qk_scale[r]);
+      };
+//% if large_scores == 'again'
+//% if weigh_type == 'f16' && code_by == 'converter'
+      // Each thread looks at its own scores ahead of the others': the vote is there when the maximum is.
+      f16x2 pairs[2];
+      find_highest_pairs(pairs, scores);
+      const bool unusual = __any_sync(0xffffffffu, beyond(highest_of_rows(pairs), usual));
+//% end
+      find_tile_max(tile_max, scores, qk_scale);
+//% if weigh_type != 'f16' || code_by != 'converter'
+      const bool unusual = true;
+//% end
+      if (unusual) {
+#pragma unroll
+        for (int r = 0; r < 2; ++r) large[r] = is_large(fmaxf(row_max[r], tile_max[r]));
+        if (__any_sync(0xffffffffu, large[0] || large[1])) {
+          usual = 0;
+          TileInMemory exact;
+          float highest[2];
+          multiply_again(exact, highest, place, i);
+#pragma unroll
+          for (int r = 0; r < 2; ++r) tile_max[r] = highest[r] * qk_scale[r];
+          follow_maximum();
+          // Of a row whose maximum is an earlier tile's, as exact as that is; else exactly.
+#pragma unroll
+          for (int r = 0; r < 2; ++r) {
+            if (tile_max[r] != row_max[r]) highest[r] = row_max[r] * reciprocal(qk_scale[r]);
+          }
+          take_exact(scores, exact, highest);
+        } else {
+          follow_maximum();
+//% if weigh_type == 'f16' && code_by == 'converter'
+          take_differences(scores);
+//% end
+        }
+      } else {
+        follow_maximum();
       }
+      if constexpr (multiplies_again) free_keys(place, i);
+//% else
+      find_tile_max(tile_max, scores, qk_scale);
+      follow_maximum();
 //% end
     };
     // Scores become weights, in place.

@@ -13,9 +13,18 @@ __device__ __forceinline__ float weight_offset(float row_max) { return top - row
 __device__ __forceinline__ float rounded_max(float scaled) { return scaled; }
 
 // Of f16 scores, both rows at once: `row` in the low half, `row + 8` in the high one.
+__device__ __forceinline__ f16x2 highest_of_rows(const f16x2 (&highest)[2]) {
+  return max_f16x2(pick_bytes<0x5410>(highest[0], highest[1]), pick_bytes<0x7632>(highest[0], highest[1]));
+}
+// Whether one of two f16 values is not within 0 to its limit: the bits of the others are larger integers.
+__device__ __forceinline__ bool beyond(f16x2 values, f16x2 limits) {
+  u32 larger;
+  asm("max.u16x2 %0, %1, %2;" : "=r"(larger) : "r"(values), "r"(limits));
+  return larger != limits;
+}
 template <typename Scale>
 __device__ __forceinline__ void find_pair_max(float (&tile_max)[2], const f16x2 (&highest)[2], const Scale& scale) {
-  f16x2 rows = max_f16x2(pick_bytes<0x5410>(highest[0], highest[1]), pick_bytes<0x7632>(highest[0], highest[1]));
+  f16x2 rows = highest_of_rows(highest);
 #pragma unroll
   for (int lanes = 1; lanes < 4; lanes *= 2) rows = max_f16x2(rows, __shfl_xor_sync(0xffffffffu, rows, lanes));
   tile_max[0] = first_of(rows) * scale[0];
@@ -65,7 +74,7 @@ __device__ __forceinline__ f16x2 weight_by_lines(f16x2 steps) {
 // It is exact at whole octaves, as the row's largest weight is: all others may be equal to it.
 __device__ __forceinline__ f16x2 weight_by_parabola(f16x2 steps) {
   const u32 line = integers_of(steps) * 16;
-  const f16x2 m = (line & 0x03ff03ffu) | 0x3c003c00u;
+  const f16x2 m = select_bits(0x03ff03ffu, line, 0x3c003c00u);
   const f16x2 slope = fma_f16x2(m, 0x33ec33ecu, 0xb9e7b9e7u);               // 0.2476 m - 0.7378
   return multiply_f16x2(line, fma_f16x2(m, slope, 0x3df63df6u));  // m slope + 1.490
 }
@@ -82,20 +91,35 @@ __device__ __forceinline__ f16x2 weight(f16x2 logarithms, int reg) {
   return exp2_approximate(logarithms);
 }
 
-// The maximum, scaled, gives back the score that it is, an f16 value; that of a row which sees no key yet stays finite, so
-// that masked scores are minus infinity.
-__device__ __forceinline__ float f16_offset(float row_max, float scale) {
+// What makes scores, as they are, differences from the maximum. Scaled, it gives back the score that it is, an f16 value;
+// that of a row which sees no key yet stays finite, so that masked scores are minus infinity.
+__device__ __forceinline__ float less_highest(float row_max, float scale) {
   return fminf(row_max * -reciprocal(scale), 65504.0f);
 }
+// Octaves, 8 at most where the maximum is within 0 to 16: as f16 off by 2^-9 at most, alike for all of a row, so that the
+// largest weight is still 2^8.
+__device__ __forceinline__ float f16_offset(float row_max, float scale) {
+  if constexpr (scales_at_once) return top - row_max;
+  if constexpr (!scales_at_once) return less_highest(row_max, scale);
+}
 
-// What makes logarithms of a row's f16 scores.
+// What makes logarithms of a row's f16 scores, in octaves and in the FMA pipe's steps.
 struct RowLogarithm {
   f16x2 less_highest;
   f16x2 scale;
+  f16x2 offset;
   f16x2 scale_in_steps;
+  f16x2 offset_in_steps;
 
-  __device__ __forceinline__ RowLogarithm(float row_scale, float offset)
-      : less_highest(twice_f16(offset)), scale(twice_f16(row_scale)) {
+  __device__ __forceinline__ RowLogarithm(float row_scale, float row_offset) : scale(twice_f16(row_scale)) {
+    if constexpr (scales_at_once) {
+      offset = twice_f16(row_offset);
+      offset_in_steps = twice_f16(fmaf(64.0f, row_offset, 960.0f));
+    } else {
+      less_highest = twice_f16(row_offset);
+      offset = twice_f16(top);
+      offset_in_steps = top_step;
+    }
     if constexpr (fma_percent > 0) scale_in_steps = multiply_f16x2(scale, octave_steps);
   }
 };
@@ -110,9 +134,9 @@ struct RowLogarithms {
 };
 
 __device__ __forceinline__ f16x2 weight(f16x2 scores, const RowLogarithm& row, int reg) {
-  const f16x2 below = add_f16x2(scores, row.less_highest);
-  if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(below, row.scale_in_steps, top_step));
-  return exp2_approximate(fma_f16x2(below, row.scale, converts ? 0x48004800u : 0u));  // top
+  if constexpr (!scales_at_once) scores = add_f16x2(scores, row.less_highest);
+  if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(scores, row.scale_in_steps, row.offset_in_steps));
+  return exp2_approximate(fma_f16x2(scores, row.scale, row.offset));
 }
 
 // Eight octaves below its value an f16 has the e4m3 code in the eight bits behind its sign and the first of its exponent,
