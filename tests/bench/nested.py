@@ -16,7 +16,7 @@ import random
 import statistics
 import sys
 
-GAIN, RISK, LEAST_ROUNDS, RESAMPLES = 0.005, 0.05, 12, 1000
+GAIN, RISK, LEAST_ROUNDS, RESAMPLES = 0.005, 0.05, 20, 1000
 BUDGETS = [50, 100, 200]
 COLUMNS = ["P", "best@50", "best@100", "best@200", "10 % off@100", "in 5 %@200"]
 
@@ -105,7 +105,9 @@ def main():
     for name in strategies:
         table(f"`{name}`", strategies[name], problems)
     nested = {}
-    print("\n## What was chosen on the other problems")
+    best, verdicts = choose(strategies, names, problems)
+    print(f"\n## On all problems: `{best}`\n" + "\n".join(f"- {verdict}" for verdict in verdicts))
+    print("\n## What is chosen on the other problems")
     for problem, left_out in problems.items():
         best, verdicts = choose(strategies, names, {p: s for p, s in problems.items() if p != problem})
         print(f"- without {problem}: `{best}`")
