@@ -249,8 +249,12 @@ std::string replay_document(const Spaces& spaces, const std::vector<std::size_t>
   json["spaces"] = Json::array();
   json["mean"] = Json::array();
   for (const Replayed& space : spaces) {
-    Json strategies = list_json(
-        space.entries, [&](const auto& entry) { return figures_json(entry.strategy, entry.samples.figures, budgets); });
+    Json strategies = list_json(space.entries, [&](const auto& entry) {
+      Json figures = figures_json(entry.strategy, entry.samples.figures, budgets);
+      figures["seeds"] = entry.seeds;
+      figures["best_by_run"] = entry.samples.best_by_run;
+      return figures;
+    });
     json["spaces"].push_back({{"name", space.recording.name},
                               {"configurations", space.recording.rows.size()},
                               {"valid", space.methodology.valid()},

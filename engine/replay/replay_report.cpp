@@ -49,7 +49,8 @@ ReplaySamples assess(const Recording& recording, const Methodology& methodology,
   samples.figures.runs = orders.size();
   for (const auto& order : orders) {
     const std::vector<double> so_far = best_so_far(recording, methodology, order);
-    for (std::size_t i = 0; i < budgets.size(); ++i) best[i].push_back(at(so_far, budgets[i]));
+    std::vector<double>& of_run = samples.best_by_run.emplace_back();
+    for (std::size_t i = 0; i < budgets.size(); ++i) best[i].push_back(of_run.emplace_back(at(so_far, budgets[i])));
     hit.push_back(best.back().back() <= kNear ? 1 : 0);
     const auto near = std::find_if(so_far.begin(), so_far.end(), [](double ratio) { return ratio <= kNear; });
     reach.push_back(static_cast<double>(near - so_far.begin()) + (near == so_far.end() ? 0 : 1));

@@ -29,7 +29,8 @@ struct ReplayFigures {
 /// Several resamples of every figure of one space: kept so that means over spaces have intervals too.
 struct ReplaySamples {
   ReplayFigures figures;
-  std::vector<std::vector<double>> best;  ///< By budget, by resample.
+  std::vector<std::vector<double>> best_by_run;  ///< By run, by budget; not resampled.
+  std::vector<std::vector<double>> best;         ///< By budget, by resample.
   std::vector<double> hit;
   std::vector<double> reach;
   std::vector<double> score;

@@ -24,6 +24,7 @@ EvolveClimb::EvolveClimb(const Space& space, const Encoding& encoding, const Evo
       tuning_(tuning),
       ledger_(ledger),
       rng_(rng),
+      patience_(static_cast<std::size_t>(tuning.patience * std::log2(static_cast<double>(space.size())))),
       forest_(encoding_, {.trees = tuning.trees, .tries = tuning.tries, .pair_share = tuning.pairs}),
       rankings_(space.families().size()),
       founders_(std::move(known)) {}

@@ -33,7 +33,7 @@ class EvolveClimb {
   void retract(const Answer& failure);
 
   /// Whether the best has not improved noticeably for long.
-  bool stalled() const { return no_progress_for(tuning_.patience); }
+  bool stalled() const { return no_progress_for(patience_); }
   /// The best of each family.
   std::vector<Point> peaks() const;
 
@@ -89,6 +89,7 @@ class EvolveClimb {
   const EvolveTuning& tuning_;
   Ledger& ledger_;
   Rng& rng_;
+  const std::size_t patience_;  // in answers
   Forest forest_;
   std::vector<Answered> answered_;  // in the order of the answers
   std::vector<float> rows_;         // their encodings

@@ -19,9 +19,10 @@ struct EvolveTuning {
   std::size_t bred = 4;          ///< Best genomes of each family whose neighbours enter the pool.
   std::size_t immigrants = 300;  ///< Random genomes in the pool.
   double even = 0.5;             ///< Part of these whose alleles are drawn evenly, not the genomes.
-  std::size_t beside = 50;       ///< Answers without progress after which neighbours of the best go first.
+  std::size_t beside = 50;       ///< Answers without progress after which neighbours of the best go first; 0: never.
   double steer = 0;              ///< Weight of the time that an offspring takes from what bounds its parent; 0: none.
-  std::size_t patience = 100;    ///< Answers without progress after which another climb begins; 0: never.
+  double patience = 3.5;         ///< Answers without progress, for each bit of the number of genomes, after which
+                                 ///< another climb begins; 0: never.
   std::size_t trees = 16;        ///< Trees of the forest.
   std::size_t tries = 8;         ///< Random splits compared at each of its nodes.
   double pairs = 0.4;            ///< Part of the tries that split by a product or quotient of two genes.

@@ -26,11 +26,14 @@ echo "## five spaces, eight candidates in flight"
 echo "## ablation"
 variants=evolve,evolve:good_share=1,evolve:failure=1,evolve:pairs=0,evolve:trees=4,evolve:exploration=0,evolve:spread=1
 variants+=,evolve:bred=0,evolve:immigrants=0,evolve:beside=0,evolve:patience=0
-"$evo" replay "${five_files[@]}" --strategy "$variants" --runs "$runs" --json >"$out/ablation.json"
-"$(dirname "$0")/leave_one_out.py" "$out/ablation.json"
+"$evo" replay "${five_files[@]}" --strategy "$variants" --runs "$runs"
 landscapes=${LANDSCAPES:-build/release/tests/bench/evo_bench_landscapes}
 sweeps=$(dirname "$0")/../data/sweeps
 models=${MODELS:-runs/screen}
+echo "## all spaces, each problem judged by what was chosen on the others"
+mapfile -t all_files < <(ls "$spaces"/*.json.gz "$sweeps"/*.json.gz | grep -v '\.T4\.')
+"$evo" replay "${all_files[@]}" --strategy "random,$variants" --runs "$runs" --json >"$out/nested.json"
+"$(dirname "$0")/nested.py" "$out/nested.json"
 "$(dirname "$0")/model_sweeps.sh" "$models"
 for screen in 1 4; do
   echo "## ablation on landscapes learnt from sweeps, the best predicted of $screen"

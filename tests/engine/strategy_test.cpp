@@ -186,11 +186,12 @@ TEST_CASE("evolve restarts its climb from new founders when it has stalled") {
                     })));
   };
   const auto random = [&](const char* name) {
+    // Its patience is of answers for each bit of the number of genomes.
     const std::vector<Proposal> proposals = drive(*make_strategy(name, space, 3), hill, 120);
     return std::count_if(proposals.begin(), proposals.end(),
                          [](const Proposal& proposal) { return proposal.op == "random"; });
   };
-  CHECK(random("evolve:immigrants=0:patience=50") == 2 * 10);
+  CHECK(random("evolve:immigrants=0:patience=2.4") == 2 * 10);
   CHECK(random("evolve:immigrants=0:patience=0") == 10);
 }
 
