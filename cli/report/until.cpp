@@ -1,4 +1,4 @@
-#include "cli/run/until.h"
+#include "cli/report/until.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
