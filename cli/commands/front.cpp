@@ -4,6 +4,8 @@
 #include "cli/commands/commands.h"
 #include "cli/report/front_plot.h"
 #include "cli/report/pareto_front.h"
+#include "cli/subject/elite_table.h"
+#include "cli/subject/json.h"
 #include "cli/text/files.h"
 
 namespace evo::cli {
@@ -44,7 +46,26 @@ nlohmann::ordered_json point_json(const FrontPoint& point) {
   return json;
 }
 
-std::string front_document(const std::vector<Front>& fronts, const FrontFilter& filter) {
+/// The fronts that runs keep, of what the filter wants.
+std::vector<EliteRow> kept_fronts(const Store& store, const FrontFilter& filter) {
+  std::vector<EliteRow> rows = store.front({.task = filter.task, .device = filter.device});
+  std::erase_if(rows, [&](const EliteRow& row) {
+    return !filter.shape.empty() &&
+           std::ranges::none_of(row.timings, [&](const Timing& timing) { return timing.shape == filter.shape; });
+  });
+  return rows;
+}
+
+std::string kept_text(const std::vector<EliteRow>& rows, const Terminal& terminal) {
+  std::string text;
+  for (const std::vector<EliteRow>& front : by_key(rows))
+    text += fmt::format("{}: the front that evo run --pareto keeps, by the largest error of all cases\n{}\n",
+                        styled(terminal, Style::bold, elite_heading(front.front())), elite_table(front, terminal));
+  return text;
+}
+
+std::string front_document(const std::vector<Front>& fronts, const std::vector<EliteRow>& kept,
+                           const FrontFilter& filter) {
   nlohmann::ordered_json json = json_document("front");
   json["task"] = filter.task;
   json["regime"] = filter.regime;
@@ -59,13 +80,15 @@ std::string front_document(const std::vector<Front>& fronts, const FrontFilter& 
     for (const FrontPoint& point : front.rivals) one["rivals"].push_back(point_json(point));
     json["fronts"].push_back(std::move(one));
   }
+  json["kept"] = elites_json(kept);
   return json_text(json);
 }
 
 int front(const FrontRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   const std::vector<Front> fronts = pareto_fronts(store, request.filter);
-  if (fronts.empty()) {
+  const std::vector<EliteRow> kept = kept_fronts(store, request.filter);
+  if (fronts.empty() && kept.empty()) {
     throw usage_error(fmt::format(
         "no results of task {} that timed one shape{}{} with errors of regime {} in {}: evo run --task {} --shapes S "
         "finds some",
@@ -75,10 +98,11 @@ int front(const FrontRequest& request) {
   }
   if (!request.svg.empty()) write_file(request.svg, front_svg(fronts, request.filter.regime));
   if (request.json) {
-    print("{}", front_document(fronts, request.filter));
+    print("{}", front_document(fronts, kept, request.filter));
     return kDone;
   }
   for (const Front& one : fronts) print("{}\n", front_text(one, terminal_of(stdout)));
+  print("{}", kept_text(kept, terminal_of(stdout)));
   return kDone;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/report/run_choice.h"
 #include "cli/report/run_report.h"
 #include "cli/run/run_summary.h"
+#include "cli/subject/elite_table.h"
 #include "cli/text/files.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
@@ -117,6 +118,8 @@ std::string questions_text(const RunReport& report) {
 std::string report_text(const RunReport& report, const Lessons& lessons, const Terminal& terminal) {
   std::string text = heading_text(report, terminal);
   text += section(terminal, "best so far", milestones_text(report, terminal));
+  if (!report.front.empty())
+    text += section(terminal, "the front of latency over error", elite_table(report.front, terminal));
   for (const FamilyReport& family : report.families) {
     if (family.tried == 0) continue;
     text += section(terminal,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <variant>
 
 #include "cli/check/argument_check.h"
@@ -11,6 +12,7 @@
 #include "cli/proposer/proposer_setup.h"
 #include "cli/report/floor_share.h"
 #include "cli/report/lessons.h"
+#include "cli/report/until.h"
 #include "cli/run/device_shares.h"
 #include "cli/run/elite_checks.h"
 #include "cli/run/elite_comparison.h"
@@ -108,9 +110,11 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-SearchLimits limits_of(const RunRequest& request, const PreparedRun& run, const std::atomic<bool>& stop) {
+SearchLimits limits_of(const PreparedRun& run, const std::optional<double>& until_us, const std::atomic<bool>& stop) {
   using Clock = std::chrono::steady_clock;
-  SearchLimits limits = request.limits;
+  SearchLimits limits;
+  limits.until_us = until_us;
+  limits.settles = run.info.settles;
   limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit.value_or(UINT64_MAX);
   limits.stop = &stop;
@@ -141,10 +145,18 @@ std::size_t ahead_of(const RunInfo& info) {
 /// The strategy that the user chose, guided by the cost model. `late` may be null.
 std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& space, LatencyPredictor* predictor,
                                           LatePredictions* late) {
-  return make_guided(
-      run.info.strategy, space, run.info.seed, predictor,
-      {.screen = run.info.screen, .presearches = presearches(run.info), .ahead = ahead_of(run.info), .late = late},
-      run.info.seeds);
+  return make_guided(run.info.strategy, space, run.info.seed, predictor,
+                     {.screen = run.info.screen,
+                      .presearches = presearches(run.info),
+                      .ahead = ahead_of(run.info),
+                      .front = run.info.keeps_front,
+                      .late = late},
+                     run.info.seeds);
+}
+
+/// A run without limits is to end soon: its last checks take at most half as long as it may.
+std::optional<std::chrono::milliseconds> default_check_time(const PreparedRun& run) {
+  return run.info.settles && run.time_limit ? std::optional(*run.time_limit / 2) : std::nullopt;
 }
 
 /// Empty: as long as the search takes.
@@ -182,6 +194,14 @@ void tell_not_validated(const std::vector<std::string>& skipped, bool verbose) {
                     skipped.size() == 1 ? "1 listed shape is" : fmt::format("{} listed shapes are", skipped.size())));
 }
 
+/// "200"; "as many as 5m allow, or until more are unlikely to bring 1 %"
+std::string how_many(const PreparedRun& run, const Space& space) {
+  if (run.info.evaluation_limit) return grouped(std::min<std::uint64_t>(*run.info.evaluation_limit, space.size()));
+  if (!run.time_limit) return "all";
+  return fmt::format("as many as {} allow{}", duration_text(std::chrono::duration<double>(*run.time_limit).count()),
+                     run.info.settles ? ", or until more are unlikely to bring 1 %," : "");
+}
+
 void announce(const PreparedRun& run, RunId id, const Space& space, const RunRequest& request) {
   if (const std::string remark = shadowing_remark(run.task.name, run.task.hash); !remark.empty())
     tell(fmt::format("{}: {}", run.task.name, remark));
@@ -193,10 +213,7 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   const std::string continued = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
   write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id,
                               continued, info.task, devices_text(run), run.device.name, fmt::join(timed, ","),
-                              info.evaluation_limit
-                                  ? grouped(std::min<std::uint64_t>(*info.evaluation_limit, space.size()))
-                                  : "as many as the time allows",
-                              grouped(space.size()), strategy_text(info), info.seed));
+                              how_many(run, space), grouped(space.size()), strategy_text(info), info.seed));
   tell_not_validated(info.target.skipped, request.verbose);
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }
@@ -224,12 +241,18 @@ struct SearchParts {
   std::optional<std::chrono::milliseconds> check_time;
 };
 
-/// Of the run's task, as it is, on its device.
+/// Of the run's task, as it is, on its device; with those of the front, if it keeps one.
 std::size_t provisional_elites(const SearchParts& with) {
-  const std::vector<EliteRow> elites = with.store.elites(
-      {.task = with.run.info.task, .device = with.run.device.id, .objective = {}, .task_hash = with.run.task.hash});
-  return static_cast<std::size_t>(
-      std::ranges::count_if(elites, [](const EliteRow& elite) { return is_provisional(elite.checks); }));
+  const EliteFilter filter{
+      .task = with.run.info.task, .device = with.run.device.id, .objective = {}, .task_hash = with.run.task.hash};
+  std::set<CandidateId> provisional;
+  const auto add = [&](const std::vector<EliteRow>& elites) {
+    for (const EliteRow& elite : elites)
+      if (is_provisional(elite.checks)) provisional.insert(elite.candidate);
+  };
+  add(with.store.elites(filter));
+  if (with.run.info.keeps_front) add(with.store.front(filter));
+  return provisional.size();
 }
 
 ProgressReport::Settings progress_settings(const SearchParts& with,
@@ -362,6 +385,8 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What to search: from the command line, or from the run that is resumed.
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
+  const std::optional<double> until_us = latency_of_until(run.info.until, run, request.database);
+
   // Who watches it. A port that is taken is found before anything is written.
   std::optional<WatchProcess> watched;
   if (request.watch) watched.emplace(request.database, *request.watch);
@@ -376,7 +401,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What predicts and what evaluates. Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   const RunModel model = start_model(run, subject.build, binaries, interrupt.requested());
-  const SearchLimits limits = limits_of(request, run, interrupt.requested());
+  const SearchLimits limits = limits_of(run, until_us, interrupt.requested());
   RecordedProposals recorded = recorded_proposals(request, run, subject.templates);
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);
@@ -405,8 +430,9 @@ int run(const RunRequest& request, const std::string& command_line) {
   warn_unless_selftested(run, store);
 
   // The search.
-  const RunSummary summary = search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries,
-                                                   profiled, store, id, *strategy, proposer.get(), check_time});
+  const RunSummary summary =
+      search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries, profiled, store, id,
+                            *strategy, proposer.get(), check_time ? check_time : default_check_time(run)});
   print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(summary.result);
 }

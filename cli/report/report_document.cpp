@@ -51,6 +51,7 @@ std::string report_document(const RunReport& report, const Lessons& lessons) {
                                   {"latency_us", one.latency_us},
                                   {"op", one.op},
                                   {"change", one.change}});
+  json["front"] = elites_json(report.front);
   json["families"] = list_json(report.families, family_json);
   json["rejections"] = rejections_json(report.rejections);
   json["phases"] = phases_json(report.phases);

@@ -180,6 +180,7 @@ RunReport report_of(const Store& store, const RunRow& run, const Space& space) {
   const std::vector<OutcomeRow> outcomes = store.outcomes(run.id);
   for (const OutcomeRow& outcome : outcomes) ++report.verdicts[outcome.verdict];
   report.milestones = milestones_of(outcomes);
+  if (run.info.keeps_front) report.front = front_of_board(store, run.info);
   report.families = family_reports(space, outcomes);
   report.rejections = rejections_of(outcomes);
   report.phases = phase_sums(outcomes);

@@ -54,6 +54,7 @@ struct RunReport {
   RunRow run;
   std::map<Verdict, std::uint64_t> verdicts;
   std::vector<Milestone> milestones;
+  std::vector<EliteRow> front;  ///< Of its board, where it keeps one.
   std::vector<FamilyReport> families;
   std::vector<Rejection> rejections;
   PhaseSums phases;

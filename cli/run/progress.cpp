@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::uint64_t kPlainEvery = 10;  // Evaluations between plain lines.
 
-constexpr std::chrono::seconds kPlainWait{10};  // Between plain lines of a wait.
-
 constexpr std::size_t kRejections = 2;      // Below the live line.
 constexpr const char* kClear = "\r\x1b[J";  // From the beginning of the line to the end of the screen.
 
@@ -25,7 +23,38 @@ std::string fitted(const std::string& line, std::size_t columns) {
 
 }  // namespace
 
-ProgressReport::ProgressReport(Settings settings) : settings_(std::move(settings)), started_(Clock::now()) {}
+ProgressReport::ProgressReport(Settings settings)
+    : settings_(std::move(settings)),
+      started_(Clock::now()),
+      shown_(started_),
+      standing_("no candidate is evaluated yet") {
+  if (!settings_.quiet && !is_live()) now_and_then_ = std::thread([this] { show_now_and_then(); });
+}
+
+ProgressReport::~ProgressReport() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ended_.notify_all();
+  if (now_and_then_.joinable()) now_and_then_.join();
+}
+
+void ProgressReport::show_now_and_then() {
+  std::unique_lock lock(mutex_);
+  while (!over_) {
+    const Clock::time_point next = shown_ + std::max<Clock::duration>(settings_.pause, (shown_ - started_) / 10);
+    if (Clock::now() >= next)
+      show(fmt::format("{}, {}", duration_text(elapsed_s()), standing_));
+    else
+      ended_.wait_until(lock, next);
+  }
+}
+
+void ProgressReport::show(const std::string& line) {
+  shown_ = Clock::now();
+  write_to_stderr(fmt::format("{}\n", line));
+}
 
 void ProgressReport::update(const SearchProgress& progress) {
   if (settings_.quiet || progress.answered == 0) return;
@@ -39,19 +68,20 @@ void ProgressReport::update(const SearchProgress& progress) {
   best_us_ = progress.best_us;
   if (recalled && progress.answered < settings_.recalled) return;
 
-  if (settings_.lines) {
-    if (improved || progress.answered % kPlainEvery == 0)
-      write_to_stderr(fmt::format("{}{}\n", line(progress), improved ? "  (new best)" : ""));
-  } else if (settings_.terminal.interactive) {
+  if (is_live()) {
     write_to_terminal(live_lines(progress));
     live_lines_open_ = true;
+    return;
   }
+  standing_ = line(progress);
+  if (settings_.lines && (improved || progress.answered % kPlainEvery == 0))
+    show(standing_ + (improved ? "  (new best)" : ""));
 }
 
 void ProgressReport::say(const std::string& line) {
   const std::lock_guard lock(mutex_);
   clear();
-  write_to_stderr(fmt::format("{}\n", line));
+  show(line);
 }
 
 void ProgressReport::note(const std::string& line) {
@@ -61,16 +91,10 @@ void ProgressReport::note(const std::string& line) {
 void ProgressReport::wait(const std::string& line) {
   if (settings_.quiet) return;
   const std::lock_guard lock(mutex_);
-  if (settings_.lines) {
-    const Clock::time_point now = Clock::now();
-    if (!wait_shown_) wait_shown_ = now;
-    if (now - *wait_shown_ < kPlainWait) return;
-    wait_shown_ = now;
-    write_to_stderr(fmt::format("{}\n", line));
-  } else if (settings_.terminal.interactive) {
-    write_to_terminal(kClear + fitted(line, settings_.terminal.columns));
-    live_lines_open_ = true;
-  }
+  standing_ = line;
+  if (!is_live()) return;
+  write_to_terminal(kClear + fitted(line, settings_.terminal.columns));
+  live_lines_open_ = true;
 }
 
 void ProgressReport::finish() {

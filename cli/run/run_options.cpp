@@ -4,12 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include "cli/subject/arguments.h"
+#include "cli/text/format.h"
 #include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/search/presearch.h"
@@ -20,10 +19,10 @@
 namespace evo::cli {
 namespace {
 
-/// "200 on a GPU, 40 on the virtual GPU"
-std::string default_evaluations() {
+/// "5m00s on a GPU, 60.0 s on the virtual GPU"
+std::string default_times() {
   return joined(kind_names(), ", ", [&](const std::string_view name) {
-    return fmt::format("{} on {}", kind_named(name).evaluations, kind_named(name).title);
+    return fmt::format("{} on {}", duration_text(kind_named(name).run_s), kind_named(name).title);
   });
 }
 
@@ -53,11 +52,6 @@ struct RunOptions {
     option->each([&request = request, name](const std::string& value) {
       if (!value.empty()) request.settings.emplace_back(name);
     });
-  }
-
-  /// A limit that `take` puts into the search's.
-  void limit(const char* name, const char* type, const char* help, std::function<void(const std::string&)> take) {
-    command.add_option_function<std::string>(name, std::move(take), help)->type_name(type)->group("Limits");
   }
 
   CLI::Option* add_flag(const char* group, const char* name, bool& value, const char* help) {
@@ -93,6 +87,9 @@ void add_problem(RunOptions& options) {
                   "An option of the task, such as out=bf16; may be repeated");
   options.setting("Problem", "--objective", request.objective, "NAME",
                   "Objective of the task: how large its errors may be (evo tasks lists them; default: the first)");
+  options.setting("Problem", "--pareto", request.pareto, "error",
+                  "Keep the front of latency over error: candidates of a looser objective count, too, and each point "
+                  "is checked as elites are (evo front)");
 }
 
 void add_limits(RunOptions& options) {
@@ -103,17 +100,18 @@ void add_limits(RunOptions& options) {
                               "search, else as many as keep GPUs busy)",
                               kMostInFlight));
   options.add("Limits", "--evals", request.evaluations, "N",
-              fmt::format("Stop after N candidates (default: {})", default_evaluations()));
-  options.add("Limits", "--time", request.time, "DURATION", "Stop after this time: 90s, 10m, 1h");
+              "Stop after N candidates (default, without --time: once as many again are unlikely to bring 1 %)");
+  options.add("Limits", "--time", request.time, "DURATION",
+              fmt::format("Stop after this time: 90s, 10m, 1h (default, without --evals: {})", default_times()));
   options
       .add("Limits", "--check-time", request.check_time, "DURATION",
            "How long the end of the search waits for the checks of elites (default: as long as the search took, and "
            "at least 10s; 0: they are not checked at all). Elites whose checks are not finished stay provisional; evo "
            "verify ID makes them")
       ->envname("EVO_CHECK_TIME");
-  options.limit(
-      "--until", "LATENCY", "Stop once a candidate is this fast: 20us, 1.5ms",
-      [&limits = request.limits](const std::string& text) { limits.until_us = parse_latency("--until", text); });
+  options.setting("Limits", "--until", request.until, "HOW-FAST",
+                  "Stop once a candidate is this fast: 20us, 1.5ms; 95%, of the floor; '1.1x RIVAL', so many times as "
+                  "fast as evo baseline found that rival");
 }
 
 void add_strategy(RunOptions& options) {
@@ -173,8 +171,7 @@ void add_output(RunOptions& options) {
       ->expected(0, 1);
   CLI::Option* quiet = options.add_flag("Output", "--quiet", request.quiet, "Print no progress");
   options
-      .add_flag("Output", "--progress", request.progress,
-                "Print progress as lines, also if standard error is not a terminal: for a log")
+      .add_flag("Output", "--progress", request.progress, "Print progress as lines, one for every new best: for a log")
       ->excludes(quiet);
   options
       .add_flag("Output", "--verbose", request.verbose, "List the shapes that are not validated, each with the reason")

@@ -7,7 +7,6 @@
 
 #include "cli/llm/llm_options.h"
 #include "cli/subject/lookup.h"
-#include "engine/search/search.h"
 #include "engine/short_form/short_form.h"
 
 namespace CLI {
@@ -37,7 +36,8 @@ struct RunRequest {
   std::string evaluations;
   std::string time;
   std::string check_time;
-  SearchLimits limits;  ///< What the options say of them that no run keeps: they reach the search as they are.
+  std::string until;
+  std::string pareto;
   std::string seed;
   std::string strategy;
   std::vector<std::string> options;

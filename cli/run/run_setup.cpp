@@ -31,6 +31,10 @@
 namespace evo::cli {
 namespace {
 
+void add_notice(PreparedRun& run, const std::string& line) {
+  run.notice += (run.notice.empty() ? "" : "; ") + line;
+}
+
 /// Short enough to type again.
 std::uint64_t random_seed() {
   return fresh_salt() >> 32;
@@ -62,15 +66,43 @@ std::string checked_objective(const Task& task, const std::string& name) {
   return name;
 }
 
-std::optional<std::uint64_t> evaluation_limit(const RunRequest& request, const DeviceInfo& device) {
-  if (!request.evaluations.empty()) return parse_number("--evals", request.evaluations, 1);
-  if (!request.time.empty()) return std::nullopt;
-  return kind_named(device.kind).evaluations;
+std::optional<std::uint64_t> evaluation_limit(const RunRequest& request) {
+  if (request.evaluations.empty()) return std::nullopt;
+  return parse_number("--evals", request.evaluations, 1);
 }
 
 std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
   if (request.time.empty()) return {};
   return parse_duration("--time", request.time);
+}
+
+bool names_limit(const RunRequest& request) {
+  return !request.evaluations.empty() || !request.time.empty();
+}
+
+/// The loosest objective whose candidates are those of this one, and more.
+std::string loosest(const Task& task, const std::string& objective) {
+  const auto is_looser = [](const Limits& a, const Limits& b) {
+    return !a.follow_emulation() && a.relative_l2 >= b.relative_l2 && a.row_l2 >= b.row_l2 && a.max_abs >= b.max_abs &&
+           a.cosine <= b.cosine;
+  };
+  const Objective* found = &task.objective(objective);
+  for (const Objective& other : task.objectives)
+    if (is_looser(other.limits, found->limits)) found = &other;
+  return found->name;
+}
+
+/// Sets the run up to keep the front of latency over error.
+void keep_front(const RunRequest& request, PreparedRun& run) {
+  if (request.pareto != "error") throw usage_error(fmt::format("--pareto {}: expected error", request.pareto));
+  if (!request.screen.empty() && request.screen != "1")
+    throw usage_error("--pareto error cannot be combined with --screen: the cost model knows no errors");
+  RunInfo& info = run.info;
+  info.keeps_front = true;
+  const std::string asked = std::exchange(info.target.objective, loosest(run.task, info.target.objective));
+  if (asked == info.target.objective) return;
+  add_notice(run, fmt::format("--pareto error: what keeps the limits of {}, which are wider than those of {}, counts",
+                              info.target.objective, asked));
 }
 
 /// Whether the cost model guides a run by default: for evolve on a GPU that has a virtual model. Predictions cost less
@@ -81,6 +113,7 @@ bool guided_by_default(std::string_view strategy, const DeviceInfo& device) {
 
 std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
   if (!request.screen.empty()) return parse_number("--screen", request.screen, 1, kMostScreened);
+  if (info.keeps_front) return 1;
   return guided_by_default(info.strategy, device) ? ScreeningOptions().among : 1;
 }
 
@@ -148,10 +181,6 @@ std::vector<std::string> prefixes_of_hosts(const RunRequest& request) {
   if (!request.hosts.empty()) std::ranges::move(read_hosts(request.hosts), std::back_inserter(prefixes));
   if (prefixes.empty()) prefixes.emplace_back();
   return prefixes;
-}
-
-void add_notice(PreparedRun& run, const std::string& line) {
-  run.notice += (run.notice.empty() ? "" : "; ") + line;
 }
 
 void go_on_without(PreparedRun& run, const std::string& prefix, const std::string& why) {
@@ -267,8 +296,14 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   info.answers = answer_order(request, run);
   if (!request.in_flight.empty()) info.width = parse_number("--in-flight", request.in_flight, 1, kMostInFlight);
   info.target = make_target(run.task, run.device.kind, shapes, options, checked_objective(run.task, request.objective));
+  if (!request.pareto.empty()) keep_front(request, run);
   info.objective = objective_of(info.target);
-  info.evaluation_limit = evaluation_limit(request, run.device);
+  info.until = request.until;
+  info.evaluation_limit = evaluation_limit(request);
+  if (!names_limit(request)) {
+    info.settles = !info.keeps_front;
+    run.time_limit = std::chrono::milliseconds(std::llround(kind_named(run.device.kind).run_s * 1e3));
+  }
   if (run.time_limit) info.time_limit_s = std::chrono::duration<double>(*run.time_limit).count();
   info.screen = screen_of(request, info, run.device);
   run.presearch = presearch_of(request, info, run.device);
@@ -320,8 +355,9 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   }
   if (!request.evaluations.empty()) run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
   run.time_limit = time_limit(request);
-  const bool other_limit = !request.evaluations.empty() || run.time_limit;
-  if (!other_limit && row.info.time_limit_s)
+  if (names_limit(request))
+    run.info.settles = false;
+  else if (row.info.time_limit_s)
     run.time_limit = std::chrono::milliseconds(std::llround(*row.info.time_limit_s * 1e3));
   return run;
 }

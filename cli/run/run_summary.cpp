@@ -163,7 +163,9 @@ RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
   summary.seeds = seeds_brought(store, info, outcomes, summary.best);
   summary.exchanges = store.exchange_sums(run);
   summary.self_consistent = is_self_consistent(store, info.task, info.task_hash);
-  for (EliteRow& row : summary.elites) row.self_consistent = summary.self_consistent;
+  if (info.keeps_front) summary.front = front_of_board(store, info);
+  for (auto* rows : {&summary.elites, &summary.front})
+    for (EliteRow& row : *rows) row.self_consistent = summary.self_consistent;
   return summary;
 }
 
@@ -201,6 +203,7 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
     text += styled(terminal, Style::bold, elite_heading(summary.elites.front())) + '\n';
     text += elite_table(summary.elites, terminal) + '\n';
   }
+  text += front_text(summary.front, terminal);
   text += improvement_text(summary);
   if (summary.self_consistent) {
     text += fmt::format("{}: the task has no reference, so its kernels agree with the first genome and no more\n",
@@ -217,6 +220,11 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
   text += hosts_text("modelled", summary.modelled);
   text += hosts_text("compiled", summary.compiled);
   if (summary.result.reached) text += "the latency of --until is reached\n";
+  if (summary.result.settled)
+    text += fmt::format(
+        "ended: {} evaluations more would bring 1 % with a chance of {} (docs/search.md); --time or "
+        "--evals with --resume {} goes on\n",
+        grouped(summary.result.answered), percent(*summary.result.settled), summary.run.id);
   if (summary.result.exhausted) text += "the space is exhausted: every legal genome was tried\n";
   return text + next_commands(summary, database);
 }

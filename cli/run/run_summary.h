@@ -36,6 +36,7 @@ struct RunSummary {
   std::optional<OutcomeRow> best;         ///< Of this run; the elites may be from earlier runs.
   std::string why_no_elite;               ///< Of the best one; empty where it is an elite, or slower than those.
   std::vector<EliteRow> elites;           ///< Of the run's task, device and objective.
+  std::vector<EliteRow> front;            ///< Of latency over error, where the run keeps it.
   std::vector<Rejection> rejections;      ///< By their first candidates.
 
   SeedsBrought seeds;

@@ -38,6 +38,7 @@ std::string run_document(const RunSummary& summary) {
   json["interrupted"] = summary.result.interrupted;
   json["exhausted"] = summary.result.exhausted;
   json["reached"] = summary.result.reached;
+  json["settled"] = or_null(summary.result.settled);
   json["verdicts"] = Json::object();
   for (const auto& [verdict, count] : summary.verdicts) json["verdicts"][std::string(name_of(verdict))] = count;
   json["first_valid"] = summary.first_valid ? outcome_json(*summary.first_valid) : Json(nullptr);
@@ -45,6 +46,7 @@ std::string run_document(const RunSummary& summary) {
   json["improvement"] = or_null(summary.improvement());
   json["rejections"] = rejections_json(summary.rejections);
   json["elites"] = elites_json(summary.elites);
+  json["front"] = elites_json(summary.front);
   json["seeds"] = seeds_json(summary.seeds);
   json["exchanges"] = exchanges_json(summary.exchanges);
   json["devices"] = device_shares_json(summary.devices);

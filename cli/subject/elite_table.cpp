@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/sources/shadowing.h"
+#include "cli/subject/lookup.h"
 #include "cli/subject/self_consistency.h"
 #include "cli/text/format.h"
 #include "cli/text/table.h"
@@ -114,6 +115,11 @@ std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& termi
   for (const auto& [family, genes] : shared)
     if (!genes.empty()) rest.add({"all " + family, bindings_text(genes)});
   return table.text(terminal, 2) + rest.text(terminal, 2) + reservations_text(rows, terminal);
+}
+
+std::string front_text(const std::vector<EliteRow>& rows, const Terminal& terminal) {
+  if (rows.empty()) return "";
+  return styled(terminal, Style::bold, "the front of latency over error") + "\n" + elite_table(rows, terminal) + "\n";
 }
 
 std::vector<std::vector<EliteRow>> by_key(const std::vector<EliteRow>& rows) {

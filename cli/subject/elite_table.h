@@ -15,6 +15,9 @@ std::string elite_heading(const EliteRow& row);
 /// measured at one shape, error, registers, genome. A line below has the genes that all elites of a family share.
 std::string elite_table(const std::vector<EliteRow>& rows, const Terminal& terminal);
 
+/// The front of a board as a table under its heading; empty without one.
+std::string front_text(const std::vector<EliteRow>& rows, const Terminal& terminal);
+
 /// The 95 % interval of the latency at the only timed shape; empty for a modelled one and for a mean over shapes.
 std::string interval_text(const EliteRow& row);
 

@@ -220,11 +220,25 @@ std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter)
   return rows;
 }
 
-std::vector<EliteRow> elites_of_board(const Store& store, const RunInfo& info) {
-  std::vector<EliteRow> rows =
-      store.elites({.task = info.task, .objective = info.objective, .task_hash = info.task_hash});
+namespace {
+
+EliteFilter about(const RunInfo& info) {
+  return {.task = info.task, .objective = info.objective, .task_hash = info.task_hash};
+}
+
+std::vector<EliteRow> of_its_board(std::vector<EliteRow> rows, const RunInfo& info) {
   std::erase_if(rows, [&](const EliteRow& row) { return !of_one_board(row, info); });
   return rows;
+}
+
+}  // namespace
+
+std::vector<EliteRow> elites_of_board(const Store& store, const RunInfo& info) {
+  return of_its_board(store.elites(about(info)), info);
+}
+
+std::vector<EliteRow> front_of_board(const Store& store, const RunInfo& info) {
+  return of_its_board(store.front(about(info)), info);
 }
 
 CandidateRow find_candidate(const Store& store, CandidateId id) {

@@ -72,6 +72,9 @@ std::vector<EliteRow> find_elites(const Store& store, const EliteFilter& filter)
 /// The elites of a run's board, the fastest first.
 std::vector<EliteRow> elites_of_board(const Store& store, const RunInfo& info);
 
+/// The front of a run's board.
+std::vector<EliteRow> front_of_board(const Store& store, const RunInfo& info);
+
 /// Whether a filter's text names the device: by its id, its kind or a part of its name.
 bool is_called(const DeviceRecord& device, const std::string& text);
 

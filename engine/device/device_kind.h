@@ -25,7 +25,7 @@ struct DeviceKind {
   double work_per_byte = 8;       ///< What a byte of a case's tensors costs, in flops: see work_of().
   double grid_work = 0;           ///< What the validation of one candidate may cost, in the unit of work_of().
   double held_out_work = 0;       ///< What one case of a held-out shape may cost, in the same unit.
-  std::uint64_t evaluations = 0;  ///< Of a run that names no limit.
+  double run_s = 0;               ///< A run that names no limit ends after this time, or itself before.
 };
 
 /// Adds a kind, or replaces the one of its name. To be called before threads start.

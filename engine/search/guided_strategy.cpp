@@ -17,7 +17,8 @@ constexpr std::size_t kPresearchedSlowly = 10;
 std::unique_ptr<Strategy> make_guided(const std::string& name, const Space& space, std::uint64_t seed,
                                       LatencyPredictor* predictor, const Guidance& guidance,
                                       std::vector<Seed> opening) {
-  std::unique_ptr<Strategy> strategy = make_strategy(name, space, seed);
+  std::unique_ptr<Strategy> strategy =
+      guidance.front ? make_front(name, space, seed) : make_strategy(name, space, seed);
   if (guidance.screen > 1) {
     ScreeningOptions options{.among = guidance.screen, .ahead = guidance.ahead, .late = guidance.late};
     if (guidance.presearches) {

@@ -17,6 +17,7 @@ struct Guidance {
   std::size_t screen = 1;    ///< Proposals for each that is measured (surrogate_screening.h); 1: all are measured.
   bool presearches = false;  ///< Whether a screened search starts a pre-search when it is stuck.
   std::size_t ahead = 0;     ///< Measurements that are begun while a prediction is under way.
+  bool front = false;        ///< Whether the front of latency over error is searched (make_front); screens nothing.
   LatePredictions* late = nullptr;  ///< With it a search does not wait for the slowest predictions.
 };
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "engine/search/settling.h"
+
 namespace evo {
 namespace {
 
@@ -59,7 +61,15 @@ class Search {
     if (result_.interrupted) return true;
     result_.reached = limits_.until_us && best_us_ && *best_us_ <= *limits_.until_us;
     if (result_.reached) return true;
+    result_.settled = settled();
+    if (result_.settled) return true;
     return out_of_time_ = out_of_time_ || (limits_.out_of_time && limits_.out_of_time());
+  }
+
+  /// The answers alone decide: those under way are waited for, and may bring so much that the search goes on.
+  std::optional<double> settled() const {
+    const std::optional<double> chance = limits_.settles ? settling_.chance() : std::nullopt;
+    return chance && *chance < Settling::kUnlikely ? chance : std::nullopt;
   }
 
   bool ends_early() const { return result_.interrupted || result_.reached || out_of_time_; }
@@ -104,7 +114,10 @@ class Search {
       if (timed_.contains(ticket)) --result_.valid;
       for (auto one = timed_.begin(); one != timed_.end();) {
         const bool void_now = one->second.original == ticket;
-        if (void_now) strategy_.retract({one->first, std::nullopt, one->second.cases});
+        if (void_now) {
+          strategy_.retract({one->first, std::nullopt, one->second.cases});
+          settling_.retract(one->first);
+        }
         one = void_now ? timed_.erase(one) : std::next(one);
       }
     }
@@ -153,7 +166,9 @@ class Search {
     if (entry->candidate) archive_.record(entry->proposal, *entry->candidate, evaluation);
     strategy_.tell(
         {entry->proposal.ticket, latency_us, latency_us ? 0 : evaluation.errors.size(),
-         evaluation.profiles.empty() ? std::vector<float>() : traits_of(evaluation.profiles.front().launches)});
+         evaluation.profiles.empty() ? std::vector<float>() : traits_of(evaluation.profiles.front().launches),
+         evaluation.worst_relative_l2});
+    settling_.observe(entry->proposal.ticket, latency_us);
     ++result_.answered;
     if (evaluation.verdict == Verdict::valid) ++result_.valid;
     if (latency_us) {
@@ -185,6 +200,7 @@ class Search {
   Window window_;                         // in ask order
   std::map<std::uint64_t, Timed> timed_;  // by ticket
   std::set<std::uint64_t> wrong_;         // tickets that were retracted
+  Settling settling_;
   std::uint64_t asked_ = 0;
   bool out_of_time_ = false;
   std::optional<double> best_us_;

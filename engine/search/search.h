@@ -57,6 +57,7 @@ struct SearchLimits {
   AnswerOrder order = AnswerOrder::asked;
   std::uint64_t evaluations = 0;            ///< Proposals answered at most, recalled ones included.
   std::optional<double> until_us = {};      ///< Nothing new starts once a latency is at most this.
+  bool settles = false;                     ///< It ends once more is unlikely to come (settling.h).
   std::function<bool()> out_of_time;        ///< Asked between evaluations. May be empty.
   const std::atomic<bool>* stop = nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
 };
@@ -75,6 +76,8 @@ struct SearchResult {
   bool interrupted = false;
   bool exhausted = false;  ///< The space has no further genome.
   bool reached = false;    ///< A latency was at most SearchLimits::until_us.
+  /// It has ended because as many evaluations again bring Settling::kGain with this chance.
+  std::optional<double> settled = {};
 };
 
 /// Runs one search: asks the strategy, evaluates up to evaluator.width() candidates at once, and gives the strategy and

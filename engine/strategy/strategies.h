@@ -29,4 +29,8 @@ std::unique_ptr<Strategy> make_genetic(const Space& space, std::uint64_t seed);
 /// Hill climbing from random starts.
 std::unique_ptr<Strategy> make_local(const Space& space, std::uint64_t seed);
 
+/// Several strategies of that name that search the front of latency over error together: one seeks the least latency,
+/// the others weigh the error, too. Throws as make_strategy does.
+std::unique_ptr<Strategy> make_front(const std::string& name, const Space& space, std::uint64_t seed);
+
 }  // namespace evo

@@ -27,9 +27,10 @@ struct Answer {
   std::optional<double> latency_us;
   std::size_t cases = 0;  ///< Where it failed: the validated cases that it reached. They are always in the same order.
   std::vector<float> traits = {};  ///< Its counters as numbers (traits_of, engine/result/profile.h); empty: unknown.
+  double error = 0;                ///< Where it did not fail: its largest relative L2 error.
 
   /// The same answer to another ticket.
-  Answer to(std::uint64_t other) const { return {other, latency_us, cases, traits}; }
+  Answer to(std::uint64_t other) const { return {other, latency_us, cases, traits, error}; }
 };
 
 /// An answer to a ticket that is not in flight: the caller's bug.

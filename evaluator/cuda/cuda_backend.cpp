@@ -27,7 +27,7 @@ constexpr double kWorkPerByte = 1000;
 constexpr double kGridWork = 8e12;
 /// A case of this much work takes the reference kernel a second.
 constexpr double kHeldOutWork = 1e11;
-constexpr std::uint64_t kEvaluations = 200;
+constexpr double kRunS = 300;
 
 int ordinal_of(std::string_view name) {
   const std::optional<int> ordinal = number_in<int>(name);
@@ -85,7 +85,7 @@ DeviceBackend device_backend() {
                    .work_per_byte = kWorkPerByte,
                    .grid_work = kGridWork,
                    .held_out_work = kHeldOutWork,
-                   .evaluations = kEvaluations},
+                   .run_s = kRunS},
           .usage = "cuda:N",
           .list = [](std::string* why_none) { return list_devices(why_none); },
           .find = find_device,

@@ -22,7 +22,7 @@ constexpr double kRunDeadlineS = 60;
 constexpr double kGridWork = 1.2e9;
 /// A case of this much work takes a tenth of a second.
 constexpr double kHeldOutWork = 1e8;
-constexpr std::uint64_t kEvaluations = 40;
+constexpr double kRunS = 60;
 
 std::vector<DeviceInfo> list_models() {
   std::vector<DeviceInfo> models;
@@ -58,7 +58,7 @@ DeviceBackend device_backend() {
                    .run_deadline_s = kRunDeadlineS,
                    .grid_work = kGridWork,
                    .held_out_work = kHeldOutWork,
-                   .evaluations = kEvaluations},
+                   .run_s = kRunS},
           .usage = fmt::format("vgpu and vgpu:MODEL ({})", fmt::join(model_names(), ", ")),
           .list = [](std::string*) { return list_models(); },
           .find = [](std::string_view name) { return model_info(model_or_default(name)); },

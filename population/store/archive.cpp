@@ -154,7 +154,7 @@ class RunArchive final : public Archive {
   /// Of the best elite that needs them. False: none does.
   bool begin_checks() {
     if (!checks_.start) return false;
-    const std::vector<CandidateId> provisional = provisional_elites(database_, board_);
+    const std::vector<CandidateId> provisional = provisional_elites(database_, run_);
     if (provisional.empty()) return false;
     checked_ = provisional.front();
     checking_ = checks_.start(checked_);

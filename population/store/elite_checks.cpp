@@ -72,10 +72,17 @@ std::vector<EliteCheck> read_checks(Database& database, CandidateId candidate) {
                    candidate, [](const Statement& row) { return read_record<EliteCheck>(row); });
 }
 
-std::vector<CandidateId> provisional_elites(Database& database, std::int64_t board) {
-  std::vector<CandidateId> elites =
-      read_rows(database, "SELECT candidate FROM elite WHERE board = ? ORDER BY latency_us, candidate", board,
-                [](const Statement& row) { return row.integer(0); });
+std::vector<CandidateId> provisional_elites(Database& database, RunId run) {
+  Statement keeps = database.prepare("SELECT keeps_front FROM run WHERE id = ?");
+  keeps.bind(run).next();
+  const std::string front =
+      keeps.integer(0) != 0
+          ? "UNION SELECT candidate, front.latency_us FROM front JOIN run USING (board) WHERE run.id = ?1"
+          : "";
+  std::vector<CandidateId> elites = read_rows(
+      database,
+      "SELECT candidate, latency_us FROM elite JOIN run USING (board) WHERE run.id = ?1 " + front + " ORDER BY 2, 1",
+      run, [](const Statement& row) { return row.integer(0); });
   std::erase_if(elites, [&](CandidateId elite) { return !is_provisional(read_checks(database, elite)); });
   return elites;
 }

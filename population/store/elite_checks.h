@@ -14,8 +14,8 @@ namespace evo {
 
 std::vector<EliteCheck> read_checks(Database& database, CandidateId candidate);
 
-/// Elites of a board whose checks are not all made, the best first.
-std::vector<CandidateId> provisional_elites(Database& database, std::int64_t board);
+/// Elites of a run's board whose checks are not all made, and of its front where the run keeps one; the best first.
+std::vector<CandidateId> provisional_elites(Database& database, RunId run);
 
 /// Commits what the checks of a candidate brought. With a finding the candidate gets its verdict, and is no elite from
 /// then on: the fastest valid one that is none takes the place. Throws usage_error when there is no such candidate.

@@ -61,6 +61,9 @@ struct RunInfo {
   std::uint64_t salt = 0;
   std::optional<std::uint64_t> evaluation_limit = {};
   std::optional<double> time_limit_s = {};
+  bool keeps_front = false;  ///< The front of latency over error (Store::front).
+  std::string until;         ///< The latency that ends it, as typed: "20us", "95%", "1.1x torch"; empty: none.
+  bool settles = false;      ///< It ends itself (engine/search/settling.h).
   std::uint64_t screen = 1;  ///< Proposals for each that is evaluated (engine/search/surrogate_screening.h).
   std::uint64_t width = 0;   ///< Evaluator::width(): answers reach the strategy this many proposals late.
   std::vector<Seed> seeds;   ///< Proposed first, in this order.
@@ -70,8 +73,8 @@ struct RunInfo {
 };
 
 /// What stands in the row of a run; task, devices and objective have rows of their own.
-EVO_FIELDS(RunInfo, answers, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, screen, width, seeds,
-           command_line, evo_version, nvrtc_version);
+EVO_FIELDS(RunInfo, answers, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, keeps_front, until,
+           settles, screen, width, seeds, command_line, evo_version, nvrtc_version);
 
 enum class RunStatus {
   running,  ///< Or its process was killed: it can be resumed.

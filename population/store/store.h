@@ -76,6 +76,9 @@ class Store {
 
   /// By task, device, objective, rank. Rows of a task's former hashes have `current` false.
   std::vector<EliteRow> elites(const EliteFilter& filter = {}) const;
+  /// Likewise the fronts of latency over error: the fastest candidate, and each time the fastest of those that err by
+  /// 5 % less than the one before. Of boards that have a run which keeps one.
+  std::vector<EliteRow> front(const EliteFilter& filter = {}) const;
 
   std::optional<CandidateRow> candidate(CandidateId candidate) const;
   /// Replaces what is known of a candidate's counters at that shape, measured or modelled. Throws usage_error when

@@ -14,26 +14,26 @@
 namespace evo {
 namespace {
 
-/// ?1 task, ?2 device, ?3 objective, ?4 task hash; empty does not restrict.
-const std::string& elites_query() {
-  static const std::string kElites =
-      "SELECT elites.rank, elites.candidate, candidate.run, task.name, task.hash, "
-      "       task.id = (SELECT newest.task FROM run JOIN board AS newest ON newest.id = run.board "
-      "                  JOIN task AS named ON named.id = newest.task "
-      "                  WHERE named.name = task.name AND run.strategy <> 'import' ORDER BY run.id DESC LIMIT 1), " +
-      columns_of<DeviceRecord>("device.") +
-      ",      board.objective, candidate.genome, elites.latency_us, elites.relative_error, "
-      "       (SELECT max(registers) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched), "
-      "       (SELECT max(spill_bytes) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched), "
-      "       candidate.source_hash, elites.since "
-      "FROM elites JOIN board ON board.id = elites.board JOIN task ON task.id = board.task "
-      "JOIN candidate ON candidate.id = elites.candidate JOIN run ON run.id = candidate.run "
-      "JOIN device ON device.number = run.device "
-      "WHERE (?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1) "
-      "  AND (?4 = '' OR task.hash = ?4) "
-      "  AND (?2 = '' OR device.id = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0) "
-      "ORDER BY task.name, board.device_key, board.objective, task.id DESC, elites.rank";
-  return kElites;
+/// Of `view`: the elites, or the front. ?1 task, ?2 device, ?3 objective, ?4 task hash; empty does not restrict.
+std::string ranked_query(std::string_view view) {
+  return "SELECT ranked.rank, ranked.candidate, candidate.run, task.name, task.hash, "
+         "       task.id = (SELECT newest.task FROM run JOIN board AS newest ON newest.id = run.board "
+         "                  JOIN task AS named ON named.id = newest.task "
+         "                  WHERE named.name = task.name AND run.strategy <> 'import' ORDER BY run.id DESC LIMIT 1), " +
+         columns_of<DeviceRecord>("device.") +
+         ",      board.objective, candidate.genome, ranked.latency_us, ranked.relative_error, "
+         "       (SELECT max(registers) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched), "
+         "       (SELECT max(spill_bytes) FROM build_kernel WHERE build_kernel.candidate = candidate.id AND launched), "
+         "       candidate.source_hash, ranked.since "
+         "FROM " +
+         std::string(view) +
+         " AS ranked JOIN board ON board.id = ranked.board JOIN task ON task.id = board.task "
+         "JOIN candidate ON candidate.id = ranked.candidate JOIN run ON run.id = candidate.run "
+         "JOIN device ON device.number = run.device "
+         "WHERE (?1 = '' OR task.name = ?1) AND (?3 = '' OR instr(board.objective || ' ', ?3 || ' ') = 1) "
+         "  AND (?4 = '' OR task.hash = ?4) "
+         "  AND (?2 = '' OR device.id = ?2 OR device.kind = ?2 OR instr(lower(device.name), lower(?2)) > 0) "
+         "ORDER BY task.name, board.device_key, board.objective, task.id DESC, ranked.rank";
 }
 
 /// Genomes on its board that make an elite's kernel: those that were found to be duplicates when they were built, and
@@ -98,16 +98,23 @@ constexpr Rule kRules[] = {
      "JOIN program ON program.candidate = candidate.id WHERE candidate.run = run.id)"},
 };
 
-}  // namespace
-
-std::vector<EliteRow> Store::elites(const EliteFilter& filter) const {
-  Database& database = *database_;
+std::vector<EliteRow> ranked_rows(Database& database, std::string_view view, const EliteFilter& filter) {
   const ReadTransaction transaction(database);
-  Statement rows = database.prepare(elites_query());
+  Statement rows = database.prepare(ranked_query(view));
   rows.bind(filter.task, filter.device, filter.objective, filter.task_hash);
   std::vector<EliteRow> elites;
   while (rows.next()) elites.push_back(elite_of(database, rows));
   return elites;
+}
+
+}  // namespace
+
+std::vector<EliteRow> Store::elites(const EliteFilter& filter) const {
+  return ranked_rows(*database_, "elites", filter);
+}
+
+std::vector<EliteRow> Store::front(const EliteFilter& filter) const {
+  return ranked_rows(*database_, "front", filter);
 }
 
 std::vector<std::string> Store::check() const {

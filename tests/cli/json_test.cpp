@@ -26,14 +26,15 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   const ToyBench bench;
   const nlohmann::json run = bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
   const Names run_members = {
-      "id",           "task",        "task_hash",     "device",          "target",    "objective", "family",
-      "strategy",     "seed",        "seeds",         "screen",          "salt",      "width",     "evaluation_limit",
-      "time_limit_s", "status",      "started_at",    "finished_at",     "evaluated", "valid",     "best_us",
-      "command_line", "evo_version", "nvrtc_version", "further_devices", "answers"};
+      "id",           "task",        "task_hash", "device",       "target",      "objective",     "family",
+      "strategy",     "seed",        "seeds",     "screen",       "salt",        "width",         "evaluation_limit",
+      "time_limit_s", "keeps_front", "until",     "settles",      "status",      "started_at",    "finished_at",
+      "evaluated",    "valid",       "best_us",   "command_line", "evo_version", "nvrtc_version", "further_devices",
+      "answers"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
-  CHECK(members(run) == document({"run", "self_consistent", "interrupted", "exhausted", "reached", "verdicts",
-                                  "first_valid", "best", "improvement", "elites", "rejections", "seeds", "exchanges",
-                                  "devices", "modelled", "compiled", "times"}));
+  CHECK(members(run) == document({"run", "self_consistent", "interrupted", "exhausted", "reached", "settled",
+                                  "verdicts", "first_valid", "best", "improvement", "elites", "front", "rejections",
+                                  "seeds", "exchanges", "devices", "modelled", "compiled", "times"}));
   CHECK(members(run["seeds"]) ==
         Names{"taken", "origins", "evaluated", "valid", "best", "best_us", "ancestor_of_best"});
   CHECK(members(run["exchanges"]) ==
@@ -60,8 +61,8 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(bench.json({"runs", "1"})["runs"][0]) == with_outcomes);
   CHECK(members(bench.json({"runs", "1"})["runs"][0]["outcomes"][0]) == outcome_members);
   const nlohmann::json report = bench.json({"report", "1"});
-  CHECK(members(report) == document({"run", "milestones", "families", "rejections", "phases", "notes", "peoples_notes",
-                                     "exchanges", "lessons", "questions"}));
+  CHECK(members(report) == document({"run", "milestones", "front", "families", "rejections", "phases", "notes",
+                                     "peoples_notes", "exchanges", "lessons", "questions"}));
   CHECK(members(report["lessons"]) == Names{"runs", "candidates", "lines", "notes"});
   CHECK(members(report["milestones"][0]) == Names{"evaluations", "seconds", "candidate", "latency_us", "op", "change"});
   CHECK(members(report["families"][0]) == Names{"family", "tried", "valid", "best_us", "genes"});

@@ -462,6 +462,29 @@ TEST_CASE("a search ends once a latency is reached, and says so") {
   CHECK(!search(*make_strategy("evolve", space, 1), another, other, build, limits, {}).reached);
 }
 
+TEST_CASE("a search ends itself once more is unlikely to come, at the same answer when it is resumed") {
+  std::vector<Value> alleles;
+  for (int i = 0; i < 400; ++i) alleles.push_back(number(i));
+  const Space space({family("f", {gene("a", alleles), gene("b", {number(0)}), gene("c", {number(0)})}, {})}, {}, {});
+  FakeArchive archive;
+  SearchLimits limits = at_most(400);
+  limits.settles = true;
+  const auto settled = [&](std::uint64_t evaluations) {
+    limits.evaluations = evaluations;
+    const auto strategy = make_strategy("exhaustive", space, 1);  // The first genome is the best.
+    FakeEvaluator evaluator(4, Order::random);
+    return search(*strategy, evaluator, archive, build, limits, {});
+  };
+  CHECK_FALSE(settled(60).settled);
+  const SearchResult whole = settled(400);
+  CHECK(whole.settled.value() < 0.1);
+  CHECK(whole.answered < 400);
+  CHECK_FALSE(whole.exhausted);
+  const SearchResult again = settled(400);
+  CHECK(again.answered == whole.answered);
+  CHECK(again.settled == whole.settled);
+}
+
 TEST_CASE("progress reports counts and the best so far after each result") {
   const Space space({kSearched}, {}, {});
   const auto strategy = make_strategy("evolve", space, 1);

@@ -714,3 +714,64 @@ TEST_CASE("a merge brings a retraction of a known candidate") {
   CHECK(here.candidate(4)->evaluation.verdict == Verdict::crashed);
   CHECK(here.check().empty());
 }
+
+namespace {
+
+Evaluation of_error(double latency_us, double error, const std::string& cubin) {
+  Evaluation evaluation = valid(latency_us, cubin);
+  evaluation.worst_relative_l2 = error;
+  return evaluation;
+}
+
+/// Records candidates of these latencies and errors; candidate n is the n-th.
+void record_all(Archive& archive, const std::vector<std::pair<double, double>>& figures) {
+  for (std::uint64_t i = 0; i < figures.size(); ++i)
+    archive.record(proposal(i), candidate(proposal(i), std::to_string(i)),
+                   of_error(figures[i].first, figures[i].second, std::to_string(i)));
+}
+
+std::vector<CandidateId> front_of(const Store& store) {
+  std::vector<CandidateId> candidates;
+  for (const EliteRow& row : store.front()) candidates.push_back(row.candidate);
+  return candidates;
+}
+
+}  // namespace
+
+TEST_CASE("a board keeps the front of latency over error where a run asks for it") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  const std::vector<std::pair<double, double>> figures = {{10, 0.03},  {11, 0.031}, {12, 0.02},  {13, 0.0199},
+                                                          {14, 0.001}, {9, 0.04},   {12, 0.019}, {15, 0.001}};
+  record_all(*store.archive(store.begin_run(run_info())), figures);
+  CHECK(front_of(store).empty());
+  RunInfo keeps = run_info();
+  keeps.keeps_front = true;
+  keeps.until = "95%";
+  const RunId run = store.begin_run(keeps);
+  CHECK(store.run(run)->info.keeps_front);
+  CHECK(store.run(run)->info.until == "95%");
+  CHECK(front_of(store) == std::vector<CandidateId>{6, 1, 7, 5});
+  const EliteRow row = store.front().at(1);
+  CHECK(row.rank == 2);
+  CHECK(row.latency_us == 10);
+  CHECK(row.worst_relative_l2 == 0.03);
+  CHECK(store.front({.task = "other"}).empty());
+}
+
+TEST_CASE("points of a kept front go through the checks of elites, and one that is wrong leaves it") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  RunInfo info = run_info();
+  info.keeps_front = true;
+  FakeChecks fake{.wrong = {4}, .checked = {}};
+  const RunId run = store.begin_run(info);
+  const auto archive = store.archive(run, {}, fake.checks());
+  record_all(*archive, {{10, 0.03}, {11, 0.03}, {12, 0.03}, {13, 0.01}, {14, 0.012}});
+  CHECK(ranked(store) == std::vector<CandidateId>{1, 2, 3});
+  CHECK(front_of(store) == std::vector<CandidateId>{1, 4});
+  CHECK(archive->retracted(5, Archive::Wait::until_checked) == std::vector<std::uint64_t>{3});
+  CHECK(front_of(store) == std::vector<CandidateId>{1, 5});
+  CHECK(archive->retracted(5, Archive::Wait::until_checked).empty());
+  CHECK(std::set<CandidateId>(fake.checked.begin(), fake.checked.end()) == std::set<CandidateId>{1, 2, 3, 4, 5});
+  for (const EliteRow& row : store.front()) CHECK(reservation_about(row.checks).empty());
+  CHECK(store.check().empty());
+}

@@ -87,7 +87,7 @@ DeviceBackend recorded_backend() {
                    .width = 3,
                    .grid_work = 1e6,
                    .held_out_work = 1e6,
-                   .evaluations = 10},
+                   .run_s = 60},
           .usage = "recorded:FILE",
           .list = [](std::string*) { return std::vector<DeviceInfo>(); },
           .find =
