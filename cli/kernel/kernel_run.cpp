@@ -360,7 +360,7 @@ KernelResults run_kernels(const KernelRequest& request) {
   }
   for (std::size_t i = 0; i < chosen.size() && succeeded(run); ++i)
     run.launches.push_back(run_launch(*gpu, *module, chosen[i], request.launches[i], buffers));
-  run.findings = gpu->findings();
+  run.findings = gpu->findings(vgpu::Strictness::strict);
   run.buffers = buffers.download();
   for (const auto& [name, path] : outputs) {
     const auto buffer = std::find_if(run.buffers.begin(), run.buffers.end(),

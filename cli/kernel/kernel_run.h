@@ -67,7 +67,7 @@ struct KernelResults {
   bool compiled = false;                ///< From CUDA C++.
   std::vector<LaunchResult> launches;   ///< Up to the one that failed.
   std::vector<BufferResult> buffers;    ///< Symbols among them.
-  std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, if it was on.
+  std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, if it was on: the weaker ones too.
   std::size_t shown_values = 8;         ///< First values of each buffer.
 };
 

@@ -158,3 +158,18 @@ TEST_CASE("evo sanitize refuses launch options for a candidate, and --shapes for
   }
   check_refused(bench.evo({"sanitize", "k.cu", "--arg", "int[1]:unset", "--shapes", "tiny"}), 2, {"--shapes"});
 }
+
+TEST_CASE("evo sanitize counts the weaker findings that were not asked for") {
+  const Bench bench;
+  bench.write("k.cu", "__global__ void k(int* x) { *x = 1; }\n");
+  const std::vector<std::string> usual{"sanitize", "k.cu", "--block", "64", "--arg", "x=int[1]:zeros"};
+  const auto found = bench.json(usual, 0);
+  CHECK(found["clean"] == true);
+  CHECK(found["weaker"] == 1);
+  CHECK(bench.evo(usual).out.find("no finding; --strict shows 1 more") != std::string::npos);
+  std::vector<std::string> strict = usual;
+  strict.push_back("--strict");
+  const auto all = bench.json(strict, 1);
+  CHECK(all["findings"][0]["kind"] == "benign_looking");
+  CHECK(all["weaker"] == 0);
+}
