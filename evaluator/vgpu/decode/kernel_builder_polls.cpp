@@ -11,6 +11,15 @@ bool names(const std::string& opcode, std::initializer_list<const char*> parts) 
   return std::ranges::any_of(parts, [&](const char* part) { return opcode.find(part) != std::string::npos; });
 }
 
+/// Instructions of a loop that may wait even if it does something else as well.
+constexpr std::size_t kShortLoop = 64;
+
+/// Stores that no other block sees: a block's threads tell each other what one of them has read, and calls have
+/// arguments.
+bool stores_for_block(const std::string& opcode) {
+  return names(opcode, {".shared", ".local", ".param"});
+}
+
 /// Whether an instruction of the loop may be part of a wait: it changes nothing but registers, or an atomic's word.
 bool may_wait(OpClass op_class) {
   switch (op_class) {
@@ -30,6 +39,7 @@ bool may_wait(OpClass op_class) {
     case OpClass::fence:
     case OpClass::special_register:
     case OpClass::sleep:
+    case OpClass::leave:
       return true;
     default:
       return false;
@@ -46,18 +56,31 @@ bool KernelBuilder::is_strong(const Draft& draft) const {
          names(opcode, {".volatile", ".relaxed", ".acquire", ".release", ".mmio"});
 }
 
-/// Whether a round asks for what others write meanwhile, and changes nothing else.
+/// Whether a round asks for what others write meanwhile, and changes nothing that they see.
 bool KernelBuilder::only_polls(std::span<const Draft> loop) const {
   const bool only = std::ranges::all_of(loop, [&](const Draft& draft) {
     const std::string& opcode = kernel_->opcodes[draft.opcode];
     if (draft.op_class == OpClass::branch) return opcode.starts_with("bra");
+    if (draft.op_class == OpClass::store) return stores_for_block(opcode);
     return !opcode.starts_with("call") && may_wait(draft.op_class);
   });
   return only && std::ranges::any_of(loop, [&](const Draft& draft) { return is_strong(draft); });
 }
 
+/// Whether the loop looks again and again at what other blocks may write. One that does something else as well is
+/// short, and does not just draw numbers.
+bool KernelBuilder::awaits_others(std::span<const Draft> loop, bool only_polls) const {
+  if (kernel_->independent_blocks || (!only_polls && loop.size() > kShortLoop)) return false;
+  return std::ranges::any_of(loop, [&](const Draft& draft) {
+    const std::string& opcode = kernel_->opcodes[draft.opcode];
+    const bool looks = draft.op_class == OpClass::load ||
+                       (draft.op_class == OpClass::atomic && (only_polls || names(opcode, {".cas", ".exch"})));
+    return looks && is_strong(draft) && !names(opcode, {".shared", ".local"});
+  });
+}
+
 /// Whether no round leaves anything to the next one but what it has read: a register that a round reads before it
-/// writes it is written by loads alone, and moved about.
+/// writes it is written by loads alone, and moved about. So is what it stores.
 bool KernelBuilder::only_waits(std::span<const Draft> loop) const {
   const auto registers = static_cast<std::uint32_t>(rows_of_.size());
   std::set<std::uint32_t> known, inherited;  // Written in every round; read before that. Predicates behind the others.
@@ -74,6 +97,8 @@ bool KernelBuilder::only_waits(std::span<const Draft> loop) const {
       if (!use.write) reads(use.reg);
     for (const std::uint32_t p : draft.predicate_reads) reads(registers + p);
     if (draft.instruction.guard != 0) reads(registers + draft.instruction.guard);
+    if (draft.op_class == OpClass::store)
+      for (const Use& use : uses) inherited.insert(use.reg);
     const bool certain = always && draft.instruction.guard == 0;
     const bool passes_on = draft.op_class == OpClass::load || (draft.op_class == OpClass::nothing && uses.size() == 2);
     const auto writes = [&](std::uint32_t number, bool loaded) {
@@ -120,20 +145,23 @@ void KernelBuilder::mark_polls() {
     if (!goes_back(end)) continue;
     const std::size_t begin = drafts_[end].flow.targets[0];
     const std::span<Draft> loop = std::span(drafts_).subspan(begin, end + 1 - begin);
-    if (!only_polls(loop)) continue;
+    const bool polls = only_polls(loop);
+    kernel_->awaits_blocks |= awaits_others(loop, polls);
+    if (!polls) continue;
     const bool waits = only_waits(loop);
-    // Warps that meet in a loop leave it in the same round. So all must forget the same ones.
-    if (!waits && std::ranges::any_of(loop, [](const Draft& one) { return one.op_class == OpClass::barrier; }))
-      continue;
+    // Warps that meet in a loop leave it in the same round. So all must forget the same ones. What a round stores it
+    // must not go on from.
+    const auto binds = [](const Draft& one) {
+      return one.op_class == OpClass::barrier || one.op_class == OpClass::store;
+    };
+    if (!waits && std::ranges::any_of(loop, binds)) continue;
     for (std::size_t i = begin; i <= end; ++i) {
       Draft& draft = drafts_[i];
       // Lanes may go round by different branches.
       if (goes_back(i)) draft.instruction.execute = waits ? execute_waiting_branch : execute_polling_branch;
-      if (!is_strong(draft)) continue;
+      if (!is_strong(draft) || draft.op_class == OpClass::store) continue;
       draft.polls = true;
       mark_first_look(begin, draft);
-      const bool own = names(kernel_->opcodes[draft.opcode], {".shared", ".local"});
-      kernel_->awaits_blocks |= !own && !kernel_->independent_blocks;
     }
   }
 }
