@@ -253,11 +253,21 @@ void check_arguments(const std::string& ptx_name, std::span<const vgpu::Declared
                                   misfit.taken, misfit.given));
 }
 
+DeviceAddress address_of(BufferPool& buffers, const Pointer& pointer) {
+  if (const auto* reference = std::get_if<BufferReference>(&pointer)) return buffers.address_of(reference->name);
+  return buffers.make(std::get<BufferSpec>(pointer));
+}
+
 /// The bytes of one argument. Its name for reports is added to `names`.
 std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, std::vector<std::string>& names) {
   if (const auto* value = std::get_if<ByValue>(&argument)) {
     names.push_back(value->text);
-    return value->bytes;
+    std::vector<std::byte> bytes = value->bytes;
+    for (const auto& [begin, pointer] : value->pointers) {
+      const DeviceAddress address = address_of(buffers, pointer);
+      std::memcpy(bytes.data() + begin, &address, sizeof address);
+    }
+    return bytes;
   }
   if (const auto* reference = std::get_if<BufferReference>(&argument)) {
     names.push_back(reference->name.empty() ? "null" : reference->name);
@@ -278,7 +288,7 @@ std::pair<std::string, std::string> parse_output(const KernelRequest& request, c
   std::vector<std::string> names = evo::names_of(symbols);
   for (const LaunchRequest& launch : request.launches) {
     for (const ArgumentSpec& argument : launch.arguments) {
-      if (const auto* spec = std::get_if<BufferSpec>(&argument)) names.push_back(spec->name);
+      for (const BufferSpec& spec : buffers_of(argument)) names.push_back(spec.name);
     }
   }
   if (std::find(names.begin(), names.end(), name) == names.end())
