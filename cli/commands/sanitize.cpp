@@ -33,7 +33,8 @@ struct Sanitized {
   std::string device;
   std::vector<std::string> ran;  ///< What was run: shapes, or kernels with their arguments.
   std::vector<PlacedFinding> findings;
-  std::size_t weaker = 0;  ///< Findings that were not asked for.
+  std::size_t weaker = 0;              ///< Findings that were not asked for.
+  std::vector<std::uint32_t> removed;  ///< Lines whose accesses the compiler has removed.
 };
 
 /// The virtual GPU that was asked for. Unless one was named: the candidate's own, or one of its architecture.
@@ -141,6 +142,7 @@ void sanitize_claims(const std::vector<Claim>& claims, const SanitizeRequest& re
 void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
   const KernelResults run = run_kernels(request);
   result.device = run.device.id;
+  result.removed = run.removed;
   for (const vgpu::Finding& finding : run.findings) result.findings.push_back({finding, std::nullopt});
   for (const LaunchResult& launch : run.launches) {
     result.ran.push_back(fmt::format("{}({})", launch.kernel, fmt::join(launch.arguments, ", ")));
@@ -161,6 +163,12 @@ std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
                      : fmt::format("  {} finding{}", count, count == 1 ? "" : "s");
   if (result.weaker != 0)
     text += fmt::format("; --strict shows {} more, which many kernels have on purpose", result.weaker);
+  if (!result.removed.empty()) {
+    text += fmt::format(
+        "; the compiler has removed the accesses of line{} {}, which were not watched: "
+        "--nvrtc-option -G keeps them",
+        result.removed.size() == 1 ? "" : "s", fmt::join(result.removed, ", "));
+  }
   return text + "\n";
 }
 
@@ -173,6 +181,7 @@ std::string sanitize_document(const Sanitized& result) {
   json["clean"] = result.findings.empty();
   json["findings"] = findings;
   json["weaker"] = result.weaker;
+  json["removed"] = result.removed;
   return json_text(json);
 }
 

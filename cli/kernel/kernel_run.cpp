@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <span>
@@ -15,6 +16,7 @@
 #include "cli/kernel/kernel_buffers.h"
 #include "cli/kernel/module_symbols.h"
 #include "cli/kernel/parameter_check.h"
+#include "cli/kernel/removed_accesses.h"
 #include "cli/subject/arguments.h"
 #include "cli/text/files.h"
 #include "engine/base/demangled.h"
@@ -92,7 +94,8 @@ struct KernelFile {
   bool compiled = false;
 };
 
-KernelFile compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
+/// Throws usage_error where the user's options cannot be.
+SourceRequest source_request(const KernelRequest& request, const std::string& arch, const std::string& source) {
   SourceRequest wanted;
   wanted.source = has_host_code(source) ? device_code(source) : source;
   wanted.name = request.file;
@@ -107,6 +110,11 @@ KernelFile compile(const KernelRequest& request, const std::string& arch, const 
     wanted.options.push_back(option);
   }
   wanted.kernels = instances_of(request);
+  return wanted;
+}
+
+KernelFile compile(const KernelRequest& request, const std::string& arch, const std::string& source) {
+  const SourceRequest wanted = source_request(request, arch, source);
   refuse_large_headers(wanted);
   auto compiled = make_nvrtc_compiler()->compile(wanted);
   if (const auto* failure = std::get_if<Failure>(&compiled)) {
@@ -126,6 +134,20 @@ KernelFile load_file(const KernelRequest& request, const std::string& arch) {
   program.binary.arch = arch;
   program.binary.ptx = read_file(request.file, kLargestSourceBytes);
   return program;
+}
+
+/// The lines in which a debug build accesses memory and the program does not.
+std::vector<std::uint32_t> removed_accesses(const KernelRequest& request, const std::string& arch,
+                                            const Binary& binary) {
+  SourceRequest wanted = source_request(request, arch, read_text_file(request.file, kLargestSourceBytes));
+  wanted.options.push_back("-G");
+  const auto debug = make_nvrtc_compiler()->compile(wanted);
+  if (!std::holds_alternative<Binary>(debug)) return {};
+  const auto all = lines_with_accesses(std::get<Binary>(debug).ptx, request.file);
+  const auto kept = lines_with_accesses(binary.ptx, request.file);
+  std::vector<std::uint32_t> removed;
+  std::ranges::set_difference(all, kept, std::back_inserter(removed));
+  return removed;
 }
 
 /// The name in PTX of the kernel that a launch wants, or of the only one.
@@ -371,6 +393,8 @@ KernelResults run_kernels(const KernelRequest& request) {
   for (std::size_t i = 0; i < chosen.size() && succeeded(run); ++i)
     run.launches.push_back(run_launch(*gpu, *module, chosen[i], request.launches[i], buffers));
   run.findings = gpu->findings(vgpu::Strictness::strict);
+  const bool clean = std::ranges::all_of(run.findings, [](const auto& one) { return vgpu::is_weaker(one.kind); });
+  if (request.sanitised && program.compiled && clean) run.removed = removed_accesses(request, run.arch, program.binary);
   run.buffers = buffers.download();
   for (const auto& [name, path] : outputs) {
     const auto buffer = std::find_if(run.buffers.begin(), run.buffers.end(),
