@@ -68,15 +68,35 @@ bool KernelBuilder::only_polls(std::span<const Draft> loop) const {
 }
 
 /// Whether the loop looks again and again at what other blocks may write. One that does something else as well is
-/// short, and does not just draw numbers.
+/// short, and ends by what it has seen; numbers that it draws do not count.
 bool KernelBuilder::awaits_others(std::span<const Draft> loop, bool only_polls) const {
   if (kernel_->independent_blocks || (!only_polls && loop.size() > kShortLoop)) return false;
-  return std::ranges::any_of(loop, [&](const Draft& draft) {
+  const auto looks = [&](const Draft& draft) {
     const std::string& opcode = kernel_->opcodes[draft.opcode];
-    const bool looks = draft.op_class == OpClass::load ||
+    const bool reads = draft.op_class == OpClass::load ||
                        (draft.op_class == OpClass::atomic && (only_polls || names(opcode, {".cas", ".exch"})));
-    return looks && is_strong(draft) && !names(opcode, {".shared", ".local"});
-  });
+    return reads && is_strong(draft) && !names(opcode, {".shared", ".local"});
+  };
+  if (only_polls) return std::ranges::any_of(loop, looks);
+  const auto registers = static_cast<std::uint32_t>(rows_of_.size());
+  const auto begin = static_cast<std::size_t>(loop.data() - drafts_.data()), end = begin + loop.size() - 1;
+  std::set<std::uint32_t> seen;  // What depends on a look; predicates behind the registers.
+  for (const Draft& draft : loop) {
+    const auto uses = std::span(uses_).subspan(draft.first_use, draft.use_count);
+    const bool guarded = seen.contains(registers + draft.instruction.guard) && draft.instruction.guard != 0;
+    const bool leaves = draft.op_class == OpClass::leave || &draft == &loop.back() ||
+                        std::ranges::any_of(draft.flow.targets, [&](auto to) { return to < begin || to > end; });
+    if (guarded && leaves) return true;
+    const bool depends =
+        guarded || looks(draft) ||
+        std::ranges::any_of(uses, [&](const Use& use) { return !use.write && seen.contains(use.reg); }) ||
+        std::ranges::any_of(draft.predicate_reads, [&](auto p) { return seen.contains(registers + p); });
+    if (!depends) continue;
+    for (const Use& use : uses)
+      if (use.write) seen.insert(use.reg);
+    for (const std::uint32_t p : draft.predicate_writes) seen.insert(registers + p);
+  }
+  return false;
 }
 
 /// Whether no round leaves anything to the next one but what it has read: a register that a round reads before it
@@ -85,7 +105,7 @@ bool KernelBuilder::only_waits(std::span<const Draft> loop) const {
   const auto registers = static_cast<std::uint32_t>(rows_of_.size());
   std::set<std::uint32_t> known, inherited;  // Written in every round; read before that. Predicates behind the others.
   std::map<std::uint32_t, bool> from_loads;  // What the loop writes.
-  bool always = true;                        // Nothing so far has gone past instructions of the loop.
+  std::size_t skipped = 0;                   // Until here an instruction so far may go past others of the loop.
   const auto end = static_cast<std::size_t>(&loop.back() - drafts_.data());
   for (const Draft& draft : loop) {
     if (draft.op_class == OpClass::atomic) return false;
@@ -99,7 +119,8 @@ bool KernelBuilder::only_waits(std::span<const Draft> loop) const {
     if (draft.instruction.guard != 0) reads(registers + draft.instruction.guard);
     if (draft.op_class == OpClass::store)
       for (const Use& use : uses) inherited.insert(use.reg);
-    const bool certain = always && draft.instruction.guard == 0;
+    const auto at = static_cast<std::size_t>(&draft - drafts_.data());
+    const bool certain = at >= skipped && draft.instruction.guard == 0;
     const bool passes_on = draft.op_class == OpClass::load || (draft.op_class == OpClass::nothing && uses.size() == 2);
     const auto writes = [&](std::uint32_t number, bool loaded) {
       if (certain) known.insert(number);
@@ -108,8 +129,8 @@ bool KernelBuilder::only_waits(std::span<const Draft> loop) const {
     for (const Use& use : uses)
       if (use.write) writes(use.reg, passes_on);
     for (const std::uint32_t p : draft.predicate_writes) writes(registers + p, false);
-    const auto at = static_cast<std::size_t>(&draft - drafts_.data());
-    for (const std::uint32_t target : draft.flow.targets) always &= target <= at || target > end;
+    for (const std::uint32_t target : draft.flow.targets)
+      if (target <= end) skipped = std::max<std::size_t>(skipped, target);
   }
   return std::ranges::all_of(inherited, [&](std::uint32_t number) {
     const auto written = from_loads.find(number);
