@@ -74,14 +74,15 @@ TEST_CASE("a struct by value takes pointers to buffers") {
 __global__ void k(Params p, float* last) {
   if (p.none == nullptr && p.tag == 7 && threadIdx.x < p.n) p.x[threadIdx.x] += p.y[threadIdx.x] + last[threadIdx.x];
 })");
-  const auto run = bench.json({"vgpu", "k.cu", "--block", "4", "--arg",
-                               "{char:7;x=float[4]:ones;float[4]:{1,2,3,4};null;int:3}", "--arg", "x", "--out",
-                               "x=x.bin"});
+  const auto run =
+      bench.json({"vgpu", "k.cu", "--block", "4", "--arg", "{char:7;x=float[4]:ones;float[4]:{1,2,3,4};null;int:3}",
+                  "--arg", "x", "--out", "x=x.bin"});
   CHECK(run["buffers"][0]["name"] == "x");
   CHECK(run["buffers"][0]["values"] == nlohmann::json({3, 4, 5, 1}));
   CHECK(run["buffers"][1]["name"] == "arg0_2");
   CHECK(bench.read("x.bin").size() == 16);
-  check_refused(bench.evo({"vgpu", "k.cu", "--arg", "{char:7;x;null;null;int:3}", "--arg", "null"}), 2, {"x", "buffer"});
+  check_refused(bench.evo({"vgpu", "k.cu", "--arg", "{char:7;x;null;null;int:3}", "--arg", "null"}), 2,
+                {"x", "buffer"});
 }
 
 TEST_CASE("evo vgpu reports a finding and exits with 1") {

@@ -11,7 +11,9 @@ __device__ void store(int* at, int value) {
 __global__ void hand_on(int* flags, int* data, int* out) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) data[0] = 5;
-  if (blockIdx.x > 0) while (load(flags + blockIdx.x - 1) == 0) {}
+  if (blockIdx.x > 0)
+    while (load(flags + blockIdx.x - 1) == 0) {
+    }
   __threadfence();
   if (blockIdx.x < 2) store(flags + blockIdx.x, 1);
   if (blockIdx.x == 2) out[0] = data[0];
