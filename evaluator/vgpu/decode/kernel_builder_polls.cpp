@@ -14,9 +14,9 @@ bool names(const std::string& opcode, std::initializer_list<const char*> parts) 
 /// Instructions of a loop that may wait even if it does something else as well.
 constexpr std::size_t kShortLoop = 64;
 
-/// Stores that no other block sees: a block's threads tell each other what one of them has read, and calls have
+/// Accesses of what no other block sees: a block's threads tell each other what one of them has read, and calls have
 /// arguments.
-bool stores_for_block(const std::string& opcode) {
+bool is_of_block(const std::string& opcode) {
   return names(opcode, {".shared", ".local", ".param"});
 }
 
@@ -60,8 +60,9 @@ bool KernelBuilder::is_strong(const Draft& draft) const {
 bool KernelBuilder::only_polls(std::span<const Draft> loop) const {
   const bool only = std::ranges::all_of(loop, [&](const Draft& draft) {
     const std::string& opcode = kernel_->opcodes[draft.opcode];
-    if (draft.op_class == OpClass::branch) return opcode.starts_with("bra");
-    if (draft.op_class == OpClass::store) return stores_for_block(opcode);
+    const bool returns = opcode.starts_with("ret") && !draft.flow.targets.empty();  // From an inlined function.
+    if (draft.op_class == OpClass::branch) return returns || opcode.starts_with("bra");
+    if (draft.op_class == OpClass::store) return is_of_block(opcode);
     return !opcode.starts_with("call") && may_wait(draft.op_class);
   });
   return only && std::ranges::any_of(loop, [&](const Draft& draft) { return is_strong(draft); });
@@ -81,17 +82,20 @@ bool KernelBuilder::awaits_others(std::span<const Draft> loop, bool only_polls) 
   const auto registers = static_cast<std::uint32_t>(rows_of_.size());
   const auto begin = static_cast<std::size_t>(loop.data() - drafts_.data()), end = begin + loop.size() - 1;
   std::set<std::uint32_t> seen;  // What depends on a look; predicates behind the registers.
+  bool told = false;             // Memory of the block does.
   for (const Draft& draft : loop) {
+    const std::string& opcode = kernel_->opcodes[draft.opcode];
     const auto uses = std::span(uses_).subspan(draft.first_use, draft.use_count);
     const bool guarded = seen.contains(registers + draft.instruction.guard) && draft.instruction.guard != 0;
     const bool leaves = draft.op_class == OpClass::leave || &draft == &loop.back() ||
                         std::ranges::any_of(draft.flow.targets, [&](auto to) { return to < begin || to > end; });
     if (guarded && leaves) return true;
     const bool depends =
-        guarded || looks(draft) ||
+        guarded || looks(draft) || (told && draft.op_class == OpClass::load && is_of_block(opcode)) ||
         std::ranges::any_of(uses, [&](const Use& use) { return !use.write && seen.contains(use.reg); }) ||
         std::ranges::any_of(draft.predicate_reads, [&](auto p) { return seen.contains(registers + p); });
     if (!depends) continue;
+    told |= draft.op_class == OpClass::store && is_of_block(opcode);
     for (const Use& use : uses)
       if (use.write) seen.insert(use.reg);
     for (const std::uint32_t p : draft.predicate_writes) seen.insert(registers + p);
