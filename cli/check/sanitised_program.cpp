@@ -68,9 +68,9 @@ std::variant<protocol::Ran, Failure> SanitisedProgram::run(const Case& one) {
   return std::move(std::get<protocol::Ran>(reply));
 }
 
-std::vector<PlacedFinding> SanitisedProgram::findings() const {
+std::vector<PlacedFinding> SanitisedProgram::findings(vgpu::Strictness strictness) const {
   std::vector<PlacedFinding> placed;
-  for (vgpu::Finding& finding : gpu_->findings()) {
+  for (vgpu::Finding& finding : gpu_->findings(strictness)) {
     finding.text = program_.lines.translated(finding.text);
     finding.brief = program_.lines.translated(finding.brief);
     std::optional<LineMap::Origin> origin;

@@ -51,7 +51,7 @@ class SanitisedProgram {
   std::variant<protocol::Ran, Failure> run(const Case& one);
 
   /// Of all cases until now; those whose cause is known in short come first.
-  std::vector<PlacedFinding> findings() const;
+  std::vector<PlacedFinding> findings(vgpu::Strictness strictness = vgpu::Strictness::usual) const;
 
  private:
   const Program& program_;

@@ -24,6 +24,7 @@ struct SanitizeRequest {
   KernelRequest kernels;  ///< `file` is the subject, whatever it is.
   std::string database = kDefaultDatabase;
   std::vector<std::string> shapes;
+  bool strict = false;
 };
 
 /// What `evo sanitize` found.
@@ -32,6 +33,8 @@ struct Sanitized {
   std::string device;
   std::vector<std::string> ran;  ///< What was run: shapes, or kernels with their arguments.
   std::vector<PlacedFinding> findings;
+  std::size_t weaker = 0;              ///< Findings that were not asked for.
+  std::vector<std::uint32_t> removed;  ///< Lines whose accesses the compiler has removed.
 };
 
 /// The virtual GPU that was asked for. Unless one was named: the candidate's own, or one of its architecture.
@@ -126,7 +129,7 @@ void sanitize_claim(const SanitizedSubject& subject, const SanitizeRequest& requ
       if (failure != nullptr && refused(failure->verdict))
         throw usage_error(fmt::format("{}, shape {}: {}", claim.origin, one.shape.name, failure->reason));
     }
-    for (PlacedFinding& found : sanitised.findings()) add(std::move(found), result.findings);
+    for (PlacedFinding& found : sanitised.findings(vgpu::Strictness::strict)) add(std::move(found), result.findings);
   }
 }
 
@@ -139,6 +142,7 @@ void sanitize_claims(const std::vector<Claim>& claims, const SanitizeRequest& re
 void sanitize_kernels(const KernelRequest& request, Sanitized& result) {
   const KernelResults run = run_kernels(request);
   result.device = run.device.id;
+  result.removed = run.removed;
   for (const vgpu::Finding& finding : run.findings) result.findings.push_back({finding, std::nullopt});
   for (const LaunchResult& launch : run.launches) {
     result.ran.push_back(fmt::format("{}({})", launch.kernel, fmt::join(launch.arguments, ", ")));
@@ -154,8 +158,18 @@ std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
                         one_line(finding.text),
                         finding.count > 1 ? fmt::format(" (and {} times more)", grouped(finding.count - 1)) : "");
   }
-  if (result.findings.empty()) return text + fmt::format("  {}\n", styled(terminal, Style::good, "no finding"));
-  return text + fmt::format("  {} finding{}\n", result.findings.size(), result.findings.size() == 1 ? "" : "s");
+  const std::size_t count = result.findings.size();
+  text += count == 0 ? "  " + styled(terminal, Style::good, "no finding")
+                     : fmt::format("  {} finding{}", count, count == 1 ? "" : "s");
+  if (result.weaker != 0)
+    text += fmt::format("; --strict shows {} more, which many kernels have on purpose", result.weaker);
+  if (!result.removed.empty()) {
+    text += fmt::format(
+        "; the compiler has removed the accesses of line{} {}, which were not watched: "
+        "--nvrtc-option -G keeps them",
+        result.removed.size() == 1 ? "" : "s", fmt::join(result.removed, ", "));
+  }
+  return text + "\n";
 }
 
 std::string sanitize_document(const Sanitized& result) {
@@ -166,6 +180,8 @@ std::string sanitize_document(const Sanitized& result) {
   json["ran"] = result.ran;
   json["clean"] = result.findings.empty();
   json["findings"] = findings;
+  json["weaker"] = result.weaker;
+  json["removed"] = result.removed;
   return json_text(json);
 }
 
@@ -184,6 +200,9 @@ int sanitize(const SanitizeRequest& request, const CLI::App& command) {
     refuse_options(command, {"--shapes"}, "a kernel that is no candidate's");
     sanitize_kernels(request.kernels, result);
   }
+  if (!request.strict)
+    result.weaker =
+        std::erase_if(result.findings, [](const PlacedFinding& one) { return vgpu::is_weaker(one.finding.kind); });
   print("{}", request.kernels.json ? sanitize_document(result) : sanitize_text(result, terminal_of(stdout)));
   return result.findings.empty() ? kDone : kNothingValid;
 }
@@ -201,6 +220,7 @@ void add_sanitize(CLI::App& app, Invocation& invocation) {
              "For a candidate: run these shapes (default: all that it was validated on)");
   add_database_option(*command, request->database);
   add_kernel_options(*command, request->kernels);
+  command->add_flag("--strict", request->strict, "Also show races of equal bytes and of volatile accesses, and such");
   add_json_flag(*command, request->kernels.json);
   command->footer(kArgumentsHelp);
   command->callback([request, &invocation, command] {

@@ -70,13 +70,6 @@ Scalar parse_scalar(std::string_view argument, std::string_view text) {
   return scalar;
 }
 
-std::vector<std::byte> parse_struct(std::string_view argument) {
-  std::vector<Scalar> fields;
-  for (const std::string& field : split(argument.substr(1, argument.size() - 2), ';'))
-    fields.push_back(parse_scalar(argument, field));
-  return bytes_of(fields);
-}
-
 std::vector<std::byte> parse_bytes(std::string_view argument, std::string_view text) {
   std::vector<std::byte> bytes;
   if (text.starts_with('@')) {
@@ -152,35 +145,66 @@ std::vector<std::uint64_t> parse_dims(std::string_view argument, std::string_vie
   return dims;
 }
 
+/// A buffer, the name of one, or null. Nothing for something else.
+std::optional<Pointer> parse_pointer(std::string_view whole, const std::string& usual_name) {
+  if (whole == "null" || whole == "nullptr") return BufferReference{};
+  const std::size_t bracket = whole.find('[');
+  const std::size_t colon = whole.find(':');
+  if (colon == std::string_view::npos && is_identifier(whole)) return BufferReference{std::string(whole)};
+  if (bracket == std::string_view::npos || bracket >= colon) return std::nullopt;
+  BufferSpec buffer;
+  const std::size_t equals = whole.substr(0, bracket).find('=');
+  const bool named = equals != std::string_view::npos;
+  buffer.name = named ? std::string(trim(whole.substr(0, equals))) : usual_name;
+  if (!is_identifier(buffer.name)) refuse(whole, fmt::format("'{}' is no name", buffer.name));
+  const std::size_t type_at = named ? equals + 1 : 0;
+  buffer.type = known_type(whole, trim(whole.substr(type_at, bracket - type_at)));
+  const std::size_t close = whole.find(']', bracket);
+  if (close == std::string_view::npos) refuse(whole, "a bracket is not closed");
+  buffer.dims = parse_dims(whole, whole.substr(bracket + 1, close - bracket - 1));
+  const std::string_view rest = whole.substr(close + 1);
+  if (!rest.empty() && !rest.starts_with(':')) refuse(whole, "expected ':' behind ']'");
+  buffer.filling =
+      rest.empty() ? Filling{} : parse_filling(whole, trim(rest.substr(1)), is_floating(buffer.type.element));
+  if (buffer.dims.empty() && buffer.filling.kind != DrawKind::file) refuse(whole, "how many elements?");
+  return buffer;
+}
+
+ByValue parse_struct(std::string_view argument, std::size_t number) {
+  ByValue value{std::string(argument), {}};
+  std::vector<Scalar> fields;
+  std::size_t end = 0;
+  for (const std::string& field : split(argument.substr(1, argument.size() - 2), ';')) {
+    std::optional<Pointer> pointer = parse_pointer(trim(field), fmt::format("arg{}_{}", number, fields.size()));
+    fields.push_back(pointer ? Scalar{{DType::u64}, {std::int64_t{0}}} : parse_scalar(argument, field));
+    const ValueType& type = fields.back().type;
+    const std::size_t begin = (end + type.alignment() - 1) / type.alignment() * type.alignment();
+    if (pointer) value.pointers.emplace_back(begin, *std::move(pointer));
+    end = begin + type.bytes();
+  }
+  value.bytes = bytes_of(fields);
+  return value;
+}
+
 }  // namespace
+
+std::vector<BufferSpec> buffers_of(const ArgumentSpec& argument) {
+  if (const auto* buffer = std::get_if<BufferSpec>(&argument)) return {*buffer};
+  std::vector<BufferSpec> buffers;
+  if (const auto* value = std::get_if<ByValue>(&argument)) {
+    for (const auto& [begin, pointer] : value->pointers)
+      if (const auto* buffer = std::get_if<BufferSpec>(&pointer)) buffers.push_back(*buffer);
+  }
+  return buffers;
+}
 
 ArgumentSpec parse_argument(std::string_view text, std::size_t number) {
   const std::string_view whole = trim(text);
   if (whole.empty()) refuse(text, "nothing is given");
-  if (whole == "null" || whole == "nullptr") return BufferReference{};
-  if (whole.starts_with('{') && whole.ends_with('}')) return ByValue{std::string(whole), parse_struct(whole)};
+  if (whole.starts_with('{') && whole.ends_with('}')) return parse_struct(whole, number);
   if (whole.starts_with("bytes:")) return ByValue{std::string(whole), parse_bytes(whole, whole.substr(6))};
-  const std::size_t bracket = whole.find('[');
-  const std::size_t colon = whole.find(':');
-  if (bracket != std::string_view::npos && bracket < colon) {
-    BufferSpec buffer;
-    const std::size_t equals = whole.substr(0, bracket).find('=');
-    const bool named = equals != std::string_view::npos;
-    buffer.name = named ? std::string(trim(whole.substr(0, equals))) : fmt::format("arg{}", number);
-    if (!is_identifier(buffer.name)) refuse(whole, fmt::format("'{}' is no name", buffer.name));
-    const std::size_t type_at = named ? equals + 1 : 0;
-    buffer.type = known_type(whole, trim(whole.substr(type_at, bracket - type_at)));
-    const std::size_t close = whole.find(']', bracket);
-    if (close == std::string_view::npos) refuse(whole, "a bracket is not closed");
-    buffer.dims = parse_dims(whole, whole.substr(bracket + 1, close - bracket - 1));
-    const std::string_view rest = whole.substr(close + 1);
-    if (!rest.empty() && !rest.starts_with(':')) refuse(whole, "expected ':' behind ']'");
-    buffer.filling =
-        rest.empty() ? Filling{} : parse_filling(whole, trim(rest.substr(1)), is_floating(buffer.type.element));
-    if (buffer.dims.empty() && buffer.filling.kind != DrawKind::file) refuse(whole, "how many elements?");
-    return buffer;
-  }
-  if (colon == std::string_view::npos && is_identifier(whole)) return BufferReference{std::string(whole)};
+  if (const auto pointer = parse_pointer(whole, fmt::format("arg{}", number)))
+    return std::visit([](const auto& one) -> ArgumentSpec { return one; }, *pointer);
   return ByValue{std::string(whole), bytes_of({parse_scalar(whole, whole)})};
 }
 

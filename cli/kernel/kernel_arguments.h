@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,11 +21,6 @@ struct Filling {
   std::string path;  ///< Of a file.
 };
 
-/// A scalar or struct by value.
-struct ByValue {
-  std::string text;  ///< As typed.
-  std::vector<std::byte> bytes;
-};
 struct BufferSpec {
   std::string name;
   ValueType type;
@@ -35,11 +31,20 @@ struct BufferSpec {
 struct BufferReference {
   std::string name;
 };
+using Pointer = std::variant<BufferSpec, BufferReference>;
+/// A scalar or struct by value.
+struct ByValue {
+  std::string text;  ///< As typed.
+  std::vector<std::byte> bytes;
+  std::vector<std::pair<std::size_t, Pointer>> pointers = {};  ///< Fields of a struct, by the byte where each begins.
+};
 using ArgumentSpec = std::variant<ByValue, BufferSpec, BufferReference>;
+/// The buffers that an argument describes.
+std::vector<BufferSpec> buffers_of(const ArgumentSpec& argument);
 
 /// Parses `--arg`:
 ///   TYPE:VALUE            a scalar; float4:1,2,3,4 a vector; null a null pointer
-///   {SCALAR;SCALAR...}    a struct with C's layout; bytes:HEX and bytes:@FILE its bytes
+///   {FIELD;FIELD...}      a struct with C's layout, of scalars, buffers and null; bytes:HEX and bytes:@FILE its bytes
 ///   [NAME=]TYPE[DIMS]:FILLING   a buffer; FILLING is zeros, ones, unset, a number, {list}, iota, uniform(a,b),
 ///                               normal(mean,sd), shuffle, bits, @FILE, or a draw of tasks:
 ///                               integers(a,b), indices(n), permutation, offsets(n), page_table(n), non_negative

@@ -88,7 +88,7 @@ void add_kernel_options(CLI::App& command, KernelRequest& request) {
 
 const char* const kArgumentsHelp = R"(Arguments, in the kernel's order:
   int:5  float:0.5  size_t:1024  float4:1,2,3,4      scalars, vectors
-  {int:3;double:0.5}  bytes:0a0b  bytes:@FILE        structs by value
+  {int:3;x=float[8]:ones;null}  bytes:0a0b           structs by value
   x=float[1024]:normal    int[64,64]:iota            buffers: NAME=TYPE[SIZES]:FILLING
   y=half[]:@y.npy         uchar[256]:@raw.bin        buffers from files
   y  null                                            an earlier buffer; a null pointer

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <span>
@@ -15,6 +16,7 @@
 #include "cli/kernel/kernel_buffers.h"
 #include "cli/kernel/module_symbols.h"
 #include "cli/kernel/parameter_check.h"
+#include "cli/kernel/removed_accesses.h"
 #include "cli/subject/arguments.h"
 #include "cli/text/files.h"
 #include "engine/base/demangled.h"
@@ -92,8 +94,8 @@ struct KernelFile {
   bool compiled = false;
 };
 
-KernelFile compile(const KernelRequest& request, const DeviceInfo& device, const std::string& arch,
-                   const std::string& source) {
+/// Throws usage_error where the user's options cannot be.
+SourceRequest source_request(const KernelRequest& request, const std::string& arch, const std::string& source) {
   SourceRequest wanted;
   wanted.source = has_host_code(source) ? device_code(source) : source;
   wanted.name = request.file;
@@ -108,6 +110,12 @@ KernelFile compile(const KernelRequest& request, const DeviceInfo& device, const
     wanted.options.push_back(option);
   }
   wanted.kernels = instances_of(request);
+  return wanted;
+}
+
+KernelFile compile(const KernelRequest& request, const DeviceInfo& device, const std::string& arch,
+                   const std::string& source) {
+  const SourceRequest wanted = source_request(request, arch, source);
   refuse_large_headers(wanted);
   auto compiled = CompileWorker(device, CompileWorker::Reads::what_user_may).compile(wanted);
   if (const auto* failure = std::get_if<Failure>(&compiled)) {
@@ -128,6 +136,20 @@ KernelFile load_file(const KernelRequest& request, const DeviceInfo& device, con
   program.binary.arch = arch;
   program.binary.ptx = read_file(request.file, kLargestSourceBytes);
   return program;
+}
+
+/// The lines in which a debug build accesses memory and the program does not.
+std::vector<std::uint32_t> removed_accesses(const KernelRequest& request, const DeviceInfo& device,
+                                            const std::string& arch, const Binary& binary) {
+  SourceRequest wanted = source_request(request, arch, read_text_file(request.file, kLargestSourceBytes));
+  wanted.options.push_back("-G");
+  const auto debug = CompileWorker(device, CompileWorker::Reads::what_user_may).compile(wanted);
+  if (!std::holds_alternative<Binary>(debug)) return {};
+  const auto all = lines_with_accesses(std::get<Binary>(debug).ptx, request.file);
+  const auto kept = lines_with_accesses(binary.ptx, request.file);
+  std::vector<std::uint32_t> removed;
+  std::ranges::set_difference(all, kept, std::back_inserter(removed));
+  return removed;
 }
 
 /// The name in PTX of the kernel that a launch wants, or of the only one.
@@ -255,11 +277,21 @@ void check_arguments(const std::string& ptx_name, std::span<const vgpu::Declared
                                   misfit.taken, misfit.given));
 }
 
+DeviceAddress address_of(BufferPool& buffers, const Pointer& pointer) {
+  if (const auto* reference = std::get_if<BufferReference>(&pointer)) return buffers.address_of(reference->name);
+  return buffers.make(std::get<BufferSpec>(pointer));
+}
+
 /// The bytes of one argument. Its name for reports is added to `names`.
 std::vector<std::byte> bind(BufferPool& buffers, const ArgumentSpec& argument, std::vector<std::string>& names) {
   if (const auto* value = std::get_if<ByValue>(&argument)) {
     names.push_back(value->text);
-    return value->bytes;
+    std::vector<std::byte> bytes = value->bytes;
+    for (const auto& [begin, pointer] : value->pointers) {
+      const DeviceAddress address = address_of(buffers, pointer);
+      std::memcpy(bytes.data() + begin, &address, sizeof address);
+    }
+    return bytes;
   }
   if (const auto* reference = std::get_if<BufferReference>(&argument)) {
     names.push_back(reference->name.empty() ? "null" : reference->name);
@@ -280,7 +312,7 @@ std::pair<std::string, std::string> parse_output(const KernelRequest& request, c
   std::vector<std::string> names = evo::names_of(symbols);
   for (const LaunchRequest& launch : request.launches) {
     for (const ArgumentSpec& argument : launch.arguments) {
-      if (const auto* spec = std::get_if<BufferSpec>(&argument)) names.push_back(spec->name);
+      for (const BufferSpec& spec : buffers_of(argument)) names.push_back(spec.name);
     }
   }
   if (std::find(names.begin(), names.end(), name) == names.end())
@@ -362,7 +394,10 @@ KernelResults run_kernels(const KernelRequest& request) {
   }
   for (std::size_t i = 0; i < chosen.size() && succeeded(run); ++i)
     run.launches.push_back(run_launch(*gpu, *module, chosen[i], request.launches[i], buffers));
-  run.findings = gpu->findings();
+  run.findings = gpu->findings(vgpu::Strictness::strict);
+  const bool clean = std::ranges::all_of(run.findings, [](const auto& one) { return vgpu::is_weaker(one.kind); });
+  if (request.sanitised && program.compiled && clean)
+    run.removed = removed_accesses(request, run.device, run.arch, program.binary);
   run.buffers = buffers.download();
   for (const auto& [name, path] : outputs) {
     const auto buffer = std::find_if(run.buffers.begin(), run.buffers.end(),

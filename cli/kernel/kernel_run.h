@@ -67,7 +67,8 @@ struct KernelResults {
   bool compiled = false;                ///< From CUDA C++.
   std::vector<LaunchResult> launches;   ///< Up to the one that failed.
   std::vector<BufferResult> buffers;    ///< Symbols among them.
-  std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, if it was on.
+  std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, if it was on: the weaker ones too.
+  std::vector<std::uint32_t> removed;   ///< Without a finding: lines whose accesses the compiler has removed.
   std::size_t shown_values = 8;         ///< First values of each buffer.
 };
 

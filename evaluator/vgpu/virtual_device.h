@@ -56,7 +56,7 @@ class VirtualGpu : public Device {
   /// From now on every launch is sanitised, and findings() has the errors. Memory that was written before counts as
   /// written.
   virtual void sanitise() = 0;
-  virtual std::vector<Finding> findings() const = 0;
+  virtual std::vector<Finding> findings(Strictness strictness = Strictness::usual) const = 0;
   /// Runs one kernel. `launch.arguments` is ignored; `arguments` holds the bytes of each. `run.printed` is complete up
   /// to the failure, if there is one.
   virtual std::optional<Failure> run_kernel(const Module& module, const evo::Launch& launch,

@@ -148,6 +148,7 @@ class KernelBuilder {
   void mark_first_look(std::size_t begin, const Draft& in_loop);
   bool is_strong(const Draft& draft) const;
   bool only_polls(std::span<const Draft> loop) const;
+  bool awaits_others(std::span<const Draft> loop, bool only_polls) const;
   bool only_waits(std::span<const Draft> loop) const;
 
   void decode_body();

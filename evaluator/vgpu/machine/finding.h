@@ -15,8 +15,18 @@ enum class FindingKind : std::uint8_t {
   divergent_barrier,  ///< Lanes of a warp that are not together at a barrier that needs them all.
   deadlock,           ///< No warp can advance.
   fault,              ///< Every other misuse that ends a launch: a trap, a bad descriptor, a runaway kernel.
+  // Weaker ones, which many kernels have on purpose:
+  unordered_volatile,  ///< A loop reads volatile global memory, and what it finds depends on who comes first.
+  benign_looking,      ///< A racing write of equal bytes, a barrier of all threads that some have left before.
 };
 std::string_view name_of(FindingKind kind);
+/// Whether a finding of this kind counts only where somebody asks for all.
+constexpr bool is_weaker(FindingKind kind) {
+  return kind >= FindingKind::unordered_volatile;
+}
+
+/// Which findings are wanted.
+enum class Strictness : std::uint8_t { usual, strict };
 
 /// An error that launches have made, once or often.
 struct Finding {

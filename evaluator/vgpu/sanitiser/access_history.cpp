@@ -12,11 +12,15 @@ namespace {
 /// Numbers for writes that are seen. They make clocks longer, so a launch has this many; further ones stay unseen.
 constexpr std::uint32_t kMostSeen = 2048;
 
-/// Strong accesses race with each other only where one is strong for its own block alone.
+/// Whether both are strong for the other's block.
+bool strong_together(AccessFlags a, AccessFlags b, bool same_block) {
+  return a.strong && b.strong && (same_block || (!a.block_scope && !b.block_scope));
+}
+
 bool compatible(AccessFlags a, AccessFlags b, bool same_block) {
   if (!a.writes && !b.writes) return true;
   if ((a.reads_value && b.writes_value) || (b.reads_value && a.writes_value)) return false;
-  return a.strong && b.strong && (same_block || (!a.block_scope && !b.block_scope));
+  return strong_together(a, b, same_block);
 }
 
 /// Whether all that conflicts with `old` conflicts with `fresh`, too. Accesses of block scope are compared with those
@@ -43,6 +47,8 @@ std::optional<Conflict> conflict_with(const AccessRecord& old, const Accessor& b
                     old.time == kUnderWay && !unfenced,
                     old.flags.asynchronous && !unfenced,
                     unfenced,
+                    strong_together(old.flags, by.flags, old.block == by.block),
+                    false,
                     old.block,
                     old.thread(static_cast<std::uint32_t>(std::countr_zero(lanes))),
                     old.code};

@@ -30,7 +30,7 @@ struct AccessFlags {
   bool strong : 1 = false;        ///< Atomic, volatile, relaxed or stronger: such accesses do not race with each other.
   bool block_scope : 1 = false;   ///< Strong only among the threads of a block.
   bool asynchronous : 1 = false;  ///< By the copy engine or the tensor cores.
-  /// A volatile read of a value in shared memory, and a strong write of one. No fence makes a hand-over of them, and
+  /// A volatile read of a value, and a strong write of one. No fence makes a hand-over of them, and
   /// the reader does not wait for the value: they race with each other like plain accesses.
   bool reads_value : 1 = false;
   bool writes_value : 1 = false;
@@ -91,7 +91,9 @@ struct Conflict {
   bool with_write = false;
   bool under_way = false;
   bool asynchronous = false;
-  bool unfenced = false;  ///< Ordered, but no fence lets the asynchronous access see the write.
+  bool unfenced = false;    ///< Ordered, but no fence lets the asynchronous access see the write.
+  bool of_values = false;   ///< Strong accesses, but a volatile one of them reads or writes a value.
+  bool same_bytes = false;  ///< The later one writes what is there.
   std::uint32_t block = 0;
   std::uint32_t thread = 0;
   std::uint32_t code = 0;

@@ -112,7 +112,8 @@ void Sanitiser::local_defined(Warp& warp, int lane, std::size_t offset, std::siz
 void Sanitiser::local_copied(Warp& warp, int lane, std::size_t to, std::size_t from, std::size_t bytes) {
   const std::size_t begin = std::size_t{warp.launch->kernel->local_bytes} * warp.thread(lane);
   ByteFlags& written = block_watch(*warp.block).local_written;
-  for (std::size_t i = 0; i < bytes; ++i) written.set(begin + to + i, 1, written.at(begin + from + i));
+  for (std::size_t i = 0; i < bytes; ++i)
+    written.set_unwritten_bits(begin + to + i, written.unwritten_bits(begin + from + i));
 }
 
 void Sanitiser::allocated(std::uint64_t address, std::size_t bytes) {
@@ -237,9 +238,10 @@ Accessor Sanitiser::accessor(const Warp& warp, const Instruction& in, int lane, 
   return by;
 }
 
-void Sanitiser::note_missing(MissingBytes& missing, const Spot& spot, int lane, std::uint32_t bytes) {
-  for (std::size_t i = 0; i < std::min<std::size_t>(bytes, missing.size()); ++i)
-    missing[i] |= static_cast<std::uint32_t>(!spot.written->at(spot.at + i)) << lane;
+void Sanitiser::note_missing(MissingBits& missing, const Spot& spot, int lane, std::uint32_t bytes) {
+  auto& of_lane = missing[static_cast<std::size_t>(lane)];
+  for (std::size_t i = 0; i < std::min<std::size_t>(bytes, of_lane.size()); ++i)
+    of_lane[i] = spot.written->unwritten_bits(spot.at + i);
 }
 
 void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
@@ -248,7 +250,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   Accessor by = accessor(warp, in, std::countr_zero(mask), order);
   by.collective = collective;
   std::uint32_t unwritten = 0, no_padding = 0;
-  MissingBytes missing{};
+  MissingBits missing;
   block_watch(*warp.block).warps[warp.index].has_read = true;
   const bool alike = block_watch(*warp.block).warps[warp.index].groups.size() == 1;
   by.sees = order.strong ? &seen_ : nullptr;
@@ -262,7 +264,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
       if (order.strong) acquire(warp, lane, spot.key);
       if (!alike || order.strong) by.known = block_watch(*warp.block).warps[warp.index].of(lane).known.get();
       by.flags.reads_value =
-          order.is_volatile && spot.in_shared() && !released_.contains(spot.key) && !uses_->polls(by.code);
+          order.is_volatile && !released_.contains(spot.key) && uses_->look_of(by.code) != ValueUses::Look::waits;
       look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
       conflict = spot.history->read(spot.at, bytes, by);
       if (conflict) report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
@@ -271,6 +273,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     }
     // Bytes of a copy under way are unwritten too: the race alone is reported.
     if (spot.written->all(spot.at, bytes) || (conflict && conflict->under_way)) continue;
+    if (unwritten == 0) missing = {};
     unwritten |= 1u << lane;
     note_missing(missing, spot, lane, bytes);
     if (!may_be_padding(*spot.written, spot.at, bytes)) no_padding |= 1u << lane;
@@ -287,7 +290,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     if (!collective || kernel.opcode_at(kernel.index_of(in)).starts_with("ldmatrix")) {
       load.what = what();
       return collective ? loaded_matrices(warp, in, missing, std::move(load))
-                        : loaded_unwritten(warp, in, std::span(missing).first(bytes), std::move(load));
+                        : loaded_unwritten(warp, in, bytes, missing, std::move(load));
     }
   }
   for (int count = std::popcount(unwritten); count > 0; --count)
@@ -308,10 +311,10 @@ void Sanitiser::store(Warp& warp, const Instruction& in, std::uint32_t mask, Acc
     Accessor by = accessor(warp, in, lane, order);
     by.flags.writes_value = order.is_volatile && only_writes_value(warp, lane, order, spot);
     look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
-    const auto conflict = spot.history->write(spot.at, bytes, by);
+    auto conflict = spot.history->write(spot.at, bytes, by);
     // Threads that write what is there already do no harm: many kernels set a flag from all threads.
-    if (conflict && (conflict->under_way || (changed >> lane & 1u) != 0))
-      report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
+    if (conflict) conflict->same_bytes = (changed >> lane & 1u) == 0;
+    if (conflict) report_race(warp, in, lane, mode, bytes, touched.address[lane], *conflict);
     written_while_read_only(warp, in, bytes, spot);
     if (order.strong) release(warp, lane, spot.key, order, true);
   }
@@ -325,13 +328,14 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
   const bool exchanges =
       warp.launch->kernel->opcode_at(warp.launch->kernel->index_of(in)).find(".exch") != std::string::npos;
   std::uint32_t unwritten = 0;
-  MissingBytes missing{};
+  MissingBits missing;
   for (const int lane : lanes_of(mask)) {
     const Spot spot = locate(warp, mode, lane, touched.address[lane]);
     if (spot.written == nullptr) continue;
     check_origin(warp, in, lane, mode, bytes, touched.address[lane], spot);
     if (!spot.written->all(spot.at, bytes)) {
       if (exchanges) {
+        if (unwritten == 0) missing = {};
         note_missing(missing, spot, lane, bytes);
         unwritten |= 1u << lane;
       } else {
@@ -343,7 +347,7 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
     if (spot.history == nullptr) continue;
     acquire(warp, lane, spot.key);
     Accessor by = accessor(warp, in, lane, order);
-    by.flags.writes_value = only_writes_value(warp, lane, order, spot);
+    by.flags.writes_value = spot.in_shared() && only_writes_value(warp, lane, order, spot);
     by.sees = uses_->is_used(by.code) ? &seen_ : nullptr;
     look_ahead(warp, in, lane, mode, bytes, touched.address[lane], spot, by.known);
     if (const auto conflict = spot.history->write(spot.at, bytes, by))
@@ -356,7 +360,7 @@ void Sanitiser::atomic(Warp& warp, const Instruction& in, std::uint32_t mask, Ac
   if (unwritten == 0) return;
   const int lane = std::countr_zero(unwritten);
   loaded_unwritten(
-      warp, in, std::span(missing).first(bytes),
+      warp, in, bytes, missing,
       {&in, lane, describe_access("takes", warp, mode, bytes, touched.address[lane]) + ", which nobody has written",
        unwritten, 0});
 }
@@ -407,9 +411,9 @@ void Sanitiser::written_while_read_only(const Warp& warp, const Instruction& in,
 }
 
 bool Sanitiser::only_writes_value(const Warp& warp, int lane, const MemoryOrder& order, const Spot& spot) const {
-  if (!spot.in_shared() || order.releases) return false;
+  if (order.releases) return false;
   const ThreadClocks& clocks = block_watch(*warp.block).warps[warp.index].of(lane);
-  return clocks.released == nullptr && clocks.released_to_block == nullptr;
+  return clocks.released == nullptr && (!spot.in_shared() || clocks.released_to_block == nullptr);
 }
 
 }  // namespace evo::vgpu

@@ -18,8 +18,8 @@
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/sanitiser/access_history.h"
 #include "evaluator/vgpu/sanitiser/address_origins.h"
+#include "evaluator/vgpu/sanitiser/bit_moves.h"
 #include "evaluator/vgpu/sanitiser/byte_flags.h"
-#include "evaluator/vgpu/sanitiser/byte_moves.h"
 #include "evaluator/vgpu/sanitiser/read_only_reads.h"
 #include "evaluator/vgpu/sanitiser/value_uses.h"
 
@@ -46,14 +46,14 @@ struct UnwrittenLoad {
   std::uint32_t no_padding = 0;  ///< Lanes in which it cannot be the padding of a struct.
   std::uint64_t order = 0;       ///< Among all such loads.
 };
-/// A register with bytes of such a load.
+/// A register with bits of such a load.
 struct UnwrittenValue {
   std::uint16_t number = 0;  ///< Of a register or predicate, as TracedInstruction numbers them.
-  RegisterBytes bytes{};
+  RegisterBits bits{};
   bool computed = false;  ///< By arithmetic: it is no copy any more.
   std::shared_ptr<const UnwrittenLoad> load;
 
-  std::uint32_t lanes() const { return lanes_of(bytes); }
+  std::uint32_t lanes() const { return lanes_of(bits); }
 };
 
 /// A warp while it is watched. Its lanes are in groups that have the same clocks.
@@ -83,7 +83,7 @@ struct WarpWatch {
   void meet(std::uint32_t lanes);
   std::uint32_t unwritten_lanes(std::span<const std::uint16_t> registers) const;
   /// What of a register came from `load`, copied or computed.
-  RegisterBytes unwritten_bytes(std::uint16_t number, const UnwrittenLoad& load, bool computed) const;
+  RegisterBits unwritten_bits(std::uint16_t number, const UnwrittenLoad& load, bool computed) const;
   void forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes);
 };
 
@@ -164,6 +164,7 @@ class Sanitiser : public Observer {
   void begin_launch(const Launch& launch);
   /// The launch has ended; its failure, if any, becomes a finding.
   void end_launch(const Launch& launch);
+  /// All, the weaker ones too.
   const std::vector<Finding>& findings() const { return findings_; }
 
   // ---- Observer
@@ -259,13 +260,14 @@ class Sanitiser : public Observer {
     std::uint32_t block = 0;
   };
 
-  /// For each byte of a lane's access: the lanes where nobody has written it.
-  using MissingBytes = std::array<std::uint32_t, 16>;
-  static void note_missing(MissingBytes& missing, const Spot& spot, int lane, std::uint32_t bytes);
+  /// Of each lane's access: the bits of its bytes that nobody has written.
+  using MissingBits = std::array<std::array<std::uint8_t, 16>, 32>;
+  static void note_missing(MissingBits& missing, const Spot& spot, int lane, std::uint32_t bytes);
   /// A load of unwritten bytes: a finding once something depends on them.
-  void loaded_unwritten(Warp& warp, const Instruction& in, std::span<const std::uint32_t> missing, UnwrittenLoad load);
+  void loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t bytes, const MissingBits& missing,
+                        UnwrittenLoad load);
   /// Likewise, by ldmatrix: a lane's address gives a row, whose elements go to other lanes.
-  void loaded_matrices(Warp& warp, const Instruction& in, const MissingBytes& missing, UnwrittenLoad load);
+  void loaded_matrices(Warp& warp, const Instruction& in, const MissingBits& missing, UnwrittenLoad load);
   void report_unwritten(Warp& warp, const UnwrittenLoad& load);
   /// A phase has ended: the waits for the one before it that nothing orders before this end.
   void report_late_waits(std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch);
@@ -298,6 +300,8 @@ class Sanitiser : public Observer {
   /// A finding where an access may meet one of a launch ahead.
   void look_ahead(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
                   std::uint64_t address, const Spot& spot, const VectorClock* known);
+  /// A barrier of all threads is complete, without some that have ended.
+  void report_left_barrier(Block& block, std::uint32_t barrier);
   template <class Where>
   void end_partial_arrivals(Block& block, Where where);
   /// A finding where an access lies in another variable of shared or local memory than its address comes from.
@@ -311,7 +315,7 @@ class Sanitiser : public Observer {
   void report_stale(const Warp& warp, std::uint32_t reader, std::uint32_t writer, const std::string& reading);
   /// The thread goes on after the strong writes that its last access has seen.
   void learn_seen(Warp& warp, int lane);
-  /// Whether a strong write hands nothing over: no fence lies before it.
+  /// Whether a strong write hands nothing over: no fence that reaches its readers lies before it.
   bool only_writes_value(const Warp& warp, int lane, const MemoryOrder& order, const Spot& spot) const;
   void join_clocks(Warp& warp, std::uint32_t lanes, JoinedClocks& into);
   void learn(Warp& warp, std::uint32_t lanes, const ThreadClocks& clocks);

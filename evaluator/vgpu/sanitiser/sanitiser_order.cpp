@@ -110,12 +110,27 @@ void Sanitiser::stuck(Block& block) {
 void Sanitiser::barrier_complete(Block& block, std::uint32_t barrier, bool whole) {
   end_partial_arrivals(block, [&](const BlockWatch::PartialArrival& arrival) { return arrival.barrier == barrier; });
   JoinedClocks& all = block_watch(block).barriers[barrier];
+  if (whole && block.live < block.threads) report_left_barrier(block, barrier);
   if (whole && !block_watch(block).exited.empty()) {
     const ThreadClocks gone = block_watch(block).exited.take();
     all.add(gone);
     block_watch(block).exited.add(gone);
   }
   block_watch(block).of_barrier = all.take();
+}
+
+void Sanitiser::report_left_barrier(Block& block, std::uint32_t barrier) {
+  for (Warp& warp : block.warps) {
+    for (const Split& split : warp.splits) {
+      if (split.state != Split::State::waits_at_barrier || split.barrier != barrier) continue;
+      if (reported(FindingKind::benign_looking, warp, *split.waits_in, kNowhere)) return;
+      const std::uint32_t ended = block.threads - block.live;
+      report(FindingKind::benign_looking, warp, *split.waits_in, std::countr_zero(split.waiting),
+             fmt::format("waits for all threads of the block, of which {} {} ended: the barrier counts {} as arrived",
+                         ended, ended == 1 ? "has" : "have", ended == 1 ? "it" : "them"));
+      return;
+    }
+  }
 }
 
 void Sanitiser::barrier_passed(Warp& warp, std::uint32_t lanes) {

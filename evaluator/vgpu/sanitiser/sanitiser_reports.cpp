@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "evaluator/vgpu/machine/access.h"
@@ -9,8 +10,9 @@
 namespace evo::vgpu {
 namespace {
 
-/// Distinct findings that are kept; a kernel that is wrong everywhere need not be described everywhere.
-constexpr std::size_t kMostFindings = 64;
+/// Distinct findings that are kept, and as many weaker ones; a kernel that is wrong everywhere need not be described
+/// everywhere.
+constexpr std::ptrdiff_t kMostFindings = 64;
 
 /// "thread (3, 0, 0)'s", "its own", "warp 2's" for what its tensor core does, "the" for a copy that a barrier
 /// stands for.
@@ -71,9 +73,10 @@ std::string brief_race(const std::string& missing, const std::string& name, std:
 std::optional<std::size_t> Sanitiser::add(const Finding& finding, const std::string& place, std::uint32_t other_line) {
   const auto [known, fresh] =
       known_.try_emplace({finding.kind, finding.kernel, place, finding.line, other_line}, findings_.size());
+  const auto alike = [&](const Finding& other) { return is_weaker(other.kind) == is_weaker(finding.kind); };
   if (!fresh) {
     ++findings_[known->second].count;
-  } else if (findings_.size() < kMostFindings) {
+  } else if (std::ranges::count_if(findings_, alike) < kMostFindings) {
     findings_.push_back(finding);
   } else {
     known_.erase(known);
@@ -115,7 +118,15 @@ std::string Sanitiser::describe_access(std::string_view verb, const Warp& warp, 
 void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint32_t bytes,
                             std::uint64_t address, const Conflict& conflict) {
   const Kernel& kernel = *warp.launch->kernel;
-  if (reported(conflict.under_way ? FindingKind::unwaited_copy : FindingKind::race, warp, in, conflict.code)) return;
+  // One that looks again in the next round may wait in a way that the code does not show.
+  const std::uint32_t reader = mode.writes ? conflict.code : kernel.index_of(in);
+  const bool of_values = conflict.of_values && locate(warp, mode, lane, address).buffer != nullptr &&
+                         uses_->look_of(reader) != ValueUses::Look::once;
+  const FindingKind kind = conflict.under_way    ? FindingKind::unwaited_copy
+                           : conflict.same_bytes ? FindingKind::benign_looking
+                           : of_values           ? FindingKind::unordered_volatile
+                                                 : FindingKind::race;
+  if (reported(kind, warp, in, conflict.code)) return;
   const bool own_block = conflict.block == block_watch(*warp.block).number;
   const std::string who = describe_other(warp, lane, conflict);
   const std::uint32_t line = kernel.lines[conflict.code];
@@ -138,12 +149,24 @@ void Sanitiser::report_race(const Warp& warp, const Instruction& in, int lane, A
            conflict.code, brief);
     return;
   }
+  const std::string what = conflict.with_write ? "a write" : "a read";
+  if (kind == FindingKind::benign_looking) {
+    report(kind, warp, in, lane,
+           fmt::format("{}, as they are already: nothing orders it and {} {} ({})", doing, who, other, what),
+           conflict.code, brief);
+    return;
+  }
+  if (kind == FindingKind::unordered_volatile) {
+    report(kind, warp, in, lane,
+           fmt::format("{}: nothing orders it and {} {} ({}): volatile does not, and no fence lies before the write",
+                       doing, who, other, what),
+           conflict.code, brief);
+    return;
+  }
   const std::string remedy = own_warp    ? "no __syncwarp or other barrier lies between them"
                              : own_block ? "no barrier lies between them"
                                          : "nothing orders them (fence and atomic, or another launch)";
-  report(FindingKind::race, warp, in, lane,
-         fmt::format("{}: a race with {} {} ({}): {}", doing, who, other, conflict.with_write ? "a write" : "a read",
-                     remedy),
+  report(kind, warp, in, lane, fmt::format("{}: a race with {} {} ({}): {}", doing, who, other, what, remedy),
          conflict.code, brief);
 }
 

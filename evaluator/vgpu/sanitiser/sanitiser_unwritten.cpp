@@ -8,9 +8,10 @@
 #include "evaluator/vgpu/sanitiser/sanitiser.h"
 
 // Values that nobody has written, from the load that finds them to what depends on them. Kernels may load padding and
-// throw it away, as merges do that look one element beyond their end, and copy it: what moves bytes moves the flags
+// throw it away, as merges do that look one element beyond their end, and copy it: what moves bits moves the flags
 // with them, through registers and into memory. Arithmetic hands such values on, and a predicate may leave them out.
-// Everything else reports the load, as does a store of what arithmetic made of it. A shuffle hands on what the source
+// Everything else reports the load, as does a store to an output of what arithmetic made of it. What shared or local
+// memory gets of it is reported once something depends on that. A shuffle hands on what the source
 // lane has; if that lane takes no part, the value is as undefined as one that nobody has written.
 namespace evo::vgpu {
 namespace {
@@ -29,14 +30,17 @@ const TracedInstruction& traced_of(const Warp& warp, const Instruction& in) {
   return kernel.trace.traced[kernel.index_of(in)];
 }
 
-RegisterBytes of_lanes(const RegisterBytes& bytes, std::uint32_t lanes) {
-  RegisterBytes some = bytes;
-  for (std::uint32_t& byte : some) byte &= lanes;
+RegisterBits of_lanes(const RegisterBits& bits, std::uint32_t lanes) {
+  RegisterBits some = bits;
+  for (std::size_t lane = 0; lane < some.size(); ++lane)
+    if ((lanes >> lane & 1u) == 0) some[lane] = 0;
   return some;
 }
 
-RegisterBytes all_bytes(std::uint32_t lanes) {
-  return {lanes, lanes, lanes, lanes};
+RegisterBits all_bits(std::uint32_t lanes) {
+  RegisterBits bits;
+  bits.fill(kAllLanes);
+  return of_lanes(bits, lanes);
 }
 
 /// The registers that a store writes to memory, in their order; those of a number in the text are left out.
@@ -68,61 +72,62 @@ std::uint32_t WarpWatch::unwritten_lanes(std::span<const std::uint16_t> register
   return lanes;
 }
 
-RegisterBytes WarpWatch::unwritten_bytes(std::uint16_t number, const UnwrittenLoad& load, bool computed) const {
-  RegisterBytes bytes{};
+RegisterBits WarpWatch::unwritten_bits(std::uint16_t number, const UnwrittenLoad& load, bool computed) const {
+  RegisterBits bits{};
   for (const UnwrittenValue& value : unwritten) {
     if (value.number != number || value.load.get() != &load || value.computed != computed) continue;
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] |= value.bytes[i];
+    for (std::size_t lane = 0; lane < bits.size(); ++lane) bits[lane] |= value.bits[lane];
   }
-  return bytes;
+  return bits;
 }
 
 void WarpWatch::forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes) {
   for (UnwrittenValue& value : unwritten)
     for (const std::uint16_t number : registers)
-      if (value.number == number) value.bytes = of_lanes(value.bytes, ~lanes);
+      if (value.number == number) value.bits = of_lanes(value.bits, ~lanes);
   std::erase_if(unwritten, [](const UnwrittenValue& value) { return value.lanes() == 0; });
 }
 
-void Sanitiser::loaded_unwritten(Warp& warp, const Instruction& in, std::span<const std::uint32_t> missing,
+void Sanitiser::loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_t bytes, const MissingBits& missing,
                                  UnwrittenLoad load) {
   const Kernel& kernel = *warp.launch->kernel;
   const TracedInstruction& traced = traced_of(warp, in);
   WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
-  const Elements elements = elements_of(opcode_of(kernel, traced.index), missing.size());
+  const Elements elements = elements_of(opcode_of(kernel, traced.index), bytes);
   load.order = unwritten_loads_++;
   const auto origin = std::make_shared<const UnwrittenLoad>(std::move(load));
   const bool known = traced.writes.size() == elements.count * elements.words();
   for (std::size_t i = 0; i < traced.writes.size(); ++i) {
-    RegisterBytes bytes{};
+    RegisterBits bits{};
     const std::size_t words = elements.words();
-    for (std::size_t at = 0; at < missing.size(); ++at) {
+    for (std::size_t at = 0; at < bytes; ++at) {
       const std::size_t inside = at % elements.bytes;
       if (known && i != at / elements.bytes * words + inside / 4) continue;
-      for (std::size_t byte = 0; byte < 4; ++byte)
-        if (!known || byte == inside % 4) bytes[byte] |= missing[at];
+      for (std::size_t lane = 0; lane < bits.size(); ++lane)
+        bits[lane] |= known ? std::uint32_t{missing[lane][at]} << 8 * (inside % 4)
+                            : 0u - static_cast<std::uint32_t>(missing[lane][at] != 0);
     }
-    if (lanes_of(bytes) != 0) mine.unwritten.push_back({traced.writes[i], bytes, false, origin});
+    if (lanes_of(bits) != 0) mine.unwritten.push_back({traced.writes[i], bits, false, origin});
   }
 }
 
-void Sanitiser::loaded_matrices(Warp& warp, const Instruction& in, const MissingBytes& missing, UnwrittenLoad load) {
+void Sanitiser::loaded_matrices(Warp& warp, const Instruction& in, const MissingBits& missing, UnwrittenLoad load) {
   const TracedInstruction& traced = traced_of(warp, in);
   const bool transposed = opcode_of(*warp.launch->kernel, traced.index).find(".trans") != std::string_view::npos;
   load.order = unwritten_loads_++;
   const auto origin = std::make_shared<const UnwrittenLoad>(std::move(load));
   for (std::size_t matrix = 0; matrix < traced.writes.size(); ++matrix) {
-    RegisterBytes bytes{};
+    RegisterBits bits{};
     for (std::size_t lane = 0; lane < 32; ++lane) {
       for (std::size_t byte = 0; byte < 4; ++byte) {
         // Elements of 2 bytes: a lane has two neighbours of a row, or of a column.
         const std::size_t row = transposed ? lane % 4 * 2 + byte / 2 : lane / 4;
         const std::size_t column = transposed ? lane / 4 : lane % 4 * 2 + byte / 2;
-        bytes[byte] |= (missing[2 * column + byte % 2] >> (8 * matrix + row) & 1u) << lane;
+        bits[lane] |= std::uint32_t{missing[8 * matrix + row][2 * column + byte % 2]} << 8 * byte;
       }
     }
-    if (lanes_of(bytes) != 0)
-      block_watch(*warp.block).warps[warp.index].unwritten.push_back({traced.writes[matrix], bytes, false, origin});
+    if (lanes_of(bits) != 0)
+      block_watch(*warp.block).warps[warp.index].unwritten.push_back({traced.writes[matrix], bits, false, origin});
   }
 }
 
@@ -142,13 +147,20 @@ void Sanitiser::stored_unwritten(Warp& warp, const Instruction& in, int lane, st
   for (std::size_t element = 0; element < elements.count; ++element) {
     if ((in.op[1 + element] & kConstantBit) != 0) continue;
     if (data.size() < elements.words()) return;
+    // Of what is put together from bits, such as a field among others, some are written.
+    bool whole = true;
+    const UnwrittenLoad* no_padding = nullptr;
     for (std::size_t i = 0; i < elements.bytes; ++i) {
+      std::uint8_t unwritten = 0;
       for (const UnwrittenValue& value : mine.unwritten) {
-        if (value.number != data[i / 4] || (value.bytes[i % 4] >> lane & 1u) == 0) continue;
-        spot.written->set(spot.at + element * elements.bytes + i, 1, false);
-        if ((value.load->no_padding >> lane & 1u) != 0) leaves = value.load.get();
+        const std::uint32_t bits = value.number == data[i / 4] ? value.bits[static_cast<std::size_t>(lane)] : 0;
+        unwritten |= static_cast<std::uint8_t>(bits >> 8 * (i % 4));
+        if (bits != 0 && (value.load->no_padding >> lane & 1u) != 0) no_padding = value.load.get();
       }
+      if (unwritten != 0) spot.written->set_unwritten_bits(spot.at + element * elements.bytes + i, unwritten);
+      whole &= unwritten == 0xff;
     }
+    if (whole && no_padding != nullptr) leaves = no_padding;
     data = data.subspan(elements.words());
   }
   // Where it goes to global memory nobody can say what becomes of it. Padding may.
@@ -191,24 +203,25 @@ void Sanitiser::hand_on(Warp& warp, const Instruction& in, std::uint32_t mask) {
   std::vector<UnwrittenValue> results;
   UnwrittenValue computed{0, {}, true, nullptr};  // From all of them; the earliest is named.
   for (const auto& [load, was_computed] : origins) {
-    std::vector<RegisterBytes> marked;
+    std::vector<RegisterBits> marked;
     std::uint32_t lanes = 0;
     for (const std::uint16_t number : sources) {
-      marked.push_back(mine.unwritten_bytes(number, *load, was_computed));
+      marked.push_back(mine.unwritten_bits(number, *load, was_computed));
       lanes |= lanes_of(marked.back());
     }
-    const auto moved = moved_bytes(warp, in, opcode, marked, traced.writes.size());
+    const auto moved = moved_bits(warp, in, opcode, marked, traced.writes.size());
     if (!moved) {
-      computed.bytes = all_bytes(computed.lanes() | lanes);
+      computed.bits = all_bits(computed.lanes() | lanes);
       if (computed.load == nullptr || load->order < computed.load->order) computed.load = load;
       continue;
     }
     for (std::size_t i = 0; i < traced.writes.size(); ++i) {
-      const RegisterBytes bytes = of_lanes((*moved)[i], mask);
-      if (lanes_of(bytes) != 0) results.push_back({traced.writes[i], bytes, was_computed, load});
+      const RegisterBits bits = of_lanes((*moved)[i], mask);
+      if (lanes_of(bits) != 0)
+        results.push_back({traced.writes[i], bits, was_computed || moves_within_bytes(warp, in, opcode), load});
     }
   }
-  computed.bytes = of_lanes(computed.bytes, mask & ~left_out(warp, in, traced, mine));
+  computed.bits = of_lanes(computed.bits, mask & ~left_out(warp, in, traced, mine));
   for (const std::uint16_t number : traced.writes) {
     if (computed.lanes() == 0) break;
     computed.number = number;
@@ -232,6 +245,8 @@ void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint3
     const auto begin = static_cast<std::size_t>(data.data() - traced.reads.data());
     return i >= begin && i < begin + data.size();
   };
+  const Where where = AccessMode::decoded(in.aux0).where;
+  const bool leaves = where == Where::global || where == Where::generic;
   std::vector<std::shared_ptr<const UnwrittenLoad>> used;
   for (std::size_t i = 0; i < traced.reads.size(); ++i) {
     // The guard is the last operand read. Its value matters for the lanes that it disables, too.
@@ -240,7 +255,7 @@ void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint3
     const std::uint32_t lanes = guards ? warp.active : mask;
     for (const UnwrittenValue& value : mine.unwritten) {
       if (value.number != traced.reads[i] || (value.lanes() & lanes) == 0) continue;
-      if ((value.computed || !is_data(i)) && std::ranges::find(used, value.load) == used.end())
+      if (((value.computed && leaves) || !is_data(i)) && std::ranges::find(used, value.load) == used.end())
         used.push_back(value.load);
     }
   }
@@ -270,18 +285,18 @@ void Sanitiser::shuffled(Warp& warp, std::span<const Executing> executing, std::
       load.what =
           fmt::format("takes the value of lane {}, which does not take part (lanes {:#010x} do): it is undefined",
                       source_of(lane), present);
-      results.push_back({target, all_bytes(undefined), true, std::make_shared<const UnwrittenLoad>(std::move(load))});
+      results.push_back({target, all_bits(undefined), true, std::make_shared<const UnwrittenLoad>(std::move(load))});
     }
     for (const UnwrittenValue& value : mine.unwritten) {
-      RegisterBytes bytes{};
+      RegisterBits bits{};
       for (const Executing& source : executing) {
         if (shuffled_register(*source.in, traced_of(warp, *source.in)) != value.number) continue;
         for (const int lane : lanes_of(to.lanes)) {
-          if ((source.lanes >> source_of(lane) & 1u) == 0) continue;
-          for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] |= (value.bytes[i] >> source_of(lane) & 1u) << lane;
+          if ((source.lanes >> source_of(lane) & 1u) != 0)
+            bits[static_cast<std::size_t>(lane)] |= value.bits[source_of(lane)];
         }
       }
-      if (lanes_of(bytes) != 0) results.push_back({target, bytes, value.computed, value.load});
+      if (lanes_of(bits) != 0) results.push_back({target, bits, value.computed, value.load});
     }
   }
   for (const Executing& to : executing) mine.forget_unwritten(traced_of(warp, *to.in).writes, to.lanes);

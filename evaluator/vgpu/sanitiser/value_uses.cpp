@@ -23,31 +23,45 @@ bool ValueUses::is_used(std::uint32_t code) const {
   return std::ranges::any_of(kernel_->trace.traced[code].writes, [&](std::uint16_t number) { return read_[number]; });
 }
 
-bool ValueUses::polls(std::uint32_t code) {
-  const auto [known, fresh] = polls_.try_emplace(code, false);
+ValueUses::Look ValueUses::look_of(std::uint32_t load) {
+  const auto [known, fresh] = looks_.try_emplace(load, Look::once);
   if (!fresh) return known->second;
-  for (std::uint32_t back = code; back < kernel_->code.size() && !known->second; ++back) {
-    const std::uint32_t target = kernel_->code[back].aux0;
-    known->second = is_jump(*kernel_, back) && target <= code && polls_in(code, target, back);
+  for (std::uint32_t back = load; back < kernel_->code.size() && known->second != Look::waits; ++back) {
+    const std::uint32_t begin = kernel_->code[back].aux0;
+    if (is_jump(*kernel_, back) && begin <= load)
+      known->second = waits_in(load, begin, back) ? Look::waits : Look::again;
   }
   return known->second;
 }
 
-/// Whether a branch out of the loop, whose body lies from `begin` to `end`, depends on what `code` loads.
-bool ValueUses::polls_in(std::uint32_t code, std::uint32_t begin, std::uint32_t end) const {
+/// Whether each round of the loop, whose body lies from `begin` to `end`, reads elsewhere: the address depends on what
+/// the round before has left.
+bool ValueUses::walks_in(std::uint32_t load, std::uint32_t begin, std::uint32_t end) const {
   const auto& traced = kernel_->trace.traced;
-  std::vector<bool> depends(read_.size());
-  for (const std::uint16_t number : traced[code].writes) depends[number] = true;
-  const auto any = [](std::span<const std::uint16_t> numbers, const std::vector<bool>& set) {
-    return std::ranges::any_of(numbers, [&](std::uint16_t number) { return set[number]; });
-  };
-  std::vector<bool> changes(read_.size());
+  std::vector<bool> changes(read_.size()), fresh(read_.size()), left(read_.size());
   for (std::uint32_t i = begin; i <= end; ++i)
     for (const std::uint16_t number : traced[i].writes) changes[number] = true;
-  if (any(traced[code].reads, changes)) return false;
+  for (std::uint32_t i = begin; i <= load; ++i) {
+    const bool depends = std::ranges::any_of(
+        traced[i].reads, [&](std::uint16_t number) { return left[number] || (changes[number] && !fresh[number]); });
+    if (i == load) return depends;
+    for (const std::uint16_t number : traced[i].writes) {
+      left[number] = depends;
+      fresh[number] = true;
+    }
+  }
+  return false;
+}
+
+/// Whether a branch out of the loop depends on what `load` brings.
+bool ValueUses::waits_in(std::uint32_t load, std::uint32_t begin, std::uint32_t end) const {
+  if (walks_in(load, begin, end)) return false;
+  const auto& traced = kernel_->trace.traced;
+  std::vector<bool> depends(read_.size());
+  for (const std::uint16_t number : traced[load].writes) depends[number] = true;
   for (int round = 0; round < 2; ++round) {
     for (std::uint32_t i = begin; i <= end; ++i) {
-      if (!any(traced[i].reads, depends)) continue;
+      if (std::ranges::none_of(traced[i].reads, [&](std::uint16_t number) { return depends[number]; })) continue;
       const std::uint32_t target = kernel_->code[i].aux0;
       const bool guarded = kernel_->code[i].guard != 0 && depends[traced[i].reads.back()];
       const bool leaves = traced[i].op_class == OpClass::leave || i == end ||

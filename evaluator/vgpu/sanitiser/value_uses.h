@@ -16,15 +16,20 @@ class ValueUses {
 
   /// Whether any instruction reads what this one writes. An atomic whose result is used has seen those before it.
   bool is_used(std::uint32_t code) const;
-  /// Whether this load waits: it reads the same place again and again in a loop that ends by what it reads.
-  bool polls(std::uint32_t code);
+  enum class Look : std::uint8_t {
+    once,
+    again,  ///< It lies in a loop.
+    waits,  ///< It reads the same places again and again in a loop that ends by what it reads.
+  };
+  Look look_of(std::uint32_t load);
 
  private:
-  bool polls_in(std::uint32_t code, std::uint32_t begin, std::uint32_t end) const;
+  bool waits_in(std::uint32_t load, std::uint32_t begin, std::uint32_t end) const;
+  bool walks_in(std::uint32_t load, std::uint32_t begin, std::uint32_t end) const;
 
   const Kernel* kernel_;
   std::vector<bool> read_;  ///< By register number.
-  std::unordered_map<std::uint32_t, bool> polls_;
+  std::unordered_map<std::uint32_t, Look> looks_;
 };
 
 }  // namespace evo::vgpu

@@ -158,3 +158,35 @@ TEST_CASE("evo sanitize refuses launch options for a candidate, and --shapes for
   }
   check_refused(bench.evo({"sanitize", "k.cu", "--arg", "int[1]:unset", "--shapes", "tiny"}), 2, {"--shapes"});
 }
+
+TEST_CASE("evo sanitize counts the weaker findings that were not asked for") {
+  const Bench bench;
+  bench.write("k.cu", "__global__ void k(int* x) { *x = 1; }\n");
+  const std::vector<std::string> usual{"sanitize", "k.cu", "--block", "64", "--arg", "x=int[1]:zeros"};
+  const auto found = bench.json(usual, 0);
+  CHECK(found["clean"] == true);
+  CHECK(found["weaker"] == 1);
+  CHECK(bench.evo(usual).out.find("no finding; --strict shows 1 more") != std::string::npos);
+  std::vector<std::string> strict = usual;
+  strict.push_back("--strict");
+  const auto all = bench.json(strict, 1);
+  CHECK(all["findings"][0]["kind"] == "benign_looking");
+  CHECK(all["weaker"] == 0);
+}
+
+TEST_CASE("evo sanitize names the lines whose accesses the compiler has removed, where nothing else is found") {
+  const Bench bench;
+  bench.write("k.cu", R"(__global__ void k(int* out, const int* in) {
+  __shared__ int unused, used[64];
+  unused = threadIdx.x;
+  used[threadIdx.x] = in[threadIdx.x];
+  out[threadIdx.x] = used[threadIdx.x];
+}
+)");
+  std::vector<std::string> command{"sanitize", "k.cu",          "--block", "64",
+                                   "--arg",    "int[64]:unset", "--arg",   "int[64]:iota"};
+  CHECK(bench.json(command, 0)["removed"] == nlohmann::json({3}));
+  CHECK(bench.evo(command).out.find("removed the accesses of line 3, which") != std::string::npos);
+  command.insert(command.end(), {"--nvrtc-option", "-G"});
+  CHECK(bench.json(command, 1)["removed"].empty());
+}

@@ -81,6 +81,23 @@ TEST_CASE("a source that ends NVRTC, or is beside another file, is compiled in a
   if (outcome.code != 0) check_refused(outcome, 2, {"below/k.cu does not compile", "the compiler was killed"});
 }
 
+TEST_CASE("a struct by value takes pointers to buffers") {
+  const Bench bench;
+  bench.write("k.cu", R"(struct Params { char tag; float* x; const float* y; int* none; int n; };
+__global__ void k(Params p, float* last) {
+  if (p.none == nullptr && p.tag == 7 && threadIdx.x < p.n) p.x[threadIdx.x] += p.y[threadIdx.x] + last[threadIdx.x];
+})");
+  const auto run =
+      bench.json({"vgpu", "k.cu", "--block", "4", "--arg", "{char:7;x=float[4]:ones;float[4]:{1,2,3,4};null;int:3}",
+                  "--arg", "x", "--out", "x=x.bin"});
+  CHECK(run["buffers"][0]["name"] == "x");
+  CHECK(run["buffers"][0]["values"] == nlohmann::json({3, 4, 5, 1}));
+  CHECK(run["buffers"][1]["name"] == "arg0_2");
+  CHECK(bench.read("x.bin").size() == 16);
+  check_refused(bench.evo({"vgpu", "k.cu", "--arg", "{char:7;x;null;null;int:3}", "--arg", "null"}), 2,
+                {"x", "buffer"});
+}
+
 TEST_CASE("evo vgpu reports a finding and exits with 1") {
   const Bench bench;
   bench.write("k.cu", kSaxpy);
