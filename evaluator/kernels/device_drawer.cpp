@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
+#include "evaluator/base/log.h"
 #include "evaluator/device/draw_steps.h"
 #include "evaluator/device/inputs.h"
 #include "evaluator/device/regime_values.h"
@@ -51,7 +53,8 @@ bool draws_elements(const CaseRecipe& recipe, const InputRecipe& input) {
   const bool is_float =
       !input.scale && (input.dtype == DType::f32 || input.dtype == DType::f16 || input.dtype == DType::bf16);
   const bool is_code = input.scale && !input.zero_point && *input.scale < recipe.inputs.size() &&
-                       (input.dtype == DType::e4m3 || input.dtype == DType::s8 || input.dtype == DType::u8);
+                       (input.dtype == DType::e4m3 || ((input.dtype == DType::s8 || input.dtype == DType::u8) &&
+                                                       std::isfinite(static_cast<float>(input.gain))));
   return is_dense && (is_float || is_code) && is_drawn_by_regime(input) && is_drawn_by_formula(input);
 }
 
@@ -167,6 +170,7 @@ bool DeviceDrawer::as_the_host(const CaseRecipe& recipe, const InputRecipe& inpu
     device_->download(found, drawn + bytes_for(input.dtype, from));
     if (found == wanted) continue;
     why_unfit_ = fmt::format("{} draws other numbers for input {} than the host", device_->info().id, input.name);
+    log_line(LogLevel::warning, [&] { return why_unfit_; });
     return false;
   }
   return true;

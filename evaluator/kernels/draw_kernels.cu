@@ -112,10 +112,11 @@ __device__ u16 bf16_of(float value) {
   return (u16)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-/// Of no NaN, saturated.
+/// Saturated; a NaN has no sign.
 __device__ unsigned char e4m3_of(float value) {
   const u32 bits = __float_as_uint(value), size = bits & 0x7fffffffu;
   const u32 sign = bits >> 24 & 0x80u;
+  if (size > 0x7f800000u) return 0x7fu;
   if (size >= 0x43e00000u) return (unsigned char)(sign | 0x7eu);                                       // 448
   if (size < 0x3c800000u) return (unsigned char)(sign | (u32)rintf(__fmul_rn(fabsf(value), 512.0f)));  // 2^-6
   const u32 rounded = size + 0x7ffffu + (size >> 20 & 1);
@@ -240,7 +241,7 @@ extern "C" __global__ void evo_largest(u32* largest, const Axis* axes, const Ste
       most = 0;
     }
     group = now;
-    most = max(most, __float_as_uint(value) & 0x7fffffffu);
+    if (value == value) most = max(most, __float_as_uint(value) & 0x7fffffffu);
   });
   if (group != ~0ull) atomicMax(largest + group, most);
 }

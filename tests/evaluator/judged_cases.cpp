@@ -173,6 +173,8 @@ std::vector<CaseRecipe> drawn_recipes() {
                                      {StepKind::rounded, 0.25, 0, 0}};
       add(recipe, recipes.size());
     }
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::e4m3})
+    add(recipe_of(Distribution::spikes, dtype, 1e39, 1), recipes.size());  // Infinities; their codes are NaN.
   CaseRecipe repeating = recipe_of(Distribution::outliers, DType::bf16, 9, 1);
   repeating.inputs.front().elements = 2850 * 385;
   repeating.repeating = true;
