@@ -102,18 +102,15 @@ DrawRecipe draw_recipe(const InputRecipe& recipe) {
           recipe.draw, recipe.numbers, recipe.distribution, recipe.stream};
 }
 
-}  // namespace
-
-std::uint64_t distinct_elements(const CaseRecipe& recipe, const InputRecipe& input) {
-  return recipe.repeating ? std::min(input.elements, kPeriod) : input.elements;
-}
-
-std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe) {
-  std::vector<std::vector<std::byte>> contents;
-  for (const InputRecipe& input : recipe.inputs) contents.emplace_back(bytes_for(input.dtype, input.elements));
+/// Those inputs that are wanted; all else stays empty. Who wants codes wants their scales and zero points.
+template <typename Wanted>
+std::vector<std::vector<std::byte>> generate(const CaseRecipe& recipe, Wanted wanted) {
+  std::vector<std::vector<std::byte>> contents(recipe.inputs.size());
+  for (std::size_t i = 0; i < contents.size(); ++i)
+    if (wanted(i)) contents[i].resize(bytes_for(recipe.inputs[i].dtype, recipe.inputs[i].elements));
   for (std::size_t i = 0; i < recipe.inputs.size(); ++i) {
     const InputRecipe& input = recipe.inputs[i];
-    if (input.is_computed || input.elements == 0) continue;
+    if (input.is_computed || contents[i].empty()) continue;
     if (input.draw == DrawKind::file) {
       contents[i] = content_of_file(input);
     } else if (!is_drawn_by_regime(input)) {
@@ -126,13 +123,31 @@ std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe) {
   }
   if (recipe.perturbed)
     for (std::size_t i = 0; i < recipe.inputs.size(); ++i)
-      if (can_be_perturbed(recipe.inputs[i])) perturb(recipe.inputs[i], contents[i]);
+      if (can_be_perturbed(recipe.inputs[i]) && !contents[i].empty()) perturb(recipe.inputs[i], contents[i]);
   for (std::size_t i = 0; i < recipe.inputs.size(); ++i)
-    if (recipe.inputs[i].widened) contents[i] = widened(recipe.inputs[i], contents[i]);
+    if (recipe.inputs[i].widened && !contents[i].empty()) contents[i] = widened(recipe.inputs[i], contents[i]);
   for (std::size_t i = 0; i < recipe.inputs.size(); ++i)
-    if (!recipe.inputs[i].strides.empty() && recipe.inputs[i].elements > 0)
+    if (!recipe.inputs[i].strides.empty() && !contents[i].empty())
       contents[i] = with_strides(recipe.inputs[i], contents[i]);
   return contents;
+}
+
+}  // namespace
+
+std::uint64_t distinct_elements(const CaseRecipe& recipe, const InputRecipe& input) {
+  return recipe.repeating ? std::min(input.elements, kPeriod) : input.elements;
+}
+
+std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe) {
+  return generate(recipe, [](std::size_t) { return true; });
+}
+
+std::vector<std::vector<std::byte>> generate_input(const CaseRecipe& recipe, std::size_t number) {
+  const auto first = std::ranges::find_if(
+      recipe.inputs, [&](const InputRecipe& input) { return input.scale == number || input.zero_point == number; });
+  const InputRecipe& drawn = first == recipe.inputs.end() ? recipe.inputs.at(number) : *first;
+  return generate(
+      recipe, [&](std::size_t i) { return &recipe.inputs[i] == &drawn || drawn.scale == i || drawn.zero_point == i; });
 }
 
 }  // namespace evo

@@ -15,6 +15,9 @@ namespace evo {
 ///   input of unit scale, have scale 1. code = value / scale, rounded to nearest even, saturated.
 /// - without: rounded to nearest even, saturated for 8-bit types.
 std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe);
+/// One of them, without the time that the others take: all else is empty, but for what is drawn together with it
+/// (codes, their scales and zero points).
+std::vector<std::vector<std::byte>> generate_input(const CaseRecipe& recipe, std::size_t number);
 /// How many elements differ from one another; those that follow repeat them.
 std::uint64_t distinct_elements(const CaseRecipe& recipe, const InputRecipe& input);
 

@@ -27,8 +27,13 @@ PristineInputs::PristineInputs(Device& device, const CaseRecipe& recipe, std::si
 }
 
 const std::vector<std::byte>& PristineInputs::content(std::size_t number) const {
-  if (contents_.empty()) contents_ = generate_inputs(recipe_);
-  return contents_.at(number);
+  if (contents_.empty()) contents_.resize(recipe_.inputs.size());
+  if (contents_.at(number).empty())
+    for (std::size_t i = 0; std::vector<std::byte> & made : generate_input(recipe_, number)) {
+      if (contents_[i].empty()) contents_[i] = std::move(made);
+      ++i;
+    }
+  return contents_[number];
 }
 
 DeviceAddress PristineInputs::guard() const {

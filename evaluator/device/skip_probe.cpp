@@ -14,7 +14,7 @@ namespace {
 
 /// A sequence takes about so long. Events resolve half a microsecond, and a round is over before clocks swing.
 constexpr double kSequenceUs = 250;
-constexpr double kFewestCalls = 8, kMostCalls = 128;
+constexpr double kFewestCalls = 4, kMostCalls = 128;
 /// Elements that change between two calls, of inputs and of outputs each.
 constexpr std::size_t kFewElements = 32;
 /// Tensors that are far apart in size get equally many; elements beyond this many bytes are changed in parts.

@@ -289,6 +289,19 @@ TEST_CASE("quantised values are the codes nearest to value / scale, with the sca
   }
 }
 
+TEST_CASE("one input drawn alone has the bits that it has among all, and nothing else is drawn but its scales") {
+  CaseRecipe recipe = plain(Distribution::normal, 1, 5000);
+  const CaseRecipe codes = quantised(DType::e4m3, Distribution::outliers, 9);
+  for (InputRecipe input : codes.inputs) {
+    if (input.scale) input.scale = *input.scale + 1;
+    recipe.inputs.push_back(std::move(input));
+  }
+  const auto all = generate_inputs(recipe);
+  CHECK(generate_input(recipe, 0) == std::vector<std::vector<std::byte>>{all[0], {}, {}});
+  CHECK(generate_input(recipe, 1) == std::vector<std::vector<std::byte>>{{}, all[1], all[2]});
+  CHECK(generate_input(recipe, 2) == generate_input(recipe, 1));
+}
+
 TEST_CASE("a group of zeros has scale 1 and zero codes") {
   for (const DType dtype : {DType::e4m3, DType::e5m2, DType::s8}) {
     const auto contents = generate_inputs(quantised(dtype, Distribution::zero_group, 1));
