@@ -26,7 +26,8 @@ TriedReference::TriedReference(Program program, const Task& task, const Bindings
   vgpu::VirtualGpu& served = *gpu;
   impl_.reset(new Impl{std::move(program), task, options, std::move(gpu), DeviceServer(served)});
   auto compiled = compiler.compile(impl_->program, device.arch);
-  if (const auto* failure = std::get_if<Failure>(&compiled)) throw usage_error(failure->reason);
+  if (const auto* failure = std::get_if<Failure>(&compiled))
+    throw failure->verdict == Verdict::harness_failed ? machine_error(failure->reason) : usage_error(failure->reason);
   protocol::Reply loaded = impl_->server.load({1, std::move(std::get<Binary>(compiled)), impl_->program.plans});
   if (const auto* failed = std::get_if<protocol::Failed>(&loaded)) throw usage_error(failed->failure.reason);
 }

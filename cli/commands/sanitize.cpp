@@ -117,7 +117,9 @@ void sanitize_claim(const SanitizedSubject& subject, const SanitizeRequest& requ
   const std::vector<Case> cases = usual_cases(claim.task, subject.target);
   for (const Program& program : subject.candidate.programs) {
     auto compiled = compiler.compile(program, device.arch);
-    if (const auto* failure = std::get_if<Failure>(&compiled))
+    if (const auto* failure = std::get_if<Failure>(&compiled); failure && failure->verdict == Verdict::harness_failed)
+      throw machine_error(failure->reason);
+    else if (failure)
       throw usage_error(fmt::format("{} does not compile for {}: {}", claim.origin, device.arch, failure->reason));
     SanitisedProgram sanitised(device, program, std::move(std::get<Binary>(compiled)));
     for (const Case& one : cases) {

@@ -17,15 +17,15 @@ struct DeviceKind {
   std::string models = {};  ///< The kind whose latencies it models; empty for a kind that measures.
   bool cold_timing = true;  ///< It can also time calls that find nothing in the caches.
   bool sanitises = false;   ///< It finds races and reads of unwritten memory.
-  bool checks_accesses = false;   ///< It refuses an access outside of a buffer, which therefore needs no guards.
-  bool repeatable = false;        ///< A kernel without races gives the same bits and the same latency in every run.
-  bool on_host = false;           ///< It computes on the CPU in this machine's memory: its workers need no driver.
-  std::size_t width = 0;          ///< Candidates in flight; 0: as many as keep it busy.
-  double run_deadline_s = 60;     ///< For one case or one timing.
-  double work_per_byte = 8;       ///< What a byte of a case's tensors costs, in flops: see work_of().
-  double grid_work = 0;           ///< What the validation of one candidate may cost, in the unit of work_of().
-  double held_out_work = 0;       ///< What one case of a held-out shape may cost, in the same unit.
-  double run_s = 0;               ///< A run that names no limit ends after this time, or itself before.
+  bool checks_accesses = false;  ///< It refuses an access outside of a buffer, which therefore needs no guards.
+  bool repeatable = false;       ///< A kernel without races gives the same bits and the same latency in every run.
+  bool on_host = false;          ///< It computes on the CPU in this machine's memory: its workers need no driver.
+  std::size_t width = 0;         ///< Candidates in flight; 0: as many as keep it busy.
+  double run_deadline_s = 60;    ///< For one case or one timing.
+  double work_per_byte = 8;      ///< What a byte of a case's tensors costs, in flops: see work_of().
+  double grid_work = 0;          ///< What the validation of one candidate may cost, in the unit of work_of().
+  double held_out_work = 0;      ///< What one case of a held-out shape may cost, in the same unit.
+  double run_s = 0;              ///< A run that names no limit ends after this time, or itself before.
 };
 
 /// Adds a kind, or replaces the one of its name. To be called before threads start.

@@ -29,6 +29,9 @@ class ScaleCheck {
         const JsonPlace scale = place.at("scale");
         const std::string_view side = key == std::string_view("inputs") ? "input" : "output";
         require_known(scale, side, tensor.scale, names_of(*tensors));
+        for (std::size_t other = 0; tensors == &task_.inputs && other < i; ++other)
+          if ((*tensors)[other].scale == tensor.scale)
+            scale.fail(fmt::format("'{}' has the scales of '{}' already", tensor.scale, (*tensors)[other].name));
         check_scale(scale, tensor, *task_.tensor(tensor.scale));
         if (tensor.zero_point.empty()) continue;
         const JsonPlace zero_point = place.at("zero_point");

@@ -1,4 +1,4 @@
-// Philox and the normal quantile, in the text that C++ (random.cpp) and kernels (evaluator/kernels/judge_kernels.cu)
+// Philox and the normal quantile, in the text that C++ (random.cpp) and kernels (evaluator/kernels/draw_kernels.cu)
 // compile. A Real is a double; in kernels, one whose operations are rounded one by one. The includer has bits_of,
 // real_of_bits and root of a Real, and says with EVO_EACH where functions run, with EVO_UNROLL that a loop is to be
 // unrolled.

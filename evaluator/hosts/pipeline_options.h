@@ -49,7 +49,8 @@ struct PipelineOptions {
   /// watches every shape, and not only the cheapest and the timed ones.
   bool only_judging = false;
   /// A case with so many bytes of outputs is judged where they are, if it can be (evaluator/pipeline/device_judging.h),
-  /// and where one has so many bytes of inputs, they are drawn there; 0: large ones, on a device with memory of its own.
+  /// and where one has so many bytes of inputs, they are drawn there; 0: large ones, on a device with memory of its
+  /// own.
   std::uint64_t judged_there_from = 0;
   double turn_s = 0;                ///< Of an interleaved timing, half of it to warm up; 0: as the clocks ask for.
   std::uint64_t profile_every = 0;  ///< N: the counters of every Nth valid candidate are read; 0: of none.

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -31,6 +33,14 @@ struct StepOnDevice {
   double amount, share;
   std::uint64_t rows, row_stride, columns, column_stride, matrix_stride;
 };
+
+struct Ends {
+  std::uint64_t from, until;
+};
+std::array<Ends, 2> ends_of(std::uint64_t elements) {
+  const std::uint64_t last = elements > kDrawnByBoth ? (elements - kDrawnByBoth) / 4 * 4 : 0;
+  return {Ends{0, std::min(elements, kDrawnByBoth)}, Ends{last, elements}};
+}
 
 /// The input whose scales these are.
 const InputRecipe* scaled_by(const CaseRecipe& recipe, std::size_t number) {
@@ -121,6 +131,7 @@ bool DeviceDrawer::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddr
     return as_the_host(recipe, input, {}, to);
   }
   const std::vector<Quantiser> of_groups = quantisers_of(recipe, input, tables);
+  if (!scales_as_the_host(recipe, input, of_groups)) return false;
   if (asked.is_computed) {
     device_->upload(to, stored(asked.dtype, of_groups));
     return true;
@@ -156,9 +167,7 @@ void DeviceDrawer::run(const char* kernel, const CaseRecipe& recipe, const Input
 
 bool DeviceDrawer::as_the_host(const CaseRecipe& recipe, const InputRecipe& input,
                                const std::vector<Quantiser>& of_groups, DeviceAddress drawn) {
-  const std::uint64_t end = distinct_elements(recipe, input),
-                      last = end > kDrawnByBoth ? (end - kDrawnByBoth) / 4 * 4 : 0;
-  for (const auto& [from, until] : {std::pair{std::uint64_t{0}, std::min(end, kDrawnByBoth)}, std::pair{last, end}}) {
+  for (const auto& [from, until] : ends_of(distinct_elements(recipe, input))) {
     std::vector<float> values(until - from);
     draw_values(input, recipe.seed, from, until, values.data());
     std::vector<std::byte> wanted(bytes_for(input.dtype, until - from)), found(wanted.size());
@@ -168,11 +177,37 @@ bool DeviceDrawer::as_the_host(const CaseRecipe& recipe, const InputRecipe& inpu
       for (std::uint64_t i = 0; i < values.size(); ++i) store_rounded(input.dtype, values[i], wanted.data(), i);
     }
     device_->download(found, drawn + bytes_for(input.dtype, from));
-    if (found == wanted) continue;
-    why_unfit_ = fmt::format("{} draws other numbers for input {} than the host", device_->info().id, input.name);
-    log_line(LogLevel::warning, [&] { return why_unfit_; });
-    return false;
+    if (found != wanted) return !is_unfit(input);
   }
+  return true;
+}
+
+/// A group may have further elements elsewhere: then its scale is that of the host's values or a larger one.
+bool DeviceDrawer::scales_as_the_host(const CaseRecipe& recipe, const InputRecipe& input,
+                                      const std::vector<Quantiser>& of_groups) {
+  const ScaleGroups groups(input.dims, input.scale_dims);
+  std::uint64_t of_group = 1;
+  for (const ScaleGroups::Axis& axis : groups.axes()) of_group *= axis.length;
+  for (const Ends& ends : ends_of(distinct_elements(recipe, input))) {
+    std::vector<float> values(ends.until - ends.from);
+    draw_values(input, recipe.seed, ends.from, ends.until, values.data());
+    std::map<std::uint64_t, std::pair<float, std::uint64_t>> largest;  // And how many elements of the group.
+    groups.visit_runs(ends.from, ends.until, [&](std::uint64_t group, std::uint64_t first, std::uint64_t last) {
+      auto& [most, count] = largest[group];
+      for (std::uint64_t i = first; i < last; ++i) most = std::max(most, std::fabs(values[i - ends.from]));
+      count += last - first;
+    });
+    for (const auto& [group, part] : largest) {
+      const float host = quantiser_of(recipe, input, -part.first, part.first).scale, there = of_groups[group].scale;
+      if (part.second >= of_group ? host != there : part.first > 0 && host > there) return !is_unfit(input);
+    }
+  }
+  return true;
+}
+
+bool DeviceDrawer::is_unfit(const InputRecipe& input) {
+  why_unfit_ = fmt::format("{} draws other numbers for input {} than the host", device_->info().id, input.name);
+  log_line(LogLevel::warning, [&] { return why_unfit_; });
   return true;
 }
 

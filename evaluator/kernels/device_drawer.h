@@ -29,8 +29,11 @@ class DeviceDrawer final : public InputDrawer {
  private:
   struct Tables;
   std::vector<Quantiser> quantisers_of(const CaseRecipe& recipe, const InputRecipe& input, const Tables& tables) const;
+  /// Whether the elements at either end, or the scales of groups there, are the host's. Else it is unfit from now on.
   bool as_the_host(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<Quantiser>& of_groups,
                    DeviceAddress drawn);
+  bool scales_as_the_host(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<Quantiser>& of_groups);
+  bool is_unfit(const InputRecipe& input);
   void run(const char* kernel, const CaseRecipe& recipe, const InputRecipe& input, const Tables& tables,
            std::vector<DeviceAddress> addresses) const;
   DeviceMemory uploaded(const void* data, std::size_t bytes) const;

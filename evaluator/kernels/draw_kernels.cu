@@ -186,7 +186,9 @@ __device__ float stepped(const Drawing& input, const Step* steps, const double* 
     const double begun = __dadd_rn(__dmul_rn(whole[0], (double)value), whole[1]);
     const double made = of_element(step, i, column, of_column, begun);
     // No step leaves smaller numbers but 0.
-    value = fabs(made) < 1.0 / 1099511627776.0 ? 0.0f : (float)fmin(fmax(made, -input.largest), input.largest);
+    value = fabs(made) < 1.0 / 1099511627776.0 ? 0.0f
+            : made != made                     ? (float)made
+                                               : (float)fmin(fmax(made, -input.largest), input.largest);
   }
   return value;
 }

@@ -120,9 +120,8 @@ class TorchPackageWriter {
     if (has_reference()) files[package + "/_reference.py"] = request_.torch_reference;
     files[fmt::format("tests/test_{}.py", request_.name)] = tests();
     files["setup.py"] = setup();
-    files["pyproject.toml"] =
-        filled(embedded::torch_project,
-               {{"NAME", request_.name}, {"SUMMARY", summary_of(task_)}, {"VERSION", version()}});
+    files["pyproject.toml"] = filled(embedded::torch_project,
+                                     {{"NAME", request_.name}, {"SUMMARY", summary_of(task_)}, {"VERSION", version()}});
     files["build.toml"] = build_toml();
     files["README.md"] = read_me();
     return files;

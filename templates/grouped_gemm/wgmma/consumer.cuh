@@ -19,6 +19,7 @@ __device__ __forceinline__ void consume(const SharedMemory& smem, Output* c, int
     if (rows_are_tokens ? tile.first_row + own_row >= tile.end_row : tile.first_column + own_row >= N) {
       for (int k = 0; k < K; k += tile_k) {
         wait_for(smem.full(place.stage), place.full_parity());
+        __syncwarp();  // All lanes have seen the phase before it can end.
         release(place.stage);
         place.advance();
       }

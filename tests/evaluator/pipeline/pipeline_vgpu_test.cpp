@@ -272,8 +272,9 @@ TEST_CASE("where a device draws other numbers than the host, the host judges and
   CHECK(why(found[0]).empty());
   CHECK(found[0].verdict == Verdict::valid);
   CHECK(found[1].verdict == Verdict::wrong_answer);
-  CHECK_THAT(notices.said(), ContainsSubstring("the host draws inputs and compares outputs, since the device cannot: vgpu:h200 draws "
-                                               "other numbers for input a than the host"));
+  CHECK_THAT(notices.said(),
+             ContainsSubstring("the host draws inputs and compares outputs, since the device cannot: vgpu:h200 draws "
+                               "other numbers for input a than the host"));
   CHECK(std::ranges::count(notices.said(), '\n') == 1);
 }
 
