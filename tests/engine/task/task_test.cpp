@@ -370,6 +370,8 @@ TEST_CASE("mistakes in task.json are named with file, key and reason") {
       {R"("dtype": "out")", R"("dtype": "fused")", "option 'fused' has values that are no dtypes"},
       {R"("dims": ["N"])", R"("dims": ["M"])",
        "inputs[0].scale: the dims of 'a' must divide those of 'x' into equal groups"},
+      {R"({ "name": "a",)", R"({ "name": "z", "dtype": "e4m3", "dims": ["N", "M"], "scale": "a" }, { "name": "a",)",
+       "inputs[1].scale: 'a' has the scales of 'x' already"},
       {R"("dims": ["N"])", R"("dims": ["N +"])", "inputs[1].dims[0]: expression 'N +'"},
       {R"("specialised": ["M"])", R"("specialised": ["Q"])", "specialised[0]: unknown shape parameter 'Q'"},
       {R"("timed": ["large"])", R"("timed": ["huge"])", "sets.cuda.timed[0]: unknown shape 'huge'"},
