@@ -28,7 +28,7 @@ std::size_t idle_bytes(const DeviceInfo& info) {
 
 /// Inputs that are kept on the device, in bytes. They take little of this machine's own memory.
 std::size_t input_bytes_kept(const DeviceInfo& info) {
-  return kind_named(info.kind).on_host ? kGiB / 4 : idle_bytes(info);
+  return kind_named(info.kind).on_host ? kGiB / 4 : static_cast<std::size_t>(info.memory_bytes) / 8;
 }
 
 bool same_layout(const std::vector<PlanTensor>& a, const std::vector<PlanTensor>& b) {
