@@ -1,4 +1,6 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -135,6 +137,12 @@ std::string unexpected(const CLI::App& app) {
   }
   const CLI::App& command = *parsed.front();
   if (!word.starts_with('-')) {
+    const bool may_be_a_task = !word.empty() && std::ranges::all_of(word, [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_';
+    }) && std::isalpha(static_cast<unsigned char>(word.front())) != 0;
+    if (may_be_a_task && command.get_option_no_throw("--task") != nullptr)
+      return fmt::format("evo {} takes no further argument '{}': a task is named by --task {}", command.get_name(),
+                         word, word);
     return fmt::format("evo {} takes no further argument '{}': evo {} --help", command.get_name(), word,
                        command.get_name());
   }
@@ -187,7 +195,7 @@ int run_command(std::vector<std::string> arguments) {
   if (arguments.empty()) arguments.push_back("--help");
 
   CLI::App app(kAbout, "evo");
-  app.set_version_flag("--version", "evo " EVO_VERSION, "Print the version");
+  app.set_version_flag("-V,--version", "evo " EVO_VERSION, "Print the version");
   app.set_help_flag("-h,--help", "Print this help");
   app.get_formatter()->column_width(28);
   // The name of another command is an argument: evo man run.

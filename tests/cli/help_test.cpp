@@ -35,6 +35,7 @@ TEST_CASE("a worker with an unknown role or without a number of threads is refus
 }
 
 TEST_CASE("evo --version prints the version") {
+  CHECK(run_evo({"-V"}).out == run_evo({"--version"}).out);
   const Outcome outcome = run_evo({"--version"});
   CHECK(outcome.code == 0);
   CHECK(outcome.out == "evo 0.2.0\n");
@@ -72,6 +73,7 @@ TEST_CASE("a mistyped option is refused with the nearest one") {
 
 TEST_CASE("a superfluous argument is refused") {
   check_refused(run_evo({"show", "1", "2"}), 2, {"evo show takes no further argument '2'"});
+  check_refused(run_evo({"run", "softmax"}), 2, {"takes no further argument 'softmax'", "named by --task softmax"});
 }
 
 TEST_CASE("a missing argument is refused") {
