@@ -34,7 +34,7 @@ struct Sanitized {
   std::vector<std::string> ran;  ///< What was run: shapes, or kernels with their arguments.
   std::vector<PlacedFinding> findings;
   std::size_t weaker = 0;              ///< Findings that were not asked for.
-  std::vector<std::uint32_t> removed;  ///< Lines whose accesses the compiler has removed.
+  std::vector<std::uint32_t> removed;  ///< Lines whose accesses the compiler has removed or merged.
 };
 
 /// The virtual GPU that was asked for. Unless one was named: the candidate's own, or one of its architecture.
@@ -167,7 +167,7 @@ std::string sanitize_text(const Sanitized& result, const Terminal& terminal) {
     text += fmt::format("; --strict shows {} more, which many kernels have on purpose", result.weaker);
   if (!result.removed.empty()) {
     text += fmt::format(
-        "; the compiler has removed the accesses of line{} {}, which were not watched: "
+        "; the compiler has removed the accesses of line{} {}, or merged them with others: "
         "--nvrtc-option -G keeps them",
         result.removed.size() == 1 ? "" : "s", fmt::join(result.removed, ", "));
   }

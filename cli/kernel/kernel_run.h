@@ -68,7 +68,7 @@ struct KernelResults {
   std::vector<LaunchResult> launches;   ///< Up to the one that failed.
   std::vector<BufferResult> buffers;    ///< Symbols among them.
   std::vector<vgpu::Finding> findings;  ///< Of the sanitiser, if it was on: the weaker ones too.
-  std::vector<std::uint32_t> removed;   ///< Without a finding: lines whose accesses the compiler has removed.
+  std::vector<std::uint32_t> removed;   ///< Without a finding: lines whose accesses are removed or merged.
   std::size_t shown_values = 8;         ///< First values of each buffer.
 };
 

@@ -123,23 +123,31 @@ Result selected(const Warp& warp, const Instruction& in, std::span<const Registe
   return split(first, bytes, writes);
 }
 
-/// and, or, xor, lop3: bit `abc` of the table is the result for those bits of three operands. Marked bits are 0 or 1.
-Result logic(const Warp& warp, const Instruction& in, std::span<const RegisterBits> marked, std::size_t writes,
-             std::size_t bytes, std::uint32_t table, std::size_t count) {
-  Operands operands(warp, in, marked);
-  std::array<Lanes, 3> bits{}, values{};
+/// and, or, xor, lop3: bit `abc` of the table is the result for those bits of three operands. Unknown bits are 0 or 1.
+/// A result depends on marked ones if two rows that may be, and that differ in such operands alone, give different
+/// ones.
+Result logic(const Warp& warp, const Instruction& in, std::span<const RegisterBits> marked,
+             std::span<const RegisterBits> unknown, std::size_t writes, std::size_t bytes, std::uint32_t table,
+             std::size_t count) {
+  Operands all(warp, in, unknown), some(warp, in, marked);
+  std::array<Lanes, 3> open{}, bits{}, values{};
   for (std::size_t i = 3 - count; i < 3; ++i)
-    if (!operands.take(bits[i], values[i], bytes)) return std::nullopt;
+    if (!all.take(open[i], values[i], bytes) || !some.take(bits[i], values[i], bytes)) return std::nullopt;
   Lanes result{};
   for (std::size_t lane = 0; lane < 32; ++lane) {
-    std::uint64_t may_be[2] = {};
+    std::array<std::uint64_t, 8> may_be;
     for (std::uint32_t row = 0; row < 8; ++row) {
-      std::uint64_t possible = ~0ull;
+      may_be[row] = ~0ull;
       for (std::size_t i = 0; i < 3; ++i)
-        possible &= bits[i][lane] | ((row >> (2 - i) & 1u) != 0 ? values[i][lane] : ~values[i][lane]);
-      may_be[table >> row & 1u] |= possible;
+        may_be[row] &= open[i][lane] | ((row >> (2 - i) & 1u) != 0 ? values[i][lane] : ~values[i][lane]);
+      for (std::uint32_t other = 0; other < row; ++other) {
+        if ((table >> row & 1u) == (table >> other & 1u)) continue;
+        std::uint64_t depends = may_be[row] & may_be[other];
+        for (std::size_t i = 0; i < 3; ++i)
+          if (((row ^ other) >> (2 - i) & 1u) != 0) depends &= bits[i][lane];
+        result[lane] |= depends;
+      }
     }
-    result[lane] = may_be[0] & may_be[1];
   }
   return split(result, bytes, writes);
 }
@@ -208,7 +216,8 @@ Result permuted(const Warp& warp, const Instruction& in, std::span<const Registe
 }  // namespace
 
 std::optional<std::vector<RegisterBits>> moved_bits(const Warp& warp, const Instruction& in, std::string_view opcode,
-                                                    std::span<const RegisterBits> marked, std::size_t writes) {
+                                                    std::span<const RegisterBits> marked,
+                                                    std::span<const RegisterBits> unknown, std::size_t writes) {
   const std::string_view name = opcode.substr(0, opcode.find('.'));
   const ptx::Type type = type_of(opcode, 0);
   const std::size_t bytes = bytes_of(type);
@@ -223,10 +232,13 @@ std::optional<std::vector<RegisterBits>> moved_bits(const Warp& warp, const Inst
   if (name == "ld" || name == "ldu" || name == "st") return extended(marked, writes, type, 8);
   if (bytes == 0 || bytes > 4 * writes) return std::nullopt;
   if (name == "selp") return selected(warp, in, marked, writes, bytes);
-  if (name == "and") return logic(warp, in, marked, writes, bytes, 0x88, 2);
-  if (name == "or") return logic(warp, in, marked, writes, bytes, 0xee, 2);
-  if (name == "xor") return logic(warp, in, marked, writes, bytes, 0x66, 2);
-  if (opcode == "lop3.b32") return logic(warp, in, marked, writes, 4, static_cast<std::uint32_t>(in.immediate), 3);
+  const auto by_table = [&](std::uint32_t table, std::size_t count) {
+    return logic(warp, in, marked, unknown, writes, bytes, table, count);
+  };
+  if (name == "and") return by_table(0x88, 2);
+  if (name == "or") return by_table(0xee, 2);
+  if (name == "xor") return by_table(0x66, 2);
+  if (opcode == "lop3.b32") return by_table(static_cast<std::uint32_t>(in.immediate), 3);
   if (name == "not") return packed(marked, writes, opcode);
   if (name == "shl" || name == "shr") return shifted(warp, in, marked, writes, type, name == "shl");
   if (opcode == "prmt.b32") return permuted(warp, in, marked);
@@ -235,12 +247,27 @@ std::optional<std::vector<RegisterBits>> moved_bits(const Warp& warp, const Inst
   return std::nullopt;
 }
 
-bool moves_within_bytes(const Warp& warp, const Instruction& in, std::string_view opcode) {
+Way way_through(const Warp& warp, const Instruction& in, std::string_view opcode, std::span<const RegisterBits> marked,
+                std::span<const RegisterBits> result) {
   const std::string_view name = opcode.substr(0, opcode.find('.'));
-  const auto whole_bytes = [&](Place place) { return is_constant(place) && warp.row(place)[0] % 8 == 0; };
-  if (name == "shl" || name == "shr") return !whole_bytes(in.op[2]);
-  if (name == "bfe") return !whole_bytes(in.op[2]);
-  return name == "bfi" && !whole_bytes(in.op[3]);
+  const auto whole = [&](Place place) { return is_constant(place) && warp.row(place)[0] % 8 == 0; };
+  if (name == "shl" || name == "shr") return {!whole(in.op[2]), true};
+  if (name == "bfe") return {!whole(in.op[2]) || !whole(in.op[3]), true};
+  if (name == "bfi") {
+    const auto is_marked = [](const RegisterBits& bits) { return lanes_of(bits) != 0; };
+    const bool moved = !is_constant(in.op[1]) && std::ranges::any_of(marked.first(result.size()), is_marked);
+    return {!whole(in.op[3]) || !whole(in.op[4]), moved};
+  }
+  if (name != "and" && name != "or" && name != "xor" && name != "lop3") return {};
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      std::uint32_t before = 0;
+      for (std::size_t from = i; from < marked.size(); from += result.size()) before |= marked[from][lane];
+      for (const std::uint32_t byte : {0xffu, 0xff00u, 0xff0000u, 0xff000000u})
+        if ((result[i][lane] & byte) != 0 && ((before & ~result[i][lane]) & byte) != 0) return {true, false};
+    }
+  }
+  return {};
 }
 
 Elements elements_of(std::string_view opcode, std::size_t bytes) {

@@ -24,13 +24,26 @@ inline std::uint32_t lanes_of(const RegisterBits& bits) {
 }
 
 /// The marked bits of the registers that are written, when those of the registers that are read are marked. `marked`
-/// has an entry for each register that is read, apart from the guard. A bit of the result is marked if it may change
-/// when marked ones do. Nothing when the instruction computes, so that all of its result depends on all of its sources.
+/// has an entry for each register that is read, apart from the guard; `unknown` likewise: the bits whose values nobody
+/// knows, marked ones among them. A bit of the result is marked if it may change when marked ones do. Nothing when the
+/// instruction computes, so that all of its result depends on all of its sources.
 std::optional<std::vector<RegisterBits>> moved_bits(const Warp& warp, const Instruction& in, std::string_view opcode,
-                                                    std::span<const RegisterBits> marked, std::size_t writes);
+                                                    std::span<const RegisterBits> marked,
+                                                    std::span<const RegisterBits> unknown, std::size_t writes);
 
-/// Whether such an instruction moves bits to other places in their bytes: what it makes is no copy.
-bool moves_within_bytes(const Warp& warp, const Instruction& in, std::string_view opcode);
+/// What has become of bits on their way.
+struct Way {
+  bool split = false;  ///< Those of a byte did not stay together.
+  bool moved = false;  ///< They are not where they were.
+
+  Way operator|(Way other) const { return {split || other.split, moved || other.moved}; }
+  bool operator==(const Way&) const = default;
+};
+inline constexpr Way kComputed{true, true};
+
+/// The way through such an instruction, which made `result` of what is `marked`.
+Way way_through(const Warp& warp, const Instruction& in, std::string_view opcode, std::span<const RegisterBits> marked,
+                std::span<const RegisterBits> result);
 
 /// How loads and stores lay out their elements: so many of `bytes` each, in as many registers.
 struct Elements {

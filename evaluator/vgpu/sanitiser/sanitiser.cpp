@@ -26,7 +26,7 @@ std::uint32_t number_of(const Block& block) {
 bool may_be_padding(const ByteFlags& written, std::size_t at, std::size_t bytes) {
   const std::size_t begin = at / 16 * 16, end = std::min((at + bytes + 15) / 16 * 16, written.size());
   for (std::size_t i = begin; i < end; ++i)
-    if (written.at(i)) return true;
+    if (written.unwritten_bits(i) != 0xff) return true;
   return false;
 }
 
@@ -249,7 +249,10 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   const MemoryOrder order = MemoryOrder::decoded(in.aux0);
   Accessor by = accessor(warp, in, std::countr_zero(mask), order);
   by.collective = collective;
-  std::uint32_t unwritten = 0, no_padding = 0;
+  std::uint32_t unwritten = 0;
+  UnwrittenLoad load;
+  load.in = &in;
+  load.bytes = bytes;
   MissingBits missing;
   block_watch(*warp.block).warps[warp.index].has_read = true;
   const bool alike = block_watch(*warp.block).warps[warp.index].groups.size() == 1;
@@ -276,14 +279,15 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     if (unwritten == 0) missing = {};
     unwritten |= 1u << lane;
     note_missing(missing, spot, lane, bytes);
-    if (!may_be_padding(*spot.written, spot.at, bytes)) no_padding |= 1u << lane;
+    if (!may_be_padding(*spot.written, spot.at, bytes)) load.no_padding |= 1u << lane;
+    if (spot.buffer != nullptr) load.from[static_cast<std::size_t>(lane)] = spot.key;
   }
   if (unwritten == 0) return;
   const auto lane = static_cast<std::size_t>(std::countr_zero(unwritten));
   const auto what = [&] {
     return describe_access("reads", warp, mode, bytes, touched.address[lane]) + ", which nobody has written";
   };
-  UnwrittenLoad load{&in, static_cast<int>(lane), {}, no_padding, 0};
+  load.lane = static_cast<int>(lane);
   const Kernel& kernel = *warp.launch->kernel;
   const OpClass op_class = kernel.trace.traced[kernel.index_of(in)].op_class;
   if (op_class == OpClass::load || op_class == OpClass::matrix_load) {

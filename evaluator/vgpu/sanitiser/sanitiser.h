@@ -43,14 +43,16 @@ struct UnwrittenLoad {
   const Instruction* in = nullptr;
   int lane = 0;
   std::string what;
-  std::uint32_t no_padding = 0;  ///< Lanes in which it cannot be the padding of a struct.
-  std::uint64_t order = 0;       ///< Among all such loads.
+  std::uint32_t no_padding = 0;          ///< Lanes in which it cannot be the padding of a struct.
+  std::uint64_t order = 0;               ///< Among all such loads.
+  std::uint32_t bytes = 0;               ///< Of each lane,
+  std::array<std::uint64_t, 32> from{};  ///< in global memory; 0: elsewhere.
 };
 /// A register with bits of such a load.
 struct UnwrittenValue {
   std::uint16_t number = 0;  ///< Of a register or predicate, as TracedInstruction numbers them.
   RegisterBits bits{};
-  bool computed = false;  ///< By arithmetic: it is no copy any more.
+  Way way;
   std::shared_ptr<const UnwrittenLoad> load;
 
   std::uint32_t lanes() const { return lanes_of(bits); }
@@ -82,8 +84,9 @@ struct WarpWatch {
   void assign(std::uint32_t lanes, const ThreadClocks& clocks);
   void meet(std::uint32_t lanes);
   std::uint32_t unwritten_lanes(std::span<const std::uint16_t> registers) const;
-  /// What of a register came from `load`, copied or computed.
-  RegisterBits unwritten_bits(std::uint16_t number, const UnwrittenLoad& load, bool computed) const;
+  /// What of a register came from `load` in this way.
+  RegisterBits unwritten_bits(std::uint16_t number, const UnwrittenLoad& load, Way way) const;
+  RegisterBits unwritten_bits(std::uint16_t number) const;
   void forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes);
 };
 
@@ -271,7 +274,7 @@ class Sanitiser : public Observer {
   void report_unwritten(Warp& warp, const UnwrittenLoad& load);
   /// A phase has ended: the waits for the one before it that nothing orders before this end.
   void report_late_waits(std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch);
-  /// A store of copied unwritten bytes: its target stays unwritten too.
+  /// A store of unwritten bits: its target stays unwritten too, or they leave.
   void stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot);
   void hand_on(Warp& warp, const Instruction& in, std::uint32_t mask);
   void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,

@@ -72,13 +72,27 @@ std::uint32_t WarpWatch::unwritten_lanes(std::span<const std::uint16_t> register
   return lanes;
 }
 
-RegisterBits WarpWatch::unwritten_bits(std::uint16_t number, const UnwrittenLoad& load, bool computed) const {
+namespace {
+
+template <class Counts>
+RegisterBits bits_of(std::span<const UnwrittenValue> values, std::uint16_t number, Counts counts) {
   RegisterBits bits{};
-  for (const UnwrittenValue& value : unwritten) {
-    if (value.number != number || value.load.get() != &load || value.computed != computed) continue;
+  for (const UnwrittenValue& value : values) {
+    if (value.number != number || !counts(value)) continue;
     for (std::size_t lane = 0; lane < bits.size(); ++lane) bits[lane] |= value.bits[lane];
   }
   return bits;
+}
+
+}  // namespace
+
+RegisterBits WarpWatch::unwritten_bits(std::uint16_t number, const UnwrittenLoad& load, Way way) const {
+  return bits_of(unwritten, number,
+                 [&](const UnwrittenValue& value) { return value.load.get() == &load && value.way == way; });
+}
+
+RegisterBits WarpWatch::unwritten_bits(std::uint16_t number) const {
+  return bits_of(unwritten, number, [](const UnwrittenValue&) { return true; });
 }
 
 void WarpWatch::forget_unwritten(std::span<const std::uint16_t> registers, std::uint32_t lanes) {
@@ -107,7 +121,7 @@ void Sanitiser::loaded_unwritten(Warp& warp, const Instruction& in, std::uint32_
         bits[lane] |= known ? std::uint32_t{missing[lane][at]} << 8 * (inside % 4)
                             : 0u - static_cast<std::uint32_t>(missing[lane][at] != 0);
     }
-    if (lanes_of(bits) != 0) mine.unwritten.push_back({traced.writes[i], bits, false, origin});
+    if (lanes_of(bits) != 0) mine.unwritten.push_back({traced.writes[i], bits, {}, origin});
   }
 }
 
@@ -127,7 +141,7 @@ void Sanitiser::loaded_matrices(Warp& warp, const Instruction& in, const Missing
       }
     }
     if (lanes_of(bits) != 0)
-      block_watch(*warp.block).warps[warp.index].unwritten.push_back({traced.writes[matrix], bits, false, origin});
+      block_watch(*warp.block).warps[warp.index].unwritten.push_back({traced.writes[matrix], bits, {}, origin});
   }
 }
 
@@ -136,35 +150,59 @@ void Sanitiser::report_unwritten(Warp& warp, const UnwrittenLoad& load) {
     report(FindingKind::uninitialised, warp, *load.in, load.lane, load.what);
 }
 
+namespace {
+
+/// Whether the bits go back to where they have been loaded, as those beside a bit field do.
+bool goes_back(const UnwrittenValue& value, std::size_t lane, std::uint64_t to, std::size_t bytes) {
+  const std::uint64_t from = value.load->from[lane];
+  return !value.way.moved && from != 0 && from < to + bytes && to < from + value.load->bytes;
+}
+
+/// What an element of so many bytes, which lies in `registers`, has of the value in a lane.
+std::uint64_t bits_in(const UnwrittenValue& value, std::span<const std::uint16_t> registers, std::size_t lane,
+                      std::size_t bytes) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < registers.size(); ++i)
+    if (value.number == registers[i]) bits |= std::uint64_t{value.bits[lane]} << 32 * i;
+  return bytes >= 8 ? bits : bits & ((1ull << 8 * bytes) - 1);
+}
+
+}  // namespace
+
 void Sanitiser::stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot) {
   const TracedInstruction& traced = traced_of(warp, in);
   const std::string_view opcode = opcode_of(*warp.launch->kernel, traced.index);
   if (!is_plain_store(traced, opcode)) return;
-  const WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
+  WarpWatch& mine = block_watch(*warp.block).warps[warp.index];
   std::span<const std::uint16_t> data = data_of_store(in, traced);
   const Elements elements = elements_of(opcode, bytes);
-  const UnwrittenLoad* leaves = nullptr;
+  const auto own = static_cast<std::size_t>(lane);
+  std::vector<std::shared_ptr<const UnwrittenLoad>> leaving;
   for (std::size_t element = 0; element < elements.count; ++element) {
     if ((in.op[1 + element] & kConstantBit) != 0) continue;
-    if (data.size() < elements.words()) return;
-    // Of what is put together from bits, such as a field among others, some are written.
-    bool whole = true;
-    const UnwrittenLoad* no_padding = nullptr;
-    for (std::size_t i = 0; i < elements.bytes; ++i) {
-      std::uint8_t unwritten = 0;
-      for (const UnwrittenValue& value : mine.unwritten) {
-        const std::uint32_t bits = value.number == data[i / 4] ? value.bits[static_cast<std::size_t>(lane)] : 0;
-        unwritten |= static_cast<std::uint8_t>(bits >> 8 * (i % 4));
-        if (bits != 0 && (value.load->no_padding >> lane & 1u) != 0) no_padding = value.load.get();
-      }
-      if (unwritten != 0) spot.written->set_unwritten_bits(spot.at + element * elements.bytes + i, unwritten);
-      whole &= unwritten == 0xff;
+    if (data.size() < elements.words()) break;
+    const std::span<const std::uint16_t> registers = data.first(elements.words());
+    const std::size_t begin = element * elements.bytes;
+    std::uint64_t unwritten = 0;
+    for (const UnwrittenValue& value : mine.unwritten) unwritten |= bits_in(value, registers, own, elements.bytes);
+    for (std::size_t i = 0; i < elements.bytes; ++i)
+      if (const auto some = static_cast<std::uint8_t>(unwritten >> 8 * i); some != 0)
+        spot.written->set_unwritten_bits(spot.at + begin + i, some);
+    const bool whole = static_cast<std::size_t>(std::popcount(unwritten)) == 8 * elements.bytes;
+    // Where it goes to global memory nobody can say what becomes of it. Padding may, and what is around a field.
+    for (const UnwrittenValue& value : mine.unwritten) {
+      if (spot.buffer == nullptr || bits_in(value, registers, own, elements.bytes) == 0) continue;
+      const bool padding = !value.way.split && (value.load->no_padding >> lane & 1u) == 0;
+      if (!padding && (whole || !goes_back(value, own, spot.key + begin, elements.bytes)))
+        leaving.push_back(value.load);
     }
-    if (whole && no_padding != nullptr) leaves = no_padding;
     data = data.subspan(elements.words());
   }
-  // Where it goes to global memory nobody can say what becomes of it. Padding may.
-  if (leaves != nullptr && spot.buffer != nullptr) report_unwritten(warp, *leaves);
+  for (const auto& load : leaving) {
+    report_unwritten(warp, *load);
+    std::erase_if(mine.unwritten, [&](const UnwrittenValue& value) { return value.load == load; });
+  }
+  if (!leaving.empty()) spot.written->set(spot.at, bytes, true);
 }
 
 namespace {
@@ -194,31 +232,33 @@ void Sanitiser::hand_on(Warp& warp, const Instruction& in, std::uint32_t mask) {
   const TracedInstruction& traced = traced_of(warp, in);
   const std::string_view opcode = opcode_of(*warp.launch->kernel, traced.index);
   const std::span<const std::uint16_t> sources = traced.reads.first(traced.reads.size() - (in.guard != 0 ? 1 : 0));
-  std::vector<std::pair<std::shared_ptr<const UnwrittenLoad>, bool>> origins;
+  std::vector<std::pair<std::shared_ptr<const UnwrittenLoad>, Way>> origins;
   for (const UnwrittenValue& value : mine.unwritten) {
-    const std::pair origin(value.load, value.computed);
+    const std::pair origin(value.load, value.way);
     const bool read = std::ranges::find(sources, value.number) != sources.end();
     if (read && std::ranges::find(origins, origin) == origins.end()) origins.push_back(origin);
   }
+  std::vector<RegisterBits> unknown;
+  for (const std::uint16_t number : sources) unknown.push_back(mine.unwritten_bits(number));
   std::vector<UnwrittenValue> results;
-  UnwrittenValue computed{0, {}, true, nullptr};  // From all of them; the earliest is named.
-  for (const auto& [load, was_computed] : origins) {
+  UnwrittenValue computed{0, {}, kComputed, nullptr};  // From all of them; the earliest is named.
+  for (const auto& [load, way] : origins) {
     std::vector<RegisterBits> marked;
     std::uint32_t lanes = 0;
     for (const std::uint16_t number : sources) {
-      marked.push_back(mine.unwritten_bits(number, *load, was_computed));
+      marked.push_back(mine.unwritten_bits(number, *load, way));
       lanes |= lanes_of(marked.back());
     }
-    const auto moved = moved_bits(warp, in, opcode, marked, traced.writes.size());
+    const auto moved = moved_bits(warp, in, opcode, marked, unknown, traced.writes.size());
     if (!moved) {
       computed.bits = all_bits(computed.lanes() | lanes);
       if (computed.load == nullptr || load->order < computed.load->order) computed.load = load;
       continue;
     }
+    const Way longer = way | way_through(warp, in, opcode, marked, *moved);
     for (std::size_t i = 0; i < traced.writes.size(); ++i) {
       const RegisterBits bits = of_lanes((*moved)[i], mask);
-      if (lanes_of(bits) != 0)
-        results.push_back({traced.writes[i], bits, was_computed || moves_within_bytes(warp, in, opcode), load});
+      if (lanes_of(bits) != 0) results.push_back({traced.writes[i], bits, longer, load});
     }
   }
   computed.bits = of_lanes(computed.bits, mask & ~left_out(warp, in, traced, mine));
@@ -245,8 +285,6 @@ void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint3
     const auto begin = static_cast<std::size_t>(data.data() - traced.reads.data());
     return i >= begin && i < begin + data.size();
   };
-  const Where where = AccessMode::decoded(in.aux0).where;
-  const bool leaves = where == Where::global || where == Where::generic;
   std::vector<std::shared_ptr<const UnwrittenLoad>> used;
   for (std::size_t i = 0; i < traced.reads.size(); ++i) {
     // The guard is the last operand read. Its value matters for the lanes that it disables, too.
@@ -255,8 +293,7 @@ void Sanitiser::before_instruction(Warp& warp, const Instruction& in, std::uint3
     const std::uint32_t lanes = guards ? warp.active : mask;
     for (const UnwrittenValue& value : mine.unwritten) {
       if (value.number != traced.reads[i] || (value.lanes() & lanes) == 0) continue;
-      if (((value.computed && leaves) || !is_data(i)) && std::ranges::find(used, value.load) == used.end())
-        used.push_back(value.load);
+      if (!is_data(i) && std::ranges::find(used, value.load) == used.end()) used.push_back(value.load);
     }
   }
   for (const auto& load : used) {
@@ -285,7 +322,8 @@ void Sanitiser::shuffled(Warp& warp, std::span<const Executing> executing, std::
       load.what =
           fmt::format("takes the value of lane {}, which does not take part (lanes {:#010x} do): it is undefined",
                       source_of(lane), present);
-      results.push_back({target, all_bits(undefined), true, std::make_shared<const UnwrittenLoad>(std::move(load))});
+      results.push_back(
+          {target, all_bits(undefined), kComputed, std::make_shared<const UnwrittenLoad>(std::move(load))});
     }
     for (const UnwrittenValue& value : mine.unwritten) {
       RegisterBits bits{};
@@ -296,7 +334,7 @@ void Sanitiser::shuffled(Warp& warp, std::span<const Executing> executing, std::
             bits[static_cast<std::size_t>(lane)] |= value.bits[source_of(lane)];
         }
       }
-      if (lanes_of(bits) != 0) results.push_back({target, bits, value.computed, value.load});
+      if (lanes_of(bits) != 0) results.push_back({target, bits, value.way | Way{false, true}, value.load});
     }
   }
   for (const Executing& to : executing) mine.forget_unwritten(traced_of(warp, *to.in).writes, to.lanes);

@@ -174,7 +174,7 @@ TEST_CASE("evo sanitize counts the weaker findings that were not asked for") {
   CHECK(all["weaker"] == 0);
 }
 
-TEST_CASE("evo sanitize names the lines whose accesses the compiler has removed, where nothing else is found") {
+TEST_CASE("evo sanitize names the lines whose accesses the compiler has removed or merged, where nothing else is found") {
   const Bench bench;
   bench.write("k.cu", R"(__global__ void k(int* out, const int* in) {
   __shared__ int unused, used[64];
@@ -186,7 +186,7 @@ TEST_CASE("evo sanitize names the lines whose accesses the compiler has removed,
   std::vector<std::string> command{"sanitize", "k.cu",          "--block", "64",
                                    "--arg",    "int[64]:unset", "--arg",   "int[64]:iota"};
   CHECK(bench.json(command, 0)["removed"] == nlohmann::json({3}));
-  CHECK(bench.evo(command).out.find("removed the accesses of line 3, which") != std::string::npos);
+  CHECK(bench.evo(command).out.find("removed the accesses of line 3, or merged them") != std::string::npos);
   command.insert(command.end(), {"--nvrtc-option", "-G"});
   CHECK(bench.json(command, 1)["removed"].empty());
 }
