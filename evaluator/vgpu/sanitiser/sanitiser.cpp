@@ -252,7 +252,8 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
   std::uint32_t unwritten = 0;
   UnwrittenLoad load;
   load.in = &in;
-  load.bytes = bytes;
+  load.bytes = collective ? 0 : bytes;
+  load.mode = mode;
   MissingBits missing;
   block_watch(*warp.block).warps[warp.index].has_read = true;
   const bool alike = block_watch(*warp.block).warps[warp.index].groups.size() == 1;
@@ -280,7 +281,7 @@ void Sanitiser::load(Warp& warp, const Instruction& in, std::uint32_t mask, Acce
     unwritten |= 1u << lane;
     note_missing(missing, spot, lane, bytes);
     if (!may_be_padding(*spot.written, spot.at, bytes)) load.no_padding |= 1u << lane;
-    if (spot.buffer != nullptr) load.from[static_cast<std::size_t>(lane)] = spot.key;
+    load.address[static_cast<std::size_t>(lane)] = touched.address[lane];
   }
   if (unwritten == 0) return;
   const auto lane = static_cast<std::size_t>(std::countr_zero(unwritten));

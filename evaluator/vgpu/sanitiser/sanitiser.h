@@ -43,10 +43,12 @@ struct UnwrittenLoad {
   const Instruction* in = nullptr;
   int lane = 0;
   std::string what;
-  std::uint32_t no_padding = 0;          ///< Lanes in which it cannot be the padding of a struct.
-  std::uint64_t order = 0;               ///< Among all such loads.
-  std::uint32_t bytes = 0;               ///< Of each lane,
-  std::array<std::uint64_t, 32> from{};  ///< in global memory; 0: elsewhere.
+  std::uint32_t no_padding = 0;  ///< Lanes in which it cannot be the padding of a struct.
+  std::uint64_t order = 0;       ///< Among all such loads.
+  /// Each lane has loaded so many bytes at its address; 0: others than its own, too.
+  std::uint32_t bytes = 0;
+  AccessMode mode{};
+  std::array<std::uint64_t, 32> address{};
 };
 /// A register with bits of such a load.
 struct UnwrittenValue {
@@ -276,6 +278,8 @@ class Sanitiser : public Observer {
   void report_late_waits(std::uint32_t barrier, const BlockWatch::MbarrierWatch& watch);
   /// A store of unwritten bits: its target stays unwritten too, or they leave.
   void stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot);
+  /// Whether these bits of the value lie where they were loaded, beside written ones: those around a bit field do.
+  bool lies_beside_written(const Warp& warp, const UnwrittenValue& value, std::uint64_t bits, int lane);
   void hand_on(Warp& warp, const Instruction& in, std::uint32_t mask);
   void report(FindingKind kind, const Warp& warp, const Instruction& in, int lane, const std::string& what,
               std::uint32_t other_code = kNowhere, const std::string& brief = {});

@@ -152,12 +152,6 @@ void Sanitiser::report_unwritten(Warp& warp, const UnwrittenLoad& load) {
 
 namespace {
 
-/// Whether the bits go back to where they have been loaded, as those beside a bit field do.
-bool goes_back(const UnwrittenValue& value, std::size_t lane, std::uint64_t to, std::size_t bytes) {
-  const std::uint64_t from = value.load->from[lane];
-  return !value.way.moved && from != 0 && from < to + bytes && to < from + value.load->bytes;
-}
-
 /// What an element of so many bytes, which lies in `registers`, has of the value in a lane.
 std::uint64_t bits_in(const UnwrittenValue& value, std::span<const std::uint16_t> registers, std::size_t lane,
                       std::size_t bytes) {
@@ -168,6 +162,17 @@ std::uint64_t bits_in(const UnwrittenValue& value, std::span<const std::uint16_t
 }
 
 }  // namespace
+
+bool Sanitiser::lies_beside_written(const Warp& warp, const UnwrittenValue& value, std::uint64_t bits, int lane) {
+  const UnwrittenLoad& load = *value.load;
+  if (value.way.moved || load.bytes > 8) return false;
+  const Spot spot = locate(warp, load.mode, lane, load.address[static_cast<std::size_t>(lane)]);
+  if (spot.written == nullptr) return false;
+  std::uint64_t missing = 0;
+  for (std::size_t i = 0; i < load.bytes; ++i)
+    missing |= std::uint64_t{spot.written->unwritten_bits(spot.at + i)} << 8 * i;
+  return (bits & ~missing) == 0 && static_cast<std::size_t>(std::popcount(missing)) != 8 * load.bytes;
+}
 
 void Sanitiser::stored_unwritten(Warp& warp, const Instruction& in, int lane, std::uint32_t bytes, const Spot& spot) {
   const TracedInstruction& traced = traced_of(warp, in);
@@ -188,13 +193,12 @@ void Sanitiser::stored_unwritten(Warp& warp, const Instruction& in, int lane, st
     for (std::size_t i = 0; i < elements.bytes; ++i)
       if (const auto some = static_cast<std::uint8_t>(unwritten >> 8 * i); some != 0)
         spot.written->set_unwritten_bits(spot.at + begin + i, some);
-    const bool whole = static_cast<std::size_t>(std::popcount(unwritten)) == 8 * elements.bytes;
     // Where it goes to global memory nobody can say what becomes of it. Padding may, and what is around a field.
     for (const UnwrittenValue& value : mine.unwritten) {
-      if (spot.buffer == nullptr || bits_in(value, registers, own, elements.bytes) == 0) continue;
+      const std::uint64_t bits = bits_in(value, registers, own, elements.bytes);
+      if (spot.buffer == nullptr || bits == 0) continue;
       const bool padding = !value.way.split && (value.load->no_padding >> lane & 1u) == 0;
-      if (!padding && (whole || !goes_back(value, own, spot.key + begin, elements.bytes)))
-        leaving.push_back(value.load);
+      if (!padding && !lies_beside_written(warp, value, bits, lane)) leaving.push_back(value.load);
     }
     data = data.subspan(elements.words());
   }

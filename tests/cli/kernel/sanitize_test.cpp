@@ -174,7 +174,8 @@ TEST_CASE("evo sanitize counts the weaker findings that were not asked for") {
   CHECK(all["weaker"] == 0);
 }
 
-TEST_CASE("evo sanitize names the lines whose accesses the compiler has removed or merged, where nothing else is found") {
+TEST_CASE(
+    "evo sanitize names the lines whose accesses the compiler has removed or merged, where nothing else is found") {
   const Bench bench;
   bench.write("k.cu", R"(__global__ void k(int* out, const int* in) {
   __shared__ int unused, used[64];
