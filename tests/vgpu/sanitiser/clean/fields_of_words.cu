@@ -1,5 +1,6 @@
-// run: --block 32 --strict --arg items=uint[32]:unset --arg wide=ulong[32]:unset --arg out=int[32]:unset --arg in=int[32]:iota
-// Fields of several widths are written into words of global memory that nobody has written, and copied with them.
+// run: --block 32 --strict --arg items=uint[32]:unset --arg wide=ulong[32]:unset
+// run: --arg out=int[32]:unset --arg in=int[32]:iota
+// Fields of several widths are written into words that nobody has written, and copied with them.
 struct Item {
   unsigned kind : 3, rank : 13, left : 16;
 };
