@@ -115,6 +115,7 @@ SearchLimits limits_of(const PreparedRun& run, const std::optional<double>& unti
   SearchLimits limits;
   limits.until_us = until_us;
   limits.settles = run.info.settles;
+  limits.settled_until = run.info.settled_until;
   limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit.value_or(UINT64_MAX);
   limits.stop = &stop;
@@ -366,7 +367,9 @@ void make_parent_folder(const std::string& database) {
 /// The run's row in the database.
 RunId begin_or_reopen(Store& store, const PreparedRun& run) {
   if (!run.resumed) return store.begin_run(run.info);
-  store.reopen_run(*run.resumed, run.info.evaluation_limit);
+  const RunInfo& info = run.info;
+  store.reopen_run(*run.resumed, info.evaluation_limit,
+                   info.settles ? std::nullopt : std::optional(info.settled_until));
   return *run.resumed;
 }
 

@@ -68,7 +68,8 @@ class Search {
 
   /// The answers alone decide: those under way are waited for, and may bring so much that the search goes on.
   std::optional<double> settled() const {
-    const std::optional<double> chance = limits_.settles ? settling_.chance() : std::nullopt;
+    const bool settles = limits_.settles || result_.answered < limits_.settled_until;
+    const std::optional<double> chance = settles ? settling_.chance() : std::nullopt;
     return chance && *chance < Settling::kUnlikely ? chance : std::nullopt;
   }
 

@@ -78,4 +78,6 @@ TEST_CASE("a run without limits ends itself, says how sure it is, and goes on wh
       bench.json({"run", "--resume", "1", "--evals", std::to_string(evaluated + 3), "--quiet"});
   CHECK(longer["settled"] == nullptr);
   CHECK(longer["run"]["evaluated"] == evaluated + 3);
+  CHECK(longer["run"]["settles"] == false);
+  CHECK(longer["run"]["settled_until"] == evaluated);
 }
