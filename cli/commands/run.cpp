@@ -110,18 +110,21 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-SearchLimits limits_of(const PreparedRun& run, const std::optional<double>& until_us, const std::atomic<bool>& stop) {
+/// From now on `limits` know when the time of the run is over.
+void start_clock(SearchLimits& limits, const PreparedRun& run) {
   using Clock = std::chrono::steady_clock;
+  if (run.time_limit) limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
+}
+
+SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
   SearchLimits limits;
-  limits.until_us = until_us;
+  limits.until_us = run.info.until_us;
   limits.settles = run.info.settles;
   limits.settled_until = run.info.settled_until;
   limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit.value_or(UINT64_MAX);
   limits.stop = &stop;
-  if (run.time_limit) {
-    limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
-  }
+  start_clock(limits, run);
   return limits;
 }
 
@@ -388,7 +391,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What to search: from the command line, or from the run that is resumed.
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
-  const std::optional<double> until_us = latency_of_until(run.info.until, run, request.database);
+  if (!run.resumed) run.info.until_us = latency_of_until(run.info.until, run, request.database);
 
   // Who watches it. A port that is taken is found before anything is written.
   std::optional<WatchProcess> watched;
@@ -404,7 +407,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What predicts and what evaluates. Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   const RunModel model = start_model(run, subject.build, binaries, interrupt.requested());
-  const SearchLimits limits = limits_of(run, until_us, interrupt.requested());
+  SearchLimits limits = limits_of(run, interrupt.requested());
   RecordedProposals recorded = recorded_proposals(request, run, subject.templates);
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);
