@@ -416,6 +416,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (!run.resumed) run.info.seeds = opening_seeds(run, subject.space, model.predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
   if (!run.resumed) run.info.nvrtc_version = open_compiler(run.device.kind)->version();
+  if (request.time.empty()) start_clock(limits, run);  // A time that nobody named is the search's alone.
 
   // The database.
   make_parent_folder(request.database);

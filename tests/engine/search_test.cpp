@@ -431,8 +431,17 @@ TEST_CASE("after the time limit nothing starts") {
   limits.out_of_time = [&] { return ++questions > 10; };
   const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
   CHECK(!result.interrupted);
-  CHECK(result.answered == 10);
-  CHECK(archive.recorded.size() == 10);
+  CHECK(result.answered == 12);  // Before the first answer two start without a question.
+  CHECK(archive.recorded.size() == 12);
+}
+
+TEST_CASE("a search whose time is over before its first answer has that one") {
+  const Space space({kSearched}, {}, {});
+  FakeEvaluator evaluator(1, Order::first_in_first_out);
+  FakeArchive archive;
+  SearchLimits limits = at_most(40);
+  limits.out_of_time = [] { return true; };
+  CHECK(search(*make_strategy("evolve", space, 1), evaluator, archive, build, limits, {}).answered == 1);
 }
 
 TEST_CASE("a search ends once a latency is reached, and says so") {
