@@ -281,8 +281,9 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
   if (with.request.quiet) further.notice = [](const std::string&) {};
   if (with.check_time == std::chrono::milliseconds(0)) further.start = {};
   const std::unique_ptr<Archive> archive = with.store.archive(with.id, compare, std::move(further));
-  const std::unique_ptr<Archive> bounded =
-      LastChecks{checks, progress, [&] { return provisional_elites(with); }, with.check_time}.bounding(*archive);
+  LastChecks last{checks, progress, [&] { return provisional_elites(with); }, with.check_time};
+  if (with.request.check_time.empty()) last.reason = "half as long as the search may take";
+  const std::unique_ptr<Archive> bounded = last.bounding(*archive);
   const std::unique_ptr<Archive> recording = clock.measured(*bounded);
   const std::unique_ptr<Strategy> asking = clock.measured(with.strategy);
   try {
