@@ -55,7 +55,7 @@ class BoundedArchive final : public Archive {
       }
       changed_.notify_all();
       thread_.join();
-      archive_.last_.progress.finish();
+      archive_.last_.progress.wait({});
     }
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
