@@ -110,17 +110,21 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-SearchLimits limits_of(const PreparedRun& run, const std::optional<double>& until_us, const std::atomic<bool>& stop) {
+/// From now on `limits` know when the time of the run is over.
+void start_clock(SearchLimits& limits, const PreparedRun& run) {
   using Clock = std::chrono::steady_clock;
+  if (run.time_limit) limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
+}
+
+SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
   SearchLimits limits;
-  limits.until_us = until_us;
+  limits.until_us = run.info.until_us;
   limits.settles = run.info.settles;
+  limits.settled_until = run.info.settled_until;
   limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit.value_or(UINT64_MAX);
   limits.stop = &stop;
-  if (run.time_limit) {
-    limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
-  }
+  start_clock(limits, run);
   return limits;
 }
 
@@ -277,8 +281,9 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
   if (with.request.quiet) further.notice = [](const std::string&) {};
   if (with.check_time == std::chrono::milliseconds(0)) further.start = {};
   const std::unique_ptr<Archive> archive = with.store.archive(with.id, compare, std::move(further));
-  const std::unique_ptr<Archive> bounded =
-      LastChecks{checks, progress, [&] { return provisional_elites(with); }, with.check_time}.bounding(*archive);
+  LastChecks last{checks, progress, [&] { return provisional_elites(with); }, with.check_time};
+  if (with.request.check_time.empty()) last.reason = "half as long as the search may take";
+  const std::unique_ptr<Archive> bounded = last.bounding(*archive);
   const std::unique_ptr<Archive> recording = clock.measured(*bounded);
   const std::unique_ptr<Strategy> asking = clock.measured(with.strategy);
   try {
@@ -366,7 +371,9 @@ void make_parent_folder(const std::string& database) {
 /// The run's row in the database.
 RunId begin_or_reopen(Store& store, const PreparedRun& run) {
   if (!run.resumed) return store.begin_run(run.info);
-  store.reopen_run(*run.resumed, run.info.evaluation_limit);
+  const RunInfo& info = run.info;
+  store.reopen_run(*run.resumed, info.evaluation_limit,
+                   info.settles ? std::nullopt : std::optional(info.settled_until));
   return *run.resumed;
 }
 
@@ -385,7 +392,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What to search: from the command line, or from the run that is resumed.
   PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
 
-  const std::optional<double> until_us = latency_of_until(run.info.until, run, request.database);
+  if (!run.resumed) run.info.until_us = latency_of_until(run.info.until, run, request.database);
 
   // Who watches it. A port that is taken is found before anything is written.
   std::optional<WatchProcess> watched;
@@ -401,7 +408,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What predicts and what evaluates. Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   const RunModel model = start_model(run, subject.build, binaries, interrupt.requested());
-  const SearchLimits limits = limits_of(run, until_us, interrupt.requested());
+  SearchLimits limits = limits_of(run, interrupt.requested());
   RecordedProposals recorded = recorded_proposals(request, run, subject.templates);
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);
@@ -410,6 +417,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (!run.resumed) run.info.seeds = opening_seeds(run, subject.space, model.predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
   if (!run.resumed) run.info.nvrtc_version = open_compiler(run.device.kind)->version();
+  if (request.time.empty()) start_clock(limits, run);  // A time that nobody named is the search's alone.
 
   // The database.
   make_parent_folder(request.database);

@@ -70,12 +70,13 @@ bool is_about(const RunInfo& sat, const RunInfo& wanted) {
 double rival_us(const std::string& text, const std::string& name, const PreparedRun& run, const std::string& database) {
   std::set<std::string> others;
   if (std::filesystem::exists(database)) {
-    const Store store = Store::open(database, Store::Mode::read);
+    // One of an older evo is brought up to date.
+    const Store store = Store::open(database, Store::Mode::change);
     for (const Sitting& sitting : store.sittings()) {
       const std::optional<RunRow> sat = store.run(sitting.run);
       if (!sat || !is_about(sat->info, run.info) || device_key(sitting.device) != device_key(run.info.device)) continue;
       for (const RivalResult& rival : sitting.rivals) {
-        if (!rival.median_us) continue;
+        if (rival.verdict != Verdict::valid || !rival.median_us) continue;
         if (rival.name == name) return *rival.median_us;
         others.insert(rival.name);
       }

@@ -55,7 +55,7 @@ class BoundedArchive final : public Archive {
       }
       changed_.notify_all();
       thread_.join();
-      archive_.last_.progress.finish();
+      archive_.last_.progress.wait({});
     }
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
@@ -101,7 +101,7 @@ class BoundedArchive final : public Archive {
 
   void end_checks() const {
     last_.checks.end(fmt::format("{} are over, {}", seconds_text(most_),
-                                 last_.most ? "the --check-time" : "and checks may take as long as the search"));
+                                 last_.most ? last_.reason : "and checks may take as long as the search"));
   }
 
   Archive& archive_;

@@ -20,6 +20,7 @@ struct LastChecks {
   /// How long they may take; empty: as long as the search, and at least 10 s; 0: none are made. What is left out stays
   /// provisional.
   std::optional<std::chrono::milliseconds> most = {};
+  const char* reason = "the --check-time";  ///< Why they may take that long.
 
   /// The same archive, whose last wait is bounded. All must outlive the result, whose making begins the search.
   std::unique_ptr<Archive> bounding(Archive& archive) const;

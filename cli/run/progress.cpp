@@ -32,11 +32,7 @@ ProgressReport::ProgressReport(Settings settings)
 }
 
 ProgressReport::~ProgressReport() {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  ended_.notify_all();
+  finish();
   if (now_and_then_.joinable()) now_and_then_.join();
 }
 
@@ -45,7 +41,7 @@ void ProgressReport::show_now_and_then() {
   while (!over_) {
     const Clock::time_point next = shown_ + std::max<Clock::duration>(settings_.pause, (shown_ - started_) / 10);
     if (Clock::now() >= next)
-      show(fmt::format("{}, {}", duration_text(elapsed_s()), standing_));
+      show(fmt::format("{}, {}", duration_text(elapsed_s()), waited_for_.empty() ? standing_ : waited_for_));
     else
       ended_.wait_until(lock, next);
   }
@@ -91,8 +87,9 @@ void ProgressReport::note(const std::string& line) {
 void ProgressReport::wait(const std::string& line) {
   if (settings_.quiet) return;
   const std::lock_guard lock(mutex_);
-  standing_ = line;
-  if (!is_live()) return;
+  waited_for_ = line;
+  if (line.empty()) clear();
+  if (line.empty() || !is_live()) return;
   write_to_terminal(kClear + fitted(line, settings_.terminal.columns));
   live_lines_open_ = true;
 }
@@ -100,6 +97,8 @@ void ProgressReport::wait(const std::string& line) {
 void ProgressReport::finish() {
   const std::lock_guard lock(mutex_);
   clear();
+  over_ = true;
+  ended_.notify_all();
 }
 
 void ProgressReport::clear() {

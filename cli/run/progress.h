@@ -42,9 +42,10 @@ class ProgressReport {
   void say(const std::string& line);
   /// The same, but not in a quiet run.
   void note(const std::string& line);
-  /// What the search waits for at its end, in the place of the live line, or in the place of the lines now and then.
+  /// What the search waits for at its end, in the place of the live line, or in the place of the lines now and then;
+  /// empty: it waits no longer.
   void wait(const std::string& line);
-  /// Clears the live lines, at the end of the search or when an error interrupts it.
+  /// The search has ended, or an error has: clears the live lines, and no line of where it stands comes any more.
   void finish();
 
  private:
@@ -66,7 +67,8 @@ class ProgressReport {
   std::mutex mutex_;
   Clock::time_point started_;
   Clock::time_point shown_;                       ///< When the last line was.
-  std::string standing_;                          ///< What the next line now and then says.
+  std::string standing_;                          ///< What the next line now and then says,
+  std::string waited_for_;                        ///< unless this is not empty.
   std::optional<Clock::time_point> first_fresh_;  ///< When the first answer that was not recalled came in.
   std::optional<double> best_us_;
   RejectionCounts rejections_;

@@ -106,8 +106,8 @@ void add_limits(RunOptions& options) {
   options
       .add("Limits", "--check-time", request.check_time, "DURATION",
            "How long the end of the search waits for the checks of elites (default: as long as the search took, and "
-           "at least 10s; 0: they are not checked at all). Elites whose checks are not finished stay provisional; evo "
-           "verify ID makes them")
+           "at least 10s; of a run that ends itself, half of its longest time; 0: they are not checked at all). Elites "
+           "whose checks are not finished stay provisional; evo verify ID makes them")
       ->envname("EVO_CHECK_TIME");
   options.setting("Limits", "--until", request.until, "HOW-FAST",
                   "Stop once a candidate is this fast: 20us, 1.5ms; 95%, of the floor; '1.1x RIVAL', so many times as "

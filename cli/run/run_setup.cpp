@@ -355,9 +355,11 @@ PreparedRun prepare_resumed(const RunRequest& request) {
   }
   if (!request.evaluations.empty()) run.info.evaluation_limit = parse_number("--evals", request.evaluations, 1);
   run.time_limit = time_limit(request);
-  if (names_limit(request))
+  if (names_limit(request) && run.info.settles) {
     run.info.settles = false;
-  else if (row.info.time_limit_s)
+    run.info.settled_until = run.recalled;
+  }
+  if (!names_limit(request) && row.info.time_limit_s)
     run.time_limit = std::chrono::milliseconds(std::llround(*row.info.time_limit_s * 1e3));
   return run;
 }

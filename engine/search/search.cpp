@@ -63,12 +63,14 @@ class Search {
     if (result_.reached) return true;
     result_.settled = settled();
     if (result_.settled) return true;
-    return out_of_time_ = out_of_time_ || (limits_.out_of_time && limits_.out_of_time());
+    const bool may_be_over = has_answer_ && limits_.out_of_time;
+    return out_of_time_ = out_of_time_ || (may_be_over && limits_.out_of_time());
   }
 
   /// The answers alone decide: those under way are waited for, and may bring so much that the search goes on.
   std::optional<double> settled() const {
-    const std::optional<double> chance = limits_.settles ? settling_.chance() : std::nullopt;
+    const bool settles = limits_.settles || result_.answered < limits_.settled_until;
+    const std::optional<double> chance = settles ? settling_.chance() : std::nullopt;
     return chance && *chance < Settling::kUnlikely ? chance : std::nullopt;
   }
 
@@ -93,6 +95,7 @@ class Search {
     if (std::optional<Recalled> recalled = archive_.recall(entry.proposal)) {
       entry.evaluation = std::move(recalled->evaluation);
       entry.recorded = recalled->number;
+      has_answer_ = true;
     } else {
       entry.candidate = build_(entry.proposal.genome);
       evaluator_.submit(entry.proposal.ticket, *entry.candidate);
@@ -170,6 +173,7 @@ class Search {
          evaluation.worst_relative_l2});
     settling_.observe(entry->proposal.ticket, latency_us);
     ++result_.answered;
+    has_answer_ = true;
     if (evaluation.verdict == Verdict::valid) ++result_.valid;
     if (latency_us) {
       const std::uint64_t ticket = entry->proposal.ticket;
@@ -202,6 +206,7 @@ class Search {
   std::set<std::uint64_t> wrong_;         // tickets that were retracted
   Settling settling_;
   std::uint64_t asked_ = 0;
+  bool has_answer_ = false;  // given or recalled
   bool out_of_time_ = false;
   std::optional<double> best_us_;
   SearchResult result_;

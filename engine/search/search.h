@@ -58,7 +58,8 @@ struct SearchLimits {
   std::uint64_t evaluations = 0;            ///< Proposals answered at most, recalled ones included.
   std::optional<double> until_us = {};      ///< Nothing new starts once a latency is at most this.
   bool settles = false;                     ///< It ends once more is unlikely to come (settling.h).
-  std::function<bool()> out_of_time;        ///< Asked between evaluations. May be empty.
+  std::uint64_t settled_until = 0;          ///< So does one that goes on, with fewer answers: it repeats what it asked.
+  std::function<bool()> out_of_time;        ///< Asked between evaluations, once there is an answer. May be empty.
   const std::atomic<bool>* stop = nullptr;  ///< Set by Ctrl-C: in-flight candidates are finished, nothing new starts.
 };
 

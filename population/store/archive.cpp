@@ -146,6 +146,7 @@ class RunArchive final : public Archive {
   /// Where one elite after the other is wrong, so may be all candidates.
   void check_what_is_left() {
     if (!checks_.start || found_at_end_ >= kMostFoundAtEnd) return;
+    all_checked_ = false;  // Other processes may have changed the elites.
     found_at_end_ += check_until_found(kMostFoundAtOnce);
     if (found_at_end_ >= kMostFoundAtEnd)
       notice(fmt::format("{} elites were wrong, one after the other: the next ones stay provisional", found_at_end_));
@@ -153,9 +154,10 @@ class RunArchive final : public Archive {
 
   /// Of the best elite that needs them. False: none does.
   bool begin_checks() {
-    if (!checks_.start) return false;
+    if (!checks_.start || all_checked_) return false;
     const std::vector<CandidateId> provisional = provisional_elites(database_, run_);
-    if (provisional.empty()) return false;
+    all_checked_ = provisional.empty();
+    if (all_checked_) return false;
     checked_ = provisional.front();
     checking_ = checks_.start(checked_);
     return true;
@@ -204,6 +206,7 @@ class RunArchive final : public Archive {
     std::erase_if(challengers_, [this](const Contender& one) { return one.candidate == compared_.candidate; });
     if (!is_valid(database_, compared_.candidate)) return;
     insert_comparison(database_, compared_.candidate, *result);
+    all_checked_ = false;
     if (result->displaces()) compete(database_, board_, compared_);
     transaction.commit();
   }
@@ -218,6 +221,7 @@ class RunArchive final : public Archive {
     if (proposal.exchange > 0)
       database_.prepare("INSERT INTO exchange_candidate VALUES (?, ?)").bind(id, proposal.exchange).run();
     insert_evaluation(database_, id, evaluation);
+    if (evaluation.verdict == Verdict::valid) all_checked_ = false;
     std::optional<Contender> uncertain;
     // Without its sources (imported results) a candidate can be neither verified nor taken away.
     if (evaluation.verdict == Verdict::valid && !candidate.programs.empty()) {
@@ -300,6 +304,7 @@ class RunArchive final : public Archive {
   CandidateId checked_ = 0;                                 ///< Whose checks are under way.
   std::future<CheckedElite> checking_;                      ///< Valid, if some are.
   std::size_t found_at_end_ = 0;
+  bool all_checked_ = false;  ///< No elite was provisional, and no valid candidate came since.
 };
 
 }  // namespace

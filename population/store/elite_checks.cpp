@@ -1,7 +1,10 @@
 #include "population/store/elite_checks.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "population/store/board.h"
 #include "population/store/elites.h"
@@ -51,6 +54,24 @@ void leave(Database& database, CandidateId candidate, const OnBoard& standing) {
   fill_places(database, standing.board);
 }
 
+/// What the view `front` has of a board, which costs the more the more boards keep a front.
+std::vector<std::pair<double, CandidateId>> front_of(Database& database, std::int64_t board) {
+  Statement point = database.prepare(
+      "SELECT latency_us, candidate.id, worst_relative_l2 FROM run JOIN candidate ON candidate.run = run.id "
+      "JOIN evaluation ON evaluation.candidate = candidate.id WHERE board = ? AND verdict = 'valid' "
+      "AND EXISTS (SELECT 1 FROM program WHERE program.candidate = candidate.id) "
+      "ORDER BY latency_us, worst_relative_l2, candidate.id");
+  point.bind(board);
+  std::vector<std::pair<double, CandidateId>> front;
+  double error = 0;
+  while (point.next()) {
+    if (!front.empty() && !(point.number(2) * 1.05 < error)) continue;  // NULL is NaN and less than nothing.
+    front.emplace_back(point.number(0), point.integer(1));
+    error = point.number(2);
+  }
+  return front;
+}
+
 }  // namespace
 
 bool retract(Database& database, CandidateId candidate, const EliteFinding& finding) {
@@ -73,18 +94,18 @@ std::vector<EliteCheck> read_checks(Database& database, CandidateId candidate) {
 }
 
 std::vector<CandidateId> provisional_elites(Database& database, RunId run) {
-  Statement keeps = database.prepare("SELECT keeps_front FROM run WHERE id = ?");
+  Statement keeps = database.prepare("SELECT keeps_front, board FROM run WHERE id = ?");
   keeps.bind(run).next();
-  const std::string front =
-      keeps.integer(0) != 0
-          ? "UNION SELECT candidate, front.latency_us FROM front JOIN run USING (board) WHERE run.id = ?1"
-          : "";
-  std::vector<CandidateId> elites = read_rows(
-      database,
-      "SELECT candidate, latency_us FROM elite JOIN run USING (board) WHERE run.id = ?1 " + front + " ORDER BY 2, 1",
-      run, [](const Statement& row) { return row.integer(0); });
-  std::erase_if(elites, [&](CandidateId elite) { return !is_provisional(read_checks(database, elite)); });
-  return elites;
+  using Ranked = std::pair<double, CandidateId>;
+  std::vector<Ranked> elites =
+      read_rows(database, "SELECT latency_us, candidate FROM elite WHERE board = ?", keeps.integer(1),
+                [](const Statement& row) { return Ranked(row.number(0), row.integer(1)); });
+  if (keeps.integer(0) != 0) std::ranges::move(front_of(database, keeps.integer(1)), std::back_inserter(elites));
+  const std::set<Ranked> by_latency(elites.begin(), elites.end());
+  std::vector<CandidateId> provisional;
+  for (const auto& [latency_us, elite] : by_latency)
+    if (is_provisional(read_checks(database, elite))) provisional.push_back(elite);
+  return provisional;
 }
 
 bool settle_checks(Database& database, CandidateId candidate, const CheckedElite& checked) {

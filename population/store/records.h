@@ -63,18 +63,20 @@ struct RunInfo {
   std::optional<double> time_limit_s = {};
   bool keeps_front = false;  ///< The front of latency over error (Store::front).
   std::string until;         ///< The latency that ends it, as typed: "20us", "95%", "1.1x torch"; empty: none.
-  bool settles = false;      ///< It ends itself (engine/search/settling.h).
-  std::uint64_t screen = 1;  ///< Proposals for each that is evaluated (engine/search/surrogate_screening.h).
-  std::uint64_t width = 0;   ///< Evaluator::width(): answers reach the strategy this many proposals late.
-  std::vector<Seed> seeds;   ///< Proposed first, in this order.
-  std::string command_line;  ///< As typed.
+  std::optional<double> until_us = {};  ///< What that was when it began.
+  bool settles = false;                 ///< It ends itself (engine/search/settling.h).
+  std::uint64_t settled_until = 0;      ///< It did until it had so many answers; then it was given a limit.
+  std::uint64_t screen = 1;             ///< Proposals for each that is evaluated (engine/search/surrogate_screening.h).
+  std::uint64_t width = 0;              ///< Evaluator::width(): answers reach the strategy this many proposals late.
+  std::vector<Seed> seeds;              ///< Proposed first, in this order.
+  std::string command_line;             ///< As typed.
   std::string evo_version;
   std::string nvrtc_version;
 };
 
 /// What stands in the row of a run; task, devices and objective have rows of their own.
 EVO_FIELDS(RunInfo, answers, target, family, strategy, seed, salt, evaluation_limit, time_limit_s, keeps_front, until,
-           settles, screen, width, seeds, command_line, evo_version, nvrtc_version);
+           until_us, settles, settled_until, screen, width, seeds, command_line, evo_version, nvrtc_version);
 
 enum class RunStatus {
   running,  ///< Or its process was killed: it can be resumed.

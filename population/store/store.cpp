@@ -141,14 +141,22 @@ RunId Store::begin_run(const RunInfo& info) {
   return id;
 }
 
-RunInfo Store::reopen_run(RunId run_id, std::optional<std::uint64_t> evaluation_limit) {
+RunInfo Store::reopen_run(RunId run_id, std::optional<std::uint64_t> evaluation_limit,
+                          std::optional<std::uint64_t> settled_until) {
   Database& database = *database_;
   WriteTransaction transaction(database);
   std::optional<RunRow> row = run(run_id);
   if (!row) throw no_such_run(database, run_id);
   if (evaluation_limit) row->info.evaluation_limit = evaluation_limit;
-  database.prepare("UPDATE run SET status = 'running', finished_at = NULL, evaluation_limit = ? WHERE id = ?")
-      .bind(row->info.evaluation_limit, run_id)
+  if (settled_until) {
+    row->info.settles = false;
+    row->info.settled_until = *settled_until;
+  }
+  database
+      .prepare(
+          "UPDATE run SET status = 'running', finished_at = NULL, evaluation_limit = ?, settles = ?, settled_until = ? "
+          "WHERE id = ?")
+      .bind(row->info.evaluation_limit, row->info.settles, row->info.settled_until, run_id)
       .run();
   row->info.files = task_files(row->info.task_hash);
   transaction.commit();

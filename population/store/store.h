@@ -51,8 +51,10 @@ class Store {
 
   RunId begin_run(const RunInfo& info);
   /// For --resume: the run as it was started, with its files, marked as running again. `evaluation_limit`
-  /// replaces the stored one. Throws usage_error when there is no such run.
-  RunInfo reopen_run(RunId run, std::optional<std::uint64_t> evaluation_limit = {});
+  /// replaces the stored one; with `settled_until` it does not end itself any more. Throws usage_error when there is no
+  /// such run.
+  RunInfo reopen_run(RunId run, std::optional<std::uint64_t> evaluation_limit = {},
+                     std::optional<std::uint64_t> settled_until = {});
   void finish_run(RunId run, RunStatus status);
 
   /// The archive of one run. Must not outlive the store, and neither must what `compare` and `checks` refer to.

@@ -26,11 +26,11 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   const ToyBench bench;
   const nlohmann::json run = bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "8", "--seed", "1"});
   const Names run_members = {
-      "id",           "task",        "task_hash", "device",       "target",      "objective",     "family",
-      "strategy",     "seed",        "seeds",     "screen",       "salt",        "width",         "evaluation_limit",
-      "time_limit_s", "keeps_front", "until",     "settles",      "status",      "started_at",    "finished_at",
-      "evaluated",    "valid",       "best_us",   "command_line", "evo_version", "nvrtc_version", "further_devices",
-      "answers"};
+      "id",           "task",        "task_hash",    "device",       "target",      "objective",     "family",
+      "strategy",     "seed",        "seeds",        "screen",       "salt",        "width",         "evaluation_limit",
+      "time_limit_s", "keeps_front", "until",        "settles",      "status",      "started_at",    "finished_at",
+      "evaluated",    "valid",       "best_us",      "command_line", "evo_version", "nvrtc_version", "further_devices",
+      "answers",      "until_us",    "settled_until"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
   CHECK(members(run) == document({"run", "self_consistent", "interrupted", "exhausted", "reached", "settled",
                                   "verdicts", "first_valid", "best", "improvement", "elites", "front", "rejections",

@@ -39,6 +39,7 @@ class FakeEvaluator : public Evaluator {
 
   void submit(std::uint64_t ticket, const Candidate& candidate) override {
     in_flight_.push_back({ticket, evaluate(candidate.genome)});
+    if (latency_us) in_flight_.back().evaluation.latency_us = latency_us(ticket);
     submitted.push_back(ticket);
     most_in_flight = std::max(most_in_flight, in_flight_.size());
   }
@@ -64,6 +65,7 @@ class FakeEvaluator : public Evaluator {
     return tickets;
   }
 
+  std::function<double(std::uint64_t ticket)> latency_us;  ///< Instead of the formula's.
   std::vector<std::uint64_t> submitted;
   std::size_t most_in_flight = 0;
   int lose_machine_after = -1;
@@ -429,8 +431,17 @@ TEST_CASE("after the time limit nothing starts") {
   limits.out_of_time = [&] { return ++questions > 10; };
   const SearchResult result = search(*strategy, evaluator, archive, build, limits, {});
   CHECK(!result.interrupted);
-  CHECK(result.answered == 10);
-  CHECK(archive.recorded.size() == 10);
+  CHECK(result.answered == 12);  // Before the first answer two start without a question.
+  CHECK(archive.recorded.size() == 12);
+}
+
+TEST_CASE("a search whose time is over before its first answer has that one") {
+  const Space space({kSearched}, {}, {});
+  FakeEvaluator evaluator(1, Order::first_in_first_out);
+  FakeArchive archive;
+  SearchLimits limits = at_most(40);
+  limits.out_of_time = [] { return true; };
+  CHECK(search(*make_strategy("evolve", space, 1), evaluator, archive, build, limits, {}).answered == 1);
 }
 
 TEST_CASE("a search ends once a latency is reached, and says so") {
@@ -483,6 +494,40 @@ TEST_CASE("a search ends itself once more is unlikely to come, at the same answe
   const SearchResult again = settled(400);
   CHECK(again.answered == whole.answered);
   CHECK(again.settled == whole.settled);
+}
+
+TEST_CASE("a search that ended itself, though it had paused for an answer that gained, goes on as it had asked") {
+  std::vector<Value> alleles;
+  for (int i = 0; i < 40; ++i) alleles.push_back(number(i));
+  const Space space({family("f", {gene("a", alleles), gene("b", alleles), gene("c", {number(0)})}, {})}, {}, {});
+  std::uint64_t gains = UINT64_MAX;  // Which ticket is twice as fast.
+  const auto run = [&](FakeArchive& archive, const SearchLimits& limits, std::uint64_t& evaluated) {
+    FakeEvaluator evaluator(4, Order::first_in_first_out);
+    evaluator.latency_us = [&](std::uint64_t ticket) {
+      return ticket == gains ? 5.0 : 10.0 + double(ticket % 7) / 100;
+    };
+    const SearchResult result = search(*make_strategy("evolve", space, 1), evaluator, archive, build, limits, {});
+    evaluated = evaluator.submitted.size();
+    return result;
+  };
+  SearchLimits limits = at_most(1000);
+  limits.settles = true;
+  std::uint64_t evaluated = 0;
+  FakeArchive without, archive;
+  gains = run(without, limits, evaluated).answered - 1;  // The last one under way when the rule paused the search.
+  const SearchResult ended = run(archive, limits, evaluated);
+  REQUIRE(ended.settled);
+  REQUIRE(ended.answered > gains + 4);
+
+  limits.settles = false;
+  limits.settled_until = ended.answered;
+  for (int resumed = 1; resumed <= 2; ++resumed) {
+    limits.evaluations = ended.answered + resumed * 10;
+    const SearchResult more = run(archive, limits, evaluated);
+    CHECK_FALSE(more.settled);
+    CHECK(more.answered == limits.evaluations);
+    CHECK(evaluated == 10);
+  }
 }
 
 TEST_CASE("progress reports counts and the best so far after each result") {

@@ -775,3 +775,23 @@ TEST_CASE("points of a kept front go through the checks of elites, and one that 
   for (const EliteRow& row : store.front()) CHECK(reservation_about(row.checks).empty());
   CHECK(store.check().empty());
 }
+
+TEST_CASE("the elites and the front of the run's own board are checked, also those of a later answer") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  RunInfo other = run_info();
+  other.keeps_front = true;
+  other.objective = "another";
+  record_all(*store.archive(store.begin_run(other)), {{1, 0.5}});
+  RunInfo info = run_info();
+  info.keeps_front = true;
+  FakeChecks fake;
+  const auto archive = store.archive(store.begin_run(info), {}, fake.checks());
+  record_all(*archive, {{10, 0.03}, {11, 0.03}, {12, 0.031}, {13, 0.0299}, {14, 0.02}, {15, 0.01}});
+  const auto checked = [&] { return std::set<CandidateId>(fake.checked.begin(), fake.checked.end()); };
+  for (std::uint64_t answered = 6; answered < 20; ++answered) archive->retracted(answered, Archive::Wait::no);
+  CHECK(checked() == std::set<CandidateId>{2, 3, 4, 6, 7});
+  const Proposal later = proposal(6);
+  archive->record(later, candidate(later, "source 6"), valid(9, "cubin 6"));
+  archive->retracted(20, Archive::Wait::no);
+  CHECK(checked().contains(8));
+}

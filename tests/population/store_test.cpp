@@ -81,6 +81,20 @@ TEST_CASE("a finished run has an end and a status, and a resumed one runs again"
   CHECK(store.reopen_run(id).evaluation_limit == 100);
 }
 
+TEST_CASE("a run that ended itself does not do so any more where it is resumed with a limit, and keeps until when") {
+  Store store = Store::open(":memory:", Store::Mode::write);
+  RunInfo info = run_info();
+  info.settles = true;
+  info.until_us = 12.5;
+  const RunId id = store.begin_run(info);
+  CHECK(store.reopen_run(id).settles);
+  store.reopen_run(id, 100, 60);
+  const RunInfo after = store.run(id)->info;
+  CHECK_FALSE(after.settles);
+  CHECK(after.settled_until == 60);
+  CHECK(after.until_us == 12.5);
+}
+
 TEST_CASE("the error for a run that does not exist names it") {
   Store store = Store::open(":memory:", Store::Mode::write);
   CHECK_FALSE(store.run(12));

@@ -7,7 +7,9 @@ UPDATE candidate SET binary_hash = (SELECT elite.binary_hash FROM elite WHERE el
 -- A run may keep the front of latency over error, name the latency that ends it, and end itself.
 ALTER TABLE run ADD COLUMN keeps_front INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE run ADD COLUMN until TEXT NOT NULL DEFAULT '';
+ALTER TABLE run ADD COLUMN until_us REAL;
 ALTER TABLE run ADD COLUMN settles INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE run ADD COLUMN settled_until INTEGER NOT NULL DEFAULT 0;
 
 -- The fronts of the boards that have such a run: the fastest candidate, and each time the fastest of those that err by
 -- 5 % less than the one before.

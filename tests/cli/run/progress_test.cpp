@@ -64,6 +64,21 @@ TEST_CASE("without a terminal a search says now and then where it stands, also w
   CHECK(comes(errors, "candidate 3: a short attack"));
 }
 
+TEST_CASE("once a wait is over a search says again where it stands, and nothing once it has ended") {
+  const CapturedErrors errors;
+  ProgressReport progress(settings());
+  progress.update({.answered = 3, .valid = 2, .best_us = 7.5});
+  progress.wait("candidate 3: a short attack");
+  CHECK(comes(errors, "candidate 3: a short attack"));
+  progress.wait({});
+  CHECK(comes(errors, "3/40 evaluated"));
+  progress.finish();
+  CHECK(write(STDERR_FILENO, "the end\n", 8) == 8);
+  CHECK(comes(errors, "the end"));
+  ProgressReport another(settings());
+  for (int i = 0; i < 3; ++i) CHECK(errors.line().find("no candidate is evaluated yet") != std::string::npos);
+}
+
 TEST_CASE("a quiet search says nothing of where it stands") {
   const CapturedErrors errors;
   {

@@ -1,4 +1,10 @@
 // When a run ends: at a share of the floor, beside a rival, by itself.
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -52,7 +58,39 @@ TEST_CASE("a run ends once it is so many times as fast as a stored rival") {
                 {"no baseline of torch for toy at middle", "there is one of some rival", "evo baseline"});
 }
 
-TEST_CASE("--until without a stored rival, or with a share that no kernel reaches, is refused in one line") {
+TEST_CASE("a rival that was wrong ends no run, and a run that is resumed keeps the latency that a rival gave it") {
+  const ToyBench bench;
+  REQUIRE(bench.evo(toy_run({"--evals", "3"})).code == 0);
+  bench.write("rival.py", kRival);
+  const std::vector<std::string> baseline = {"baseline", "--rival", "python3 rival.py", "--rounds", "3"};
+  REQUIRE(bench.evo(baseline).code == 0);
+  const auto until_us = [](const nlohmann::json& run) { return std::lround(run["until_us"].get<double>()); };
+  const nlohmann::json run = bench.json(toy_run({"--evals", "6", "--until", "2x some rival"}))["run"];
+  CHECK(until_us(run) == 4);
+  bench.change("rival.py", "8.0", "6.0");
+  REQUIRE(bench.evo(baseline).code == 0);
+  const std::string id = std::to_string(run["id"].get<int>());
+  CHECK(until_us(bench.json({"run", "--resume", id, "--evals", "7", "--quiet"})["run"]) == 4);
+  bench.change("rival.py", "x + y", "x - y");
+  bench.change("rival.py", "6.0", "4.0");
+  bench.evo(baseline);
+  CHECK(until_us(bench.json(toy_run({"--evals", "3", "--until", "2x some rival"}))["run"]) == 3);
+}
+
+TEST_CASE("a rival is sought in a database of an older evo, too") {
+  const ToyBench bench;
+  std::ifstream dump(std::string(EVO_TEST_DATA) + "/schema_14.sql");
+  SQLite::Database(bench / "old.db", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE)
+      .exec(std::string(std::istreambuf_iterator(dump), {}));
+  check_refused(bench.evo(toy_run({"--until", "1.1x torch", "--db", "old.db"})), 2, {"no baseline of torch"});
+}
+
+TEST_CASE("a run whose time is over at once evaluates one candidate") {
+  const ToyBench bench;
+  CHECK(bench.json(toy_run({"--time", "1ms"}))["run"]["evaluated"] >= 1);
+}
+
+TEST_CASE("a rival that is not stored, or a share that no kernel reaches, is refused as --until in one line") {
   const ToyBench bench;
   check_refused(bench.evo(toy_run({"--until", "1.1x torch"})), 2, {"no baseline of torch", "evo baseline"});
   for (const char* wrong : {"0%", "101%", "x%", "0x torch", "fastx torch"})
@@ -78,4 +116,6 @@ TEST_CASE("a run without limits ends itself, says how sure it is, and goes on wh
       bench.json({"run", "--resume", "1", "--evals", std::to_string(evaluated + 3), "--quiet"});
   CHECK(longer["settled"] == nullptr);
   CHECK(longer["run"]["evaluated"] == evaluated + 3);
+  CHECK(longer["run"]["settles"] == false);
+  CHECK(longer["run"]["settled_until"] == evaluated);
 }
