@@ -32,8 +32,15 @@ def dtype_named(name):
     return getattr(torch, NAMES[name])
 
 
+def numpy_dtype(name):
+    try:
+        return numpy.dtype(NAMES[name])
+    except (KeyError, TypeError):
+        raise TypeError(f"numpy has no dtype {name}") from None
+
+
 def read_array(spec):
-    flat = numpy.fromfile(spec["file"], NAMES.get(spec["dtype"], "?"))
+    flat = numpy.fromfile(spec["file"], numpy_dtype(spec["dtype"]))
     if "strides" not in spec:
         return flat.reshape(spec["dims"])
     strides = [stride * flat.itemsize for stride in spec["strides"]]
@@ -55,7 +62,7 @@ def write_array(spec, value):
         array = array.reshape(1)
     if list(array.shape) != spec["dims"]:
         raise ValueError(f"{spec['name']} has dims {list(array.shape)} instead of {spec['dims']}")
-    numpy.ascontiguousarray(array, NAMES.get(spec["dtype"], "?")).tofile(spec["file"])
+    numpy.ascontiguousarray(array, numpy_dtype(spec["dtype"])).tofile(spec["file"])
 
 
 def write_tensor(spec, tensor):
@@ -98,7 +105,7 @@ try:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     answer({"torch": torch.__version__})
 except ImportError as error:
-    torch = None
+    torch, no_torch = None, in_one_line(error)
     try:
         import numpy
 
@@ -121,5 +128,6 @@ for line in asked:
             compute(message)
         answer({})
     except Exception as error:
-        lacks_torch = isinstance(error, ImportError) and error.name == "torch"
+        # A torch that is there and does not load names what it lacks instead of itself.
+        lacks_torch = torch is None and in_one_line(error) == no_torch
         answer({"missing" if lacks_torch else "error": in_one_line(error)})

@@ -31,7 +31,7 @@ fallbacks = Counter()
 
 def runs_on(device=None):
     """Whether a GPU runs the kernels. sm_90a is compute capability 9.0 alone, sm_80 is 8.0 and later ones of 8."""
-    if not torch.cuda.is_available():
+    if not torch.cuda.is_available() or (device is not None and torch.device(device).type != "cuda"):
         return False
     major, minor = torch.cuda.get_device_capability(device)
     for name in ARCHITECTURES:

@@ -7,10 +7,13 @@ import os
 import tempfile
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._frames import frame, frame_of_rows
 from ._program import DATABASE, DONE, NOTHING_VALID, EvoError, call, document
+
+if TYPE_CHECKING:
+    from ._load import Kernel
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -102,7 +105,7 @@ class Candidate:
         chosen = ["--device", device] if device else []
         return document(["verify", str(self.id), "--db", self.db, *chosen], (DONE, NOTHING_VALID))
 
-    def load(self) -> Any:
+    def load(self) -> "Kernel":
         """A callable kernel: see evo_kernels.load."""
         from ._load import load
 

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
+from ._arrays import address_of, check_array, current_stream, on_device, torch_device
 from ._database import Candidate, Database, PathLike, export_candidates
 from ._program import DATABASE, MISSING, USAGE, EvoError
 
@@ -71,11 +72,13 @@ class ArrayKernel:
     CUDA's; else torch's current one, or the default one.
     """
 
-    def __init__(self, text: str, library: PathLike) -> None:
+    def __init__(self, text: str, library: PathLike, options: Mapping[str, Any] = {}) -> None:
         self.name, parameters = _launcher(text)
+        self._options = dict(options)
         self._parameters = parameters
         self.tensors = _tensors(text, parameters)
         self.sizes = [name for kind, name in parameters if kind == "int"]
+        self._numbers = [name for kind, name in parameters if kind in ("int", "float")]
         self.needs_workspace = any(name == "workspace" for _, name in parameters)
         content = Path(library).read_bytes()
         self._library = ctypes.CDLL(str(library))
@@ -100,7 +103,15 @@ class ArrayKernel:
         if len(arrays) != len(self.tensors):
             names = ", ".join(f"{one.name} ({one.use})" for one in self.tensors)
             raise EvoError(f"{self.name} takes {len(self.tensors)} arrays, {names}: {len(arrays)} were given")
+        unknown = [name for name in given if name not in self._numbers]
+        missing = [name for kind, name in self._parameters if kind == "float" and name not in given]
+        if unknown or missing:
+            raise EvoError(
+                f"{self.name}: "
+                + "; ".join([f"there is no {one}" for one in unknown] + [f"give {one} by name" for one in missing])
+            )
         sizes = self._sizes(arrays, given)
+        device = torch_device(arrays)
         by_name = {tensor.name: address_of(array) for tensor, array in zip(self.tensors, arrays)}
         values: List[Any] = []
         for kind, name in self._parameters:
@@ -109,12 +120,13 @@ class ArrayKernel:
             elif kind == "float":
                 values.append(ctypes.c_float(given[name]))
             elif kind == "stream":
-                values.append(ctypes.c_void_p(current_stream(arrays) if stream is None else int(stream)))
+                values.append(ctypes.c_void_p(current_stream(device) if stream is None else int(stream)))
             elif name == "workspace":
                 values.append(ctypes.c_void_p(None if workspace is None else address_of(workspace)))
             else:
                 values.append(ctypes.c_void_p(by_name[name]))
-        code = self._function(*values)
+        with on_device(device):
+            code = self._function(*values)
         if code != 0:
             raise EvoError(f"{self.name}: {_CUDA_ERRORS.get(code, f'CUDA error {code}')}", USAGE if code == 1 else MISSING)
 
@@ -132,39 +144,12 @@ class ArrayKernel:
         missing = [name for name in self.sizes if name not in sizes]
         if missing:
             raise EvoError(f"{self.name}: no shape tells {', '.join(missing)}: give it by name")
+        for tensor, array in zip(self.tensors, arrays):
+            check_array(f"{self.name}: {tensor.name}", array, tensor.dtype, tensor.dims, {**sizes, **self._options})
         return sizes
 
     def __repr__(self) -> str:
         return f"<launcher {self.name}({', '.join(one.name for one in self.tensors)})>"
-
-
-def address_of(array: Any) -> int:
-    """Where an array lies on the GPU. Raises EvoError for one that is not dense."""
-    if isinstance(array, int):
-        return array
-    if is_torch(array):  # Its interface lacks 8-bit floats and bf16.
-        if not (array.is_cuda and array.is_contiguous()):
-            raise EvoError(f"tensors must be on the GPU and contiguous: one is on {array.device}")
-        return int(array.data_ptr())
-    facts = getattr(array, "__cuda_array_interface__", None)
-    if facts is None:
-        raise EvoError(f"a {type(array).__name__} is no array of the GPU: it has no __cuda_array_interface__")
-    if facts.get("strides") is not None:
-        raise EvoError("arrays must be dense and row-major")
-    return int(facts["data"][0])
-
-
-def is_torch(array: Any) -> bool:
-    return type(array).__module__.split(".")[0] == "torch"
-
-
-def current_stream(arrays: Sequence[Any]) -> int:
-    """That which torch works in where the arrays are torch's, else the default one."""
-    if not any(is_torch(one) for one in arrays):
-        return 0
-    import torch
-
-    return int(torch.cuda.current_stream().cuda_stream)
 
 
 def _launcher(text: str) -> Tuple[str, List[Tuple[str, str]]]:
@@ -216,6 +201,9 @@ def load(
     Raises EvoError where nvcc or torch is missing, or where the build fails.
     """
     candidates = candidates_of(what, db)
+    databases = sorted({os.path.realpath(one.db) for one in candidates})
+    if len(databases) > 1:
+        raise EvoError(f"candidates of one database are loaded together, not of {' and '.join(databases)}")
     if arrays not in ("torch", "cuda"):
         raise EvoError(f"arrays={arrays!r}: torch or cuda")
     return _load_torch(candidates, verbose) if arrays == "torch" else _load_arrays(candidates, verbose)
@@ -316,7 +304,7 @@ def _load_arrays(candidates: Sequence[Candidate], verbose: bool) -> ArrayKernel:
         _build([nvcc(), *flags, str(file), "-o", str(folder / f"{name}.so")], folder, verbose)
 
     place = _kept(cache_folder() / f"{name}_{_digest(candidates)}", make)
-    return ArrayKernel((place / f"{name}.cu").read_text(encoding="utf-8"), place / f"{name}.so")
+    return ArrayKernel((place / f"{name}.cu").read_text(encoding="utf-8"), place / f"{name}.so", candidates[0].options)
 
 
 def nvcc() -> str:

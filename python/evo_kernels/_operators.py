@@ -44,6 +44,9 @@ class Call(NamedTuple):
         return float(floors[0]["floor_us"]) if floors else None
 
 
+#: A reshape would copy it, which costs as much as a kernel.
+NOT_CONTIGUOUS = "a tensor is not contiguous"
+
 #: What a call is: a kernel's call, or why there is no task for it.
 Matched = Union[Call, str]
 
@@ -96,6 +99,8 @@ def _softmax(input: Any, dim: Optional[int] = None, _stacklevel: int = 3, dtype:
         return "its result has another dtype"
     if _dtype(input) not in ("f16", "bf16", "f32"):
         return f"dtype {input.dtype}"
+    if not input.is_contiguous():
+        return NOT_CONTIGUOUS
     rows = input.reshape(1, -1, input.shape[-1])
     return Call("softmax", {"dtype": _dtype(input), "causal": False}, tuple(rows.shape), (rows,), tuple(input.shape))
 
@@ -113,6 +118,8 @@ def _rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Option
         return "epsilon is the dtype's own"
     if weight.dtype != input.dtype:
         return "weight and input have different dtypes"
+    if not input.is_contiguous():
+        return NOT_CONTIGUOUS
     rows = input.reshape(-1, input.shape[-1])
     options = {"dtype": _dtype(input), "residual": False, "quant": "none", "epsilon": float(eps)}
     return Call("rms_norm", options, tuple(rows.shape), (rows, weight), tuple(input.shape))
@@ -123,6 +130,8 @@ def _matmul(input: Any, other: Any) -> Matched:
         return "the right factor is no matrix"
     if _dtype(input) != "bf16" or _dtype(other) != "bf16":
         return f"dtype {input.dtype}"
+    if not input.is_contiguous():
+        return NOT_CONTIGUOUS
     a = input.reshape(-1, input.shape[-1])
     shape = (*input.shape[:-1], other.shape[1])
     sizes = (a.shape[0], other.shape[1], a.shape[1])

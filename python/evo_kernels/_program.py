@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -76,6 +77,8 @@ def call(arguments: Sequence[str], accepted: Tuple[int, ...] = (DONE,), folder: 
     )
     if done.returncode not in accepted:
         raise error_of(done.stderr, done.returncode)
+    for line in done.stderr.splitlines():
+        warnings.warn(line, stacklevel=2)
     return done.stdout
 
 

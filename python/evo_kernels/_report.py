@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+import os
 import tempfile
 from pathlib import Path
-from typing import Any, List, Optional, Union
+from typing import Any, Optional, Union
 
 from ._database import Database, PathLike
-from ._program import DATABASE, call
+from ._program import DATABASE, EvoError, call
 
 
 class Page:
@@ -37,18 +38,12 @@ def report(
     *of: Union[Any, int, Database], task: Optional[str] = None, db: Optional[PathLike] = None
 ) -> Page:
     """The page of results, of runs by number, or of a database: its newest run, or all that compete for `task`."""
-    numbers: List[str] = []
-    file = db
-    for one in of:
-        if isinstance(one, int):
-            numbers.append(str(one))
-            continue
-        if isinstance(one, Database):
-            file = file or one.path
-        else:
-            numbers.append(str(one.run))
-            file = file or one.db
-    arguments = ["report", *numbers, "--db", str(file or DATABASE)]
+    numbers = [str(one if isinstance(one, int) else one.run) for one in of if not isinstance(one, Database)]
+    named = [one.path if isinstance(one, Database) else one.db for one in of if not isinstance(one, int)]
+    files = {os.path.realpath(file): str(file) for file in ([db] if db is not None else []) + named}
+    if len(files) > 1:
+        raise EvoError(f"a page is of one database, not of {' and '.join(sorted(files))}")
+    arguments = ["report", *numbers, "--db", next(iter(files.values()), DATABASE)]
     if task:
         arguments += ["--task", task]
     with tempfile.TemporaryDirectory(prefix="evo-") as folder:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._database import Candidate, PathLike, candidates_frame, export_candidates, page_data
 from ._program import (
@@ -28,6 +28,9 @@ from ._program import (
     value_text,
 )
 from ._report import Page, report
+
+if TYPE_CHECKING:
+    from ._load import Kernel
 
 _EVALUATED = re.compile(r"(\d+)(?:/(\d+))? evaluated, (.*?)(  \(new best\))?$")
 #: What the program says before a search that its reader wants to see.
@@ -100,7 +103,7 @@ class Result:
         """Writes the best kernel as one .cu file, or with `format` ("torch", ...) as a folder (docs/export.md)."""
         return export_candidates([self.best.id], self.db, path, format=format, name=name)
 
-    def load(self) -> Any:
+    def load(self) -> "Kernel":
         """The best kernel as a callable: see evo_kernels.load."""
         return self.best.load()
 

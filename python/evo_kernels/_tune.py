@@ -67,9 +67,9 @@ def tune(
     form.update({key: more.pop(key) for key in sorted(_FORM & set(more))})
     task = name or _function_of(kernel)
     with tempfile.TemporaryDirectory(prefix="evo-") as folder:
-        form["kernel"] = _placed(kernel, source, Path(folder))
+        form["kernel"] = placed(kernel, source, Path(folder))
         if isinstance(reference, str):
-            form["reference"] = _placed(reference, None, Path(folder)) if ".cu" in reference else reference
+            form["reference"] = placed(reference, None, Path(folder)) if ".cu" in reference else reference
         file = Path(folder) / f"{task}.json"
         file.write_text(json.dumps(form), encoding="utf-8")
         try:
@@ -104,7 +104,7 @@ def _function_of(kernel: str) -> str:
     return "".join(one if one.isalnum() else "_" for one in text) or "kernel"
 
 
-def _placed(kernel: str, source: Optional[str], folder: Path) -> str:
+def placed(kernel: str, source: Optional[str], folder: Path) -> str:
     """A kernel's place in the form's folder, where a copy of its file is put, with what it includes by quotes."""
     if source is not None:
         (folder / "kernel.cu").write_text(source, encoding="utf-8")

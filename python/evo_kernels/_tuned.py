@@ -8,23 +8,22 @@ import json
 import os
 import re
 import sys
+import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
+from ._arrays import TORCH_TYPES, check_array, dim_value, is_torch
 from ._database import Candidate, PathLike
-from ._load import ArrayKernel, is_torch, load
+from ._load import ArrayKernel, load
 from ._program import DATABASE, EvoError, document
 from ._reference import reference_source
-from ._tune import tune
+from ._tune import placed, tune
 
 _ARGUMENT = re.compile(r"^\s*(\w+)\s*=\s*(?:(inout|in|out|scratch)\s+)?([\w:]+)\s*\[([^\]]*)\]")
-_TORCH_TYPES = {
-    "float": "float32", "f32": "float32", "double": "float64", "f64": "float64", "half": "float16", "f16": "float16",
-    "bf16": "bfloat16", "int": "int32", "s32": "int32", "s64": "int64", "s8": "int8", "u8": "uint8",
-    "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2",
-}  # fmt: skip
+#: Of the form, what says where and how long is searched, and not what.
+_SEARCH = ("device", "time", "evals", "db", "progress")
 
 
 class _Argument(NamedTuple):
@@ -55,14 +54,13 @@ class Tuned:
             raise EvoError(f"{self._function.__name__} takes {names}: {len(arrays)} arrays were given")
         sizes = self._sizes(arrays)
         key = tuple(sizes[name] for name in self._key)
-        found = self.best(sizes)
         if _device(self._form["device"])["kind"] != "cuda":
             if not self.calls["computed in Python"]:
                 warnings.warn(f"{self._function.__name__}: no GPU: calls are computed in Python", stacklevel=2)
             self.calls["computed in Python"] += 1
             return self._function(**{one.name: array for one, array in zip(self._taken, arrays)})
         if key not in self._launchers:
-            self._launchers[key] = load(found, arrays="cuda")
+            self._launchers[key] = load(self.best(sizes), arrays="cuda")
         results = self._launched(self._launchers[key], arrays, sizes)
         self.calls["launched"] += 1
         return results if len(results) > 1 else results[0]
@@ -71,29 +69,35 @@ class Tuned:
         """The kernel of these sizes: known, of the database, or searched now."""
         key = tuple(sizes[name] for name in self._key)
         if key not in self._found:
-            name, shape = self._task(), {one: int(sizes[one]) for one in sizes}
-            known = self._known(name, "x".join(map(str, shape.values())))
-            self._found[key] = known or tune(**self._form, shapes=[shape], reference=self._function, name=name).best
+            name, shape = self._task(key), {one: int(sizes[one]) for one in sizes}
+            self._found[key] = (
+                self._known(name) or tune(**self._form, shapes=[shape], reference=self._function, name=name).best
+            )
         return self._found[key]
 
-    def _task(self) -> str:
-        """The function's name with a hash of all that decides what is right and what is searched."""
-        kernel = str(self._form["kernel"])
-        file = Path(kernel.partition(".cu")[0] + ".cu")
-        source = self._form.get("source") or (file.read_text(encoding="utf-8") if file.is_file() else "")
-        tensors = [one.name for one in self._taken]
-        facts = {key: self._form.get(key) for key in ("kernel", "genes", "arguments", "restrict", "grid", "block")}
-        text = json.dumps([facts, source, reference_source(self._function, tensors)], sort_keys=True)
-        return f"{self._function.__name__}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    def _task(self, key: Sequence[int]) -> str:
+        """The function's name with the key's sizes and a hash of all that decides what is right and what is searched."""
+        form = {name: value for name, value in self._form.items() if name not in (*_SEARCH, "kernel", "source")}
+        with tempfile.TemporaryDirectory(prefix="evo-") as folder:
+            kernel = placed(str(self._form["kernel"]), self._form.get("source"), Path(folder))
+            files = {
+                str(file.relative_to(folder)): file.read_text(encoding="utf-8")
+                for file in sorted(Path(folder).rglob("*"))
+                if file.is_file()
+            }
+        reference = reference_source(self._function, [one.name for one in self._taken])
+        text = json.dumps([form, kernel, files, reference], sort_keys=True, default=str)
+        sizes = [f"{name}{size}" for name, size in zip(self._key, key)]
+        return "_".join([self._function.__name__, *sizes, hashlib.sha256(text.encode()).hexdigest()[:8]])
 
-    def _known(self, task: str, shape: str) -> Optional[Candidate]:
+    def _known(self, task: str) -> Optional[Candidate]:
         db = self._form["db"]
         if not os.path.exists(db):
             return None
         device = _device(self._form["device"])
         for elite in document(["elites", "--db", str(db)])["elites"]:
             same = elite["device"]["kind"] == device["kind"] and elite["device"]["name"] == device["name"]
-            if same and elite["rank"] == 1 and elite["task"] == task and elite["timings"][0]["shape"] == shape:
+            if same and elite["rank"] == 1 and elite["task"] == task and elite["current"]:
                 return Candidate(elite["candidate"], db)
         return None
 
@@ -105,6 +109,8 @@ class Tuned:
             for dim, size in zip(argument.dims, array.shape):
                 if dim.isidentifier() and sizes.setdefault(dim, int(size)) != size:
                     raise EvoError(f"{dim} is {sizes[dim]}, and {argument.name} has {size} of it")
+        for argument, array in zip(self._taken, arrays):
+            check_array(argument.name, array, argument.dtype, argument.dims, sizes)
         missing = [name for name in self._key if name not in sizes]
         if missing:
             raise EvoError(f"key {', '.join(missing)}: no argument has it as a dimension")
@@ -123,7 +129,10 @@ class Tuned:
             by_name[argument.name] = array
         # The launcher takes inputs first; a name that is a word of C++ has a _ there.
         ordered = [by_name[one.name if one.name in by_name else one.name.rstrip("_")] for one in kernel.tensors]
-        kernel(*ordered, **{name: size for name, size in sizes.items() if name in kernel.sizes})
+        own = {name: size for name, size in sizes.items() if name in kernel.sizes}
+        bytes_ = kernel.workspace_bytes(**own)
+        workspace = _new((bytes_,), "uint8", arrays[0]) if bytes_ else None
+        kernel(*ordered, workspace=workspace, **own)
         return outputs
 
 
@@ -172,10 +181,14 @@ def _device(name: str) -> Mapping[str, Any]:
 
 def _empty(argument: _Argument, sizes: Mapping[str, int], like: Any) -> Any:
     """A new array of the same library as `like`."""
-    known: Dict[str, Any] = {"ceil_div": lambda a, b: -(-a // b), **sizes}
-    shape = tuple(int(eval(dim, {"__builtins__": {}}, known)) for dim in argument.dims)
-    dtype = _TORCH_TYPES.get(argument.dtype, argument.dtype)
+    shape = [dim_value(dim, sizes) for dim in argument.dims]
+    if None in shape:
+        raise EvoError(f"{argument.name} is [{', '.join(argument.dims)}]: the inputs have no such sizes")
+    return _new(shape, TORCH_TYPES.get(argument.dtype, argument.dtype), like)
+
+
+def _new(shape: Sequence[Any], dtype: str, like: Any) -> Any:
     library = sys.modules[type(like).__module__.split(".")[0]]
     if is_torch(like):
-        return library.empty(shape, dtype=getattr(library, dtype), device=like.device)
-    return library.empty(shape, dtype=dtype)
+        return library.empty(tuple(shape), dtype=getattr(library, dtype), device=like.device)
+    return library.empty(tuple(shape), dtype=dtype)

@@ -2,8 +2,10 @@ import contextlib
 import io
 import types
 import unittest
+from unittest import mock
 
 import evo_kernels as evo
+from evo_kernels._apply import _fitting
 from searched import rows
 
 try:
@@ -13,12 +15,13 @@ except ImportError:
     torch = None
 
 
-def kernel_of_sevens():
+def kernel_of_sevens(value=7, searched=((1, 6, 64),)):
     """A package as evo export writes it, whose kernel is for rows of 64, and told from torch by its answer."""
     package = types.SimpleNamespace(
         OPTIONS={"dtype": "f32", "causal": False},
         supports=lambda B, N, M: M == 64,
-        softmax=lambda x, out=None: torch.full_like(x, 7),
+        SEARCHED=list(searched),
+        softmax=lambda x, out=None: torch.full_like(x, value),
     )
     return evo.Kernel(package, "softmax")
 
@@ -47,6 +50,7 @@ class Apply(unittest.TestCase):
             (lambda x: torch.softmax(x, -1), [wide], "no kernel of this size: evo run --task softmax --shapes 1,2,128"),
             (lambda x: torch.softmax(x, -1), [rows64.bfloat16()], "no kernel with these options: evo run"),
             (lambda x: torch.softmax(x, -1), [rows64.t()], "not contiguous"),
+            (lambda x: torch.softmax(x, -1), [torch.randn(3, 2, 64).transpose(0, 1)], "not contiguous"),
             (lambda a, b: a @ b, [rows64, rows64], "dtype torch.float32"),
             (F.linear, [rows64, rows64, rows64[0]], "it adds a bias"),
             (lambda a, b: a @ b, [rows64.bfloat16(), rows64.bfloat16()], "no kernel of gemm_bf16: evo run"),
@@ -56,6 +60,37 @@ class Apply(unittest.TestCase):
                 self.assertTrue(torch.equal(result, function(*tensors)))
                 self.assertEqual([one["routed"] for one in calls], [False])
                 self.assertIn(words, calls[0]["why_not"])
+
+    def test_the_kernel_that_was_timed_nearest_to_a_call_computes_it(self):
+        kernels = [kernel_of_sevens(), kernel_of_sevens(8, [(1, 900, 64), (2, 3000, 64)])]
+        for rows_, value in ((6, 7), (2, 7), (900, 8), (5000, 8)):
+            with OnTheCpu(kernels, verbose=False):
+                self.assertEqual(torch.softmax(torch.randn(rows_, 64), -1).unique().tolist(), [value])
+
+    def test_autocast_is_torchs(self):
+        with OnTheCpu([kernel_of_sevens()], verbose=False) as applied, torch.autocast("cpu", dtype=torch.bfloat16):
+            torch.softmax(torch.randn(3, 64), -1)
+        self.assertEqual([one.why_not for one in applied.calls], ["autocast is on: it chooses the dtype"])
+
+    def test_of_a_database_what_was_measured_on_this_gpu_is_kept(self):
+        def elite(candidate, latency, gpu="NVIDIA H200", timing="measured", **more):
+            return {"candidate": candidate, "latency_us": latency, "device": {"name": gpu}, "timing": timing, "rank": 1,
+                    "task": "softmax", "current": True, "provisional": False, **more}  # fmt: skip
+
+        notes = []
+        elites = [elite(1, 9.0), elite(2, 1.0, timing="modelled"), elite(3, 2.0, "NVIDIA A100"), elite(4, 3.0, rank=2),
+                  elite(5, 4.0, provisional=True), elite(6, 5.0, current=False)]  # fmt: skip
+        with mock.patch("torch.cuda.is_available", lambda: True), mock.patch(
+            "torch.cuda.get_device_name", lambda: "NVIDIA H200"
+        ):
+            self.assertEqual([one.id for one in _fitting(elites, "a.db", notes)], [5, 1])
+        self.assertEqual(notes, [
+            "candidate 2 of softmax is left out: modelled, not measured",
+            "candidate 3 of softmax is left out: measured on NVIDIA A100, and this is NVIDIA H200",
+            "candidate 5 of softmax is provisional: evo verify 5 --db a.db makes its last checks",
+            "candidate 6 of softmax is left out: of an older version of its task",
+        ])  # fmt: skip
+        self.assertIn("  candidate 2 of softmax is left out", evo.Applied([], False, notes).summary())
 
     def test_a_call_that_needs_a_gradient_is_torchs(self):
         x = torch.randn(3, 64, requires_grad=True)

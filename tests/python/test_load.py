@@ -1,8 +1,11 @@
 import os
+import shutil
+import subprocess
 import unittest
 from pathlib import Path
 
 import evo_kernels as evo
+from evo_kernels._arrays import check_array, dim_value, torch_device
 from evo_kernels._load import nvcc
 from searched import folder, small_search
 
@@ -10,9 +13,11 @@ from searched import folder, small_search
 class Array:
     """Memory of a GPU, as libraries of arrays show it."""
 
-    def __init__(self, *shape, strides=None):
+    def __init__(self, *shape, strides=None, typestr="<V2"):
         self.shape = shape
-        self.__cuda_array_interface__ = {"data": (4096, False), "shape": shape, "strides": strides}
+        self.__cuda_array_interface__ = {
+            "data": (4096, False), "shape": shape, "strides": strides, "typestr": typestr,
+        }  # fmt: skip
 
 
 @unittest.skipUnless(Path(nvcc()).is_file(), "needs nvcc")
@@ -37,6 +42,7 @@ class Load(unittest.TestCase):
     def test_what_it_cannot_take_is_said(self):
         for arrays, words in (
             ([Array(1, 4, 512)], "takes 2 arrays, x .in., y .out.: 1 were given"),
+            ([Array(1, 4, 512), Array(1, 4, 512, typestr="<f4")], "y is bf16, not float32"),
             ([Array(1, 4, 512), Array(1, 3, 512)], "N is 4, and y has 3 of it"),
             ([Array(4, 512), Array(1, 4, 512)], r"x is \[B, N, M\], not \[4, 512\]"),
             ([Array(1, 4, 512), Array(1, 4, 512, strides=(1, 2, 3))], "dense and row-major"),
@@ -47,9 +53,51 @@ class Load(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(evo.EvoError, words):
                 self.kernel(*arrays)
 
+    def test_words_that_it_does_not_know_are_refused(self):
+        with self.assertRaisesRegex(evo.EvoError, "there is no strem"):
+            self.kernel(Array(1, 4, 512), Array(1, 4, 512), strem=0)
+
+    def test_candidates_of_two_databases_are_not_mixed(self):
+        other = shutil.copy(small_search().db, folder() / "other.db")
+        with self.assertRaisesRegex(evo.EvoError, "candidates of one database"):
+            evo.load([small_search().best, evo.Candidate(small_search().best.id, other)], arrays="cuda")
+
     def test_only_results_candidates_and_databases_are_loaded(self):
         with self.assertRaisesRegex(evo.EvoError, "takes a result, a candidate or a database, not a float"):
             evo.load(1.5)
+
+
+class Dims(unittest.TestCase):
+    def test_computed_dims_are_checked(self):
+        sizes = {"M": 4, "N": 300, "scaling": "blocks", "page": 0}
+        for dim, value in (
+            ("ceil_div(N, 128)", 3),
+            ("scaling == 'tensor' ? 1 : scaling == 'rows' ? N : ceil_div(N, 128)", 3),
+            ("(page > 0 || !M ? page : N) * M / 2 + 1", 601),
+            ("rows", None),
+        ):
+            self.assertEqual(dim_value(dim, sizes), value, dim)
+        check_array("s", Array(4, 3, typestr="<f4"), "f32", ("M", "ceil_div(N, 128)"), sizes)
+        with self.assertRaisesRegex(evo.EvoError, r"where ceil_div\(N, 128\) is 3, not \[4, 2\]"):
+            check_array("s", Array(4, 2, typestr="<f4"), "f32", ("M", "ceil_div(N, 128)"), sizes)
+
+    def test_a_number_that_is_missing_is_named(self):
+        text = "cudaError_t evo_scale(float a, int n, cudaStream_t stream) {\n"
+        library = folder() / "scale.c"
+        library.write_text("int _Z9evo_scale(float a, int n, void* s) { return 0; }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", str(library), "-o", str(library.with_suffix(".so"))], check=True)
+        kernel = evo.ArrayKernel(text, library.with_suffix(".so"))
+        kernel(a=0.5, n=3)
+        with self.assertRaisesRegex(evo.EvoError, "evo_scale: there is no b; give a by name"):
+            kernel(b=0.5, n=3)
+
+    def test_tensors_of_several_devices_are_refused(self):
+        Tensor = type("Tensor", (), {"__module__": "torch"})
+        one, other = Tensor(), Tensor()
+        one.device, other.device = "cuda:0", "cuda:1"
+        self.assertEqual(torch_device([one, 4096]), "cuda:0")
+        with self.assertRaisesRegex(evo.EvoError, "several devices: cuda:0, cuda:1"):
+            torch_device([one, other])
 
 
 if __name__ == "__main__":

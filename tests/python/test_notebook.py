@@ -1,4 +1,5 @@
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -37,7 +38,9 @@ class Cells(unittest.TestCase):
         looked_at(self, place, printed.getvalue())
 
 
-@unittest.skipUnless(shutil.which("jupyter-nbconvert"), "needs jupyter-nbconvert")
+@unittest.skipUnless(
+    shutil.which("jupyter-nbconvert") and importlib.util.find_spec("ipykernel"), "needs jupyter-nbconvert and ipykernel"
+)
 class Jupyter(unittest.TestCase):
     def test_jupyter_executes_it_and_shows_tables_and_the_page(self):
         place = folder()

@@ -1,9 +1,13 @@
 import contextlib
 import io
+import os
 import re
+import shutil
 import unittest
+from unittest import mock
 
 import evo_kernels as evo
+from evo_kernels._program import call
 from searched import folder, rows, small_search
 
 
@@ -68,6 +72,18 @@ class Search(unittest.TestCase):
         self.refused(2, "there is no database", evo.open, folder() / "none.db")
         self.refused(2, "candidate 99", lambda: evo.Candidate(99, db).document)
         self.refused(1, "no elite of task rms_norm", evo.open(db).best, "rms_norm")
+
+    def test_what_the_program_says_beside_its_result_is_warned_of(self):
+        program = folder() / "evo"
+        program.write_text('#!/bin/sh\necho "warning: the clock is not locked" >&2\necho \'{"elites": []}\'\n')
+        program.chmod(0o755)
+        with mock.patch.dict(os.environ, EVO_PROGRAM=str(program)), self.assertWarnsRegex(UserWarning, "clock is not"):
+            call(["elites", "--json"])
+
+    def test_a_page_is_of_one_database(self):
+        other = shutil.copy(small_search().db, folder() / "other.db")
+        self.refused(2, "a page is of one database, not of", evo.report, small_search(), evo.open(other))
+        self.refused(2, "a page is of one database, not of", evo.report, small_search(), db=other)
 
     def test_shapes_are_names_sizes_or_both(self):
         from evo_kernels._program import shape_texts

@@ -56,6 +56,7 @@ class TorchPackage(unittest.TestCase):
     def called(self, *shape):
         class OnGpu(torch.Tensor):
             is_cuda = True
+            device = torch.device("cuda", 0)
 
         return self.package.softmax(torch.randn(shape).bfloat16().as_subclass(OnGpu))
 
@@ -66,6 +67,9 @@ class TorchPackage(unittest.TestCase):
                 type(self).capability = capability
                 self.assertEqual(self.package.supports(1, 4, 512), runs)
         self.assertFalse(self.package.supports(1, 4, 513))
+        for device, runs in (("cpu", False), (torch.device("cpu"), False), ("cuda:0", True), (0, True)):
+            type(self).capability = (9, 0)
+            self.assertEqual(self.package.supports(1, 4, 512, device=device), runs, device)
 
     def test_where_there_is_a_kernel_it_computes(self):
         self.assertEqual(self.called(1, 4, 512).unique().tolist(), [7.0])

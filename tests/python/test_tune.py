@@ -4,6 +4,7 @@ import warnings
 from unittest import mock
 
 import evo_kernels as evo
+from evo_kernels._reference import reference_source
 from searched import FORM, SAXPY, folder
 
 try:
@@ -16,6 +17,9 @@ except ImportError:
     torch = None
 
 FACTOR = 0.5
+BF16 = "#include <cuda_bf16.h>\n" + SAXPY.replace("const float* x", "const __nv_bfloat16* x").replace(
+    "a * x[i]", "a * __bfloat162float(x[i])"
+)
 
 
 def scaled(x):
@@ -74,7 +78,16 @@ class Tune(unittest.TestCase):
                 self.assertEqual(self.tuned(reference).document["verdicts"], {"valid": 2})
             with self.assertRaisesRegex(evo.EvoError, "reference.py needs torch") as caught:
                 self.tuned(with_torch)
-        self.assertEqual(caught.exception.exit_code, 3)
+            self.assertEqual(caught.exception.exit_code, 3)
+            with self.assertRaisesRegex(evo.EvoError, "TypeError: numpy has no dtype bf16"):
+                self.tuned(right, source=BF16, arguments=["y=inout float[N]", "x=bf16[N]", "float:0.5", "N"])
+
+    @unittest.skipUnless(np, "needs numpy")
+    def test_a_reference_takes_along_all_that_it_names(self):
+        names = {}
+        exec(reference_source(with_names, ["y", "x"]), names)
+        found = names["reference"](y=np.zeros(3, "f4"), x=np.ones(3, "f4"))[0]
+        self.assertEqual([float(one) for one in found], [1.5] * 3)
 
     @unittest.skipUnless(torch, "needs torch")
     def test_a_wrong_answer_is_found_by_the_function(self):
@@ -91,6 +104,8 @@ class Tune(unittest.TestCase):
 
         with self.assertRaisesRegex(evo.EvoError, "uses handle, a object, which cannot be written"):
             self.tuned(with_handle)
+        with self.assertRaisesRegex(evo.EvoError, "uses ARRAYS, a list, which cannot be written"):
+            self.tuned(with_arrays)
         with self.assertRaisesRegex(evo.EvoError, "takes z: the task's inputs and options are"):
             self.tuned(lambda_of_z)
 
@@ -113,8 +128,65 @@ class Tune(unittest.TestCase):
             warnings.simplefilter("error")  # It is said once.
             saxpy(np.ones(40, "f4"), np.ones(40, "f4"))
         self.assertEqual(saxpy.calls, {"computed in Python": 2})
-        self.assertEqual(decorated().best({"N": 40}), saxpy.best({"N": 40}))  # Of the database.
-        self.assertEqual(len(evo.open(db).runs()), 1)
+        self.assertFalse(os.path.exists(db))  # Where nothing is launched, nothing is searched.
+        for size in (40, 70):
+            saxpy.best({"N": size})
+        for size in (40, 70):
+            self.assertEqual(decorated().best({"N": size}), saxpy.best({"N": size}))  # Of the database.
+        self.assertEqual(len(evo.open(db).runs()), 2)
+
+    @unittest.skipUnless(np, "needs numpy")
+    def test_a_tuned_function_is_named_after_all_that_decides_what_is_right(self):
+        place = folder()
+        (place / "factor.h").write_text("// 1")
+        (place / "saxpy.cu").write_text('#include "factor.h"\n' + SAXPY)
+
+        def name(**more):
+            form = {**FORM, "source": None, **more}
+            return evo.tuned(f"{place}/saxpy.cu:saxpy", key=["N"], **form)(right)._task((40,))
+
+        before = name()
+        self.assertRegex(before, "^right_N40_[0-9a-f]{8}$")
+        self.assertEqual(before, name(evals=7, db="other.db"))
+        self.assertNotEqual(before, name(limits={"relative_l2": 1}))
+        (place / "factor.h").write_text("// 2")
+        self.assertNotEqual(before, name())
+
+    @unittest.skipUnless(np, "needs numpy")
+    def test_a_tuned_function_refuses_other_dtypes(self):
+        with self.assertRaisesRegex(evo.EvoError, "y is float, not float16"):
+            evo.tuned("saxpy", key=["N"], **FORM)(right)(np.ones(40, "f2"), np.ones(40, "f4"))
+
+    @unittest.skipUnless(np, "needs numpy")
+    def test_a_tuned_function_with_scratch_gives_the_launcher_its_workspace(self):
+        form = {**FORM, "arguments": ["y=out float[ceil_div(N, 2)]", "x=float[N]", "part=scratch float[N]", "N"]}
+        tuned = evo.tuned("halves", key=["N"], **form)(right)
+        kernel = mock.Mock(tensors=[mock.Mock(), mock.Mock()], sizes=["N"])
+        kernel.tensors[0].name, kernel.tensors[1].name = "x", "y"
+        kernel.workspace_bytes.return_value = 160
+        x = np.ones(5, "f4")
+        y, = tuned._launched(kernel, [x], {"N": 5})
+        kernel.workspace_bytes.assert_called_once_with(N=5)
+        (given, result), words = kernel.call_args
+        self.assertTrue(given is x and result is y)
+        self.assertEqual((y.shape, y.dtype), ((3,), np.float32))
+        self.assertEqual((words["workspace"].nbytes, words["N"]), (160, 5))
+
+
+NEG = float("-inf")
+WEIGHTS = (FACTOR, [2.0])
+ARRAYS = [object()]
+
+
+def with_names(y: "np.ndarray", x: np.ndarray if np else None, factor=FACTOR, *, least=NEG) -> "np.ndarray":
+    def within(z: np.ndarray) -> np.ndarray:
+        return np.maximum(scaled(z), NEG)
+
+    return sum(within(x) for _ in WEIGHTS[1]) + (lambda z: WEIGHTS[1][0] * z)(factor) * x
+
+
+def with_arrays(y, x):
+    return ARRAYS
 
 
 def lambda_of_z(y, z):
