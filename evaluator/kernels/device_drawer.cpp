@@ -177,7 +177,7 @@ bool DeviceDrawer::as_the_host(const CaseRecipe& recipe, const InputRecipe& inpu
       for (std::uint64_t i = 0; i < values.size(); ++i) store_rounded(input.dtype, values[i], wanted.data(), i);
     }
     device_->download(found, drawn + bytes_for(input.dtype, from));
-    if (found != wanted) return !is_unfit(input);
+    if (found != wanted) return draw_no_more(input), false;
   }
   return true;
 }
@@ -199,16 +199,15 @@ bool DeviceDrawer::scales_as_the_host(const CaseRecipe& recipe, const InputRecip
     });
     for (const auto& [group, part] : largest) {
       const float host = quantiser_of(recipe, input, -part.first, part.first).scale, there = of_groups[group].scale;
-      if (part.second >= of_group ? host != there : part.first > 0 && host > there) return !is_unfit(input);
+      if (part.second >= of_group ? host != there : part.first > 0 && host > there) return draw_no_more(input), false;
     }
   }
   return true;
 }
 
-bool DeviceDrawer::is_unfit(const InputRecipe& input) {
-  why_unfit_ = fmt::format("{} draws other numbers for input {} than the host", device_->info().id, input.name);
+void DeviceDrawer::draw_no_more(const InputRecipe& differs) {
+  why_unfit_ = fmt::format("{} draws other numbers for input {} than the host", device_->info().id, differs.name);
   log_line(LogLevel::warning, [&] { return why_unfit_; });
-  return true;
 }
 
 }  // namespace evo

@@ -33,7 +33,7 @@ class DeviceDrawer final : public InputDrawer {
   bool as_the_host(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<Quantiser>& of_groups,
                    DeviceAddress drawn);
   bool scales_as_the_host(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<Quantiser>& of_groups);
-  bool is_unfit(const InputRecipe& input);
+  void draw_no_more(const InputRecipe& differs);
   void run(const char* kernel, const CaseRecipe& recipe, const InputRecipe& input, const Tables& tables,
            std::vector<DeviceAddress> addresses) const;
   DeviceMemory uploaded(const void* data, std::size_t bytes) const;
