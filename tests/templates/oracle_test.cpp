@@ -1,6 +1,7 @@
 #include "tests/templates/oracle.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -25,13 +26,13 @@ void check_reference(const Aimed& aimed, const char* shape_name) {
   }
 }
 
-void check_genomes(const Aimed& aimed, const char* model, const std::string& shape_name, int count,
-                   std::uint64_t seed) {
+void check_genomes(const Aimed& aimed, const char* model, const std::string& shape_name,
+                   const std::vector<Genome>& genomes) {
   const Space space = aimed.space();
   const Shape& shape = aimed.task().shape(shape_name);
   const Operands operands = draw(aimed, shape, aimed.task().regimes.front(), 2);
   const std::vector<double> want = expected(aimed, operands, shape);
-  for (const Genome& genome : aimed.sample(space, count, seed)) {
+  for (const Genome& genome : genomes) {
     const Candidate candidate = aimed.candidate(space, genome);
     const Program& program = candidate.programs.front();
     INFO(model << " " << shape_name << " " << to_text(genome));
@@ -40,6 +41,33 @@ void check_genomes(const Aimed& aimed, const char* model, const std::string& sha
     const DType dtype = std::ranges::find_if(plan.tensors, &PlanTensor::output)->dtype;
     CHECK(relative_l2(values_of(output, dtype), want) < aimed.task().limits.relative_l2);
   }
+}
+
+void check_genomes(const Aimed& aimed, const char* model, const std::string& shape_name, int count,
+                   std::uint64_t seed) {
+  check_genomes(aimed, model, shape_name, aimed.sample(aimed.space(), count, seed));
+}
+
+/// Genomes of a family, among which every three alleles of these genes are together that were so in any of 20,000 draws.
+std::vector<Genome> covering(const Space& space, const char* family, const std::vector<std::string>& genes) {
+  Rng rng(53);
+  std::set<std::string> covered;
+  std::vector<Genome> genomes;
+  for (int draw = 0; draw < 20'000; ++draw) {
+    Genome genome = space.sample(rng, family);
+    const auto allele = [&](std::size_t gene) {
+      const auto found = genome.genes.find(genes[gene]);
+      return genes[gene] + (found == genome.genes.end() ? "" : "=" + expr::to_string(found->second)) + " ";
+    };
+    bool adds = false;
+    for (std::size_t a = 0; a < genes.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        for (std::size_t c = 0; c < b; ++c) adds |= covered.insert(allele(a) + allele(b) + allele(c)).second;
+      }
+    }
+    if (adds) genomes.push_back(std::move(genome));
+  }
+  return genomes;
 }
 
 }  // namespace
@@ -159,4 +187,11 @@ TEST_CASE("random genomes of every option and head dimension agree with an indep
        }) {
     check_genomes(Aimed("fp8_sdpa", gpu, {shape}, options), model, shape, count, 29);
   }
+}
+
+TEST_CASE("every three alleles of the arithmetic of weights are right together", "[long]") {
+  const Aimed aimed("fp8_sdpa", hopper(), {"tail129"}, {{"mask", std::string("causal")}});
+  check_genomes(aimed, "h200", "tail129",
+                covering(aimed.space(), "wgmma", {"score_type", "exponential", "fma_weight", "code_by", "narrow_scores",
+                                                  "large_scores", "row_sum", "rescale"}));
 }

@@ -42,13 +42,18 @@ __device__ __forceinline__ constexpr bool on_fma_pipe(int reg) {
 // 2^-20. Else f16's 64 * 15; of one line less its mean error of 3.7, all but 0.7: with those the largest weight might not
 // be rounded to 2^8.
 constexpr f16x2 octave_steps = 0x54005400u;  // 64
-constexpr f16x2 first_step = fma_weight == FmaWeight::lines  ? (converts ? 0x62006200u : 0x65006500u)
-                             : fma_weight == FmaWeight::line ? 0x637a637au   // 957
-                                                             : 0x63806380u;  // 960
-// first_step + 64 * top
-constexpr f16x2 top_step = fma_weight == FmaWeight::lines  ? 0x65006500u     // 1280
-                           : fma_weight == FmaWeight::line ? 0x65bd65bdu   // 1469
-                                                           : 0x65c065c0u;  // 1472
+constexpr int first_step = fma_weight == FmaWeight::lines  ? (converts ? 768 : 1280)
+                           : fma_weight == FmaWeight::line ? 957
+                                                           : 960;
+constexpr int top_step = first_step + 64 * static_cast<int>(top);
+// Two f16 of an integer from 1 to 2047.
+constexpr f16x2 twice_integer(int value) {
+  int exponent = 0;
+  while (2 << exponent <= value) ++exponent;
+  return static_cast<u32>((15 + exponent) << 10 | (value << (10 - exponent) & 0x3ff)) * 0x10001u;
+}
+constexpr f16x2 first_step_twice = twice_integer(first_step);
+constexpr f16x2 top_step_twice = twice_integer(top_step);
 
 // Rounded, 0 where they are negative. The bits of a subnormal f16 are an integer, and up to 2047 those behind them, too.
 __device__ __forceinline__ u32 integers_of(f16x2 steps) {
@@ -87,7 +92,7 @@ __device__ __forceinline__ f16x2 weight_of_steps(f16x2 steps) {
 
 // Of two f32 scores.
 __device__ __forceinline__ f16x2 weight(f16x2 logarithms, int reg) {
-  if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(logarithms, octave_steps, first_step));
+  if (on_fma_pipe(reg)) return weight_of_steps(fma_f16x2(logarithms, octave_steps, first_step_twice));
   return exp2_approximate(logarithms);
 }
 
@@ -114,11 +119,11 @@ struct RowLogarithm {
   __device__ __forceinline__ RowLogarithm(float row_scale, float row_offset) : scale(twice_f16(row_scale)) {
     if constexpr (scales_at_once) {
       offset = twice_f16(row_offset);
-      offset_in_steps = twice_f16(fmaf(64.0f, row_offset, 960.0f));
+      offset_in_steps = twice_f16(fmaf(64.0f, row_offset, first_step));
     } else {
       less_highest = twice_f16(row_offset);
       offset = twice_f16(top);
-      offset_in_steps = top_step;
+      offset_in_steps = top_step_twice;
     }
     if constexpr (fma_percent > 0) scale_in_steps = multiply_f16x2(scale, octave_steps);
   }
