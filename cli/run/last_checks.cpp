@@ -85,11 +85,9 @@ class BoundedArchive final : public Archive {
     share_ = last_.time.for_last_checks();
     end_ = waiting_since_ + share_.most;
     const std::size_t open = last_.open();
-    if (open == 0) return;
-    if (share_.most == Clock::duration::zero())
-      last_.progress.note(fmt::format("elites stay provisional: {}; evo verify ID makes the checks of one",
-                                      last_.time.checks_nothing() ? "--check-time 0" : "the run's time is over"));
-    else
+    if (open > 0 && last_.time.checks_nothing())
+      last_.progress.note("elites stay provisional: --check-time 0; evo verify ID makes the checks of one");
+    else if (open > 0 && share_.most > Clock::duration::zero())
       last_.progress.note(fmt::format(
           "{} elite{} still to be checked ({}), for at most {}; Ctrl-C leaves {} provisional (docs/trust.md)", open,
           open == 1 ? " is" : "s are", fmt::join(kEliteChecks, ", "), seconds_text(share_.most),
@@ -103,7 +101,11 @@ class BoundedArchive final : public Archive {
                                       seconds_text(share_.most)));
   }
 
-  void end_checks() const { last_.checks.end(fmt::format("{} are over, {}", seconds_text(share_.most), share_.why)); }
+  void end_checks() const {
+    last_.checks.end(share_.most == Clock::duration::zero()
+                         ? "the run's time is over"
+                         : fmt::format("{} are over, {}", seconds_text(share_.most), share_.why));
+  }
 
   Archive& archive_;
   const LastChecks last_;
