@@ -110,13 +110,7 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-/// From now on `limits` know when the time of the run is over.
-void start_clock(SearchLimits& limits, const PreparedRun& run) {
-  using Clock = std::chrono::steady_clock;
-  if (run.time_limit) limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
-}
-
-SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
+SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop, const RunTime& time) {
   SearchLimits limits;
   limits.until_us = run.info.until_us;
   limits.settles = run.info.settles;
@@ -124,7 +118,7 @@ SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
   limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit.value_or(UINT64_MAX);
   limits.stop = &stop;
-  start_clock(limits, run);
+  limits.out_of_time = [&time] { return time.is_over(); };
   return limits;
 }
 
@@ -158,12 +152,7 @@ std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& s
                      run.info.seeds);
 }
 
-/// A run without limits is to end soon: its last checks take at most half as long as it may.
-std::optional<std::chrono::milliseconds> default_check_time(const PreparedRun& run) {
-  return run.info.settles && run.time_limit ? std::optional(*run.time_limit / 2) : std::nullopt;
-}
-
-/// Empty: as long as the search takes.
+/// Empty: none was named.
 std::optional<std::chrono::milliseconds> check_time_of(const RunRequest& request) {
   if (request.check_time.empty()) return std::nullopt;
   if (request.check_time == "0") return std::chrono::milliseconds(0);
@@ -242,7 +231,7 @@ struct SearchParts {
   RunId id;
   Strategy& strategy;
   ProposerProcess* proposer;
-  std::optional<std::chrono::milliseconds> check_time;
+  const RunTime& time;
 };
 
 /// Of the run's task, as it is, on its device; with those of the front, if it keeps one.
@@ -279,10 +268,13 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
     progress.say(with.request.form ? with.request.form->in_authors_places(line) : line);
   });
   if (with.request.quiet) further.notice = [](const std::string&) {};
-  if (with.check_time == std::chrono::milliseconds(0)) further.start = {};
+  if (with.time.checks_nothing()) further.start = {};
+  SearchLimits limits = with.limits;
+  limits.out_of_time = further.out_of_time = [&] {
+    return with.time.is_over_for_search([&] { return provisional_elites(with); }, checks.longest());
+  };
   const std::unique_ptr<Archive> archive = with.store.archive(with.id, compare, std::move(further));
-  LastChecks last{checks, progress, [&] { return provisional_elites(with); }, with.check_time};
-  if (with.request.check_time.empty()) last.reason = "half as long as the search may take";
+  const LastChecks last{checks, progress, [&] { return provisional_elites(with); }, with.time};
   const std::unique_ptr<Archive> bounded = last.bounding(*archive);
   const std::unique_ptr<Archive> recording = clock.measured(*bounded);
   const std::unique_ptr<Strategy> asking = clock.measured(with.strategy);
@@ -295,7 +287,7 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
       const std::string name = fmt::format("proposal {}", now.last->ticket);
       for (const std::string& line : watch.notice(name, *now.last_evaluation)) progress.say(line);
     };
-    const SearchResult result = search(*asking, *with.evaluators.in_front, *recording, with.build, with.limits, tell);
+    const SearchResult result = search(*asking, *with.evaluators.in_front, *recording, with.build, limits, tell);
     progress.finish();
     with.store.finish_run(with.id, result.interrupted ? RunStatus::interrupted : RunStatus::finished);
     return result;
@@ -408,7 +400,8 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What predicts and what evaluates. Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   const RunModel model = start_model(run, subject.build, binaries, interrupt.requested());
-  SearchLimits limits = limits_of(run, interrupt.requested());
+  RunTime time(run.time_limit, check_time);
+  const SearchLimits limits = limits_of(run, interrupt.requested(), time);
   RecordedProposals recorded = recorded_proposals(request, run, subject.templates);
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);
@@ -417,7 +410,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (!run.resumed) run.info.seeds = opening_seeds(run, subject.space, model.predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
   if (!run.resumed) run.info.nvrtc_version = open_compiler(run.device.kind)->version();
-  if (request.time.empty()) start_clock(limits, run);  // A time that nobody named is the search's alone.
+  if (request.time.empty()) time.begin();  // A time that nobody named does not count what comes before.
 
   // The database.
   make_parent_folder(request.database);
@@ -438,9 +431,8 @@ int run(const RunRequest& request, const std::string& command_line) {
   warn_unless_selftested(run, store);
 
   // The search.
-  const RunSummary summary =
-      search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries, profiled, store, id,
-                            *strategy, proposer.get(), check_time ? check_time : default_check_time(run)});
+  const RunSummary summary = search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries,
+                                                   profiled, store, id, *strategy, proposer.get(), time});
   print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(summary.result);
 }

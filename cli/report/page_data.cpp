@@ -174,6 +174,13 @@ Json questions_json(const Store& store, const PageSubject& subject, const Space&
   return list;
 }
 
+/// Of the runs' board, where one of them keeps it.
+Json front_json(const Store& store, const PageSubject& subject) {
+  const auto keeps = [](const RunRow& run) { return run.info.keeps_front; };
+  if (std::ranges::none_of(subject.runs, keeps)) return Json::array();
+  return elites_json(front_of_board(store, subject.runs.front().info));
+}
+
 }  // namespace
 
 Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t predicted,
@@ -195,6 +202,7 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
     json["verdicts"].push_back(
         {{"name", name_of(verdict.verdict)}, {"stage", name_of(verdict.stage)}, {"meaning", verdict.meaning}});
   json["best"] = best_json(store, subject);
+  json["front"] = front_json(store, subject);
   json["rivals"] = rivals_json(subject, rivals);
   json["runs"] = Json::array();
   for (std::size_t i = 0; i < subject.runs.size(); ++i) {

@@ -19,6 +19,7 @@
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
 #include "engine/search/presearch.h"
@@ -60,9 +61,9 @@ std::string checked_objective(const Task& task, const std::string& name) {
     write_to_stderr(fmt::format("--objective {} is now called {}\n", name, objective.name));
     return objective.name;
   }
-  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
-    throw unknown_name("objective", name, names, fmt::format("of task {}", task.name));
-  }
+  for (const std::string& part : name.empty() ? std::vector<std::string>() : split(name, '@'))
+    if (std::find(names.begin(), names.end(), part) == names.end())
+      throw unknown_name("objective", part, names, fmt::format("of task {}", task.name));
   return name;
 }
 
@@ -99,10 +100,14 @@ void keep_front(const RunRequest& request, PreparedRun& run) {
     throw usage_error("--pareto error cannot be combined with --screen: the cost model knows no errors");
   RunInfo& info = run.info;
   info.keeps_front = true;
-  const std::string asked = std::exchange(info.target.objective, loosest(run.task, info.target.objective));
-  if (asked == info.target.objective) return;
-  add_notice(run, fmt::format("--pareto error: what keeps the limits of {}, which are wider than those of {}, counts",
-                              info.target.objective, asked));
+  const std::string asked = info.target.objective, wider = loosest(run.task, asked);
+  if (asked == wider) return;
+  // Otherwise a point that errs as little as was asked for might not do so where that is asked for.
+  const std::string both = fmt::format("{}@{}", wider, asked);
+  const bool has_regimes = run.task.regimes_of(both).size() > run.task.regimes_of(wider).size();
+  info.target.objective = has_regimes ? both : wider;
+  add_notice(run, fmt::format("--pareto error: what keeps the limits of {}, which are wider than those of {}, counts{}",
+                              wider, asked, has_regimes ? fmt::format(", in all regimes of {}", asked) : ""));
 }
 
 /// Whether the cost model guides a run by default: for evolve on a GPU that has a virtual model. Predictions cost less

@@ -352,10 +352,12 @@ struct EliteComparer {
 struct EliteChecks {
   /// Starts the checks of an elite, which is committed. Its result throws where the machine fails. Empty: none.
   std::function<std::future<CheckedElite>(CandidateId)> start = {};
-  /// Elites are checked after every so many answers, and the search waits for the results: where the same seed must
-  /// give the same run. 0: beside the search, as elites enter.
+  /// Where the same seed must give the same run the search is told at every so-many-th answer what checks have found:
+  /// of elites as old as that, and it waits for those that are not ready. 0: it is told as soon as that is known.
   std::uint64_t every = 0;
   const std::atomic<bool>* stop = nullptr;  ///< Ends a wait for checks. May be null.
+  /// Ends a wait while the search goes on: its time is over. May be empty.
+  std::function<bool()> out_of_time = {};
   /// Given an elite that was found wrong, and is none any more. May be empty.
   std::function<void(CandidateId, const EliteFinding&)> found = {};
   /// Given one line for people. May be empty.
