@@ -6,4 +6,4 @@ constexpr Scaling scaling = Scaling::${scaling};
 enum class Layout { nk, kn };
 constexpr Layout b_layout = Layout::nk;  // b is [N, K]
 constexpr int split_k = ${split_k};  // CTAs that share the depth of a tile: each makes a part of the sums
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};

@@ -23,7 +23,7 @@ constexpr int threads = 32 * warps_m * warps_n;
 constexpr int ctas_of_row = 1;
 constexpr int a_bytes = ${a_bytes};     // of a stage
 constexpr int part_bytes = ${part_bytes};  // of a stage, one matrix of b
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 enum class Layout { nk, kn };
 constexpr Layout b_layout = Layout::nk;
 constexpr int split_k = 1;

@@ -1,4 +1,5 @@
 #pragma once
+//% takes columns, value_unit = '', largest_weight = '256.0f'
 // What becomes of the accumulated rows: output and log-sum-exp, or partial rows for the combining kernel.
 struct Arguments : Problem {
   const e4m3* q;
@@ -14,7 +15,7 @@ struct Arguments : Problem {
 //% include "include/attention/store_columns.cuh" with row_dtype = 'bf16'
 #include "include/attention/columns.cuh"
 #include "include/attention/e4m3/columns.cuh"
-typedef ${v_path == 'widened' ? 'ColumnsInOrder' : 'ColumnsInTurns'} Columns;
+typedef ${columns} Columns;
 #include "include/attention/merge.cuh"
 
 // Four columns of a row whose keys have all been seen. Rows that see no key have sum 0: their output is 0.
@@ -23,13 +24,13 @@ __device__ __forceinline__ void finish_row(const Problem& problem, const Work& w
                                            float* lse) {
   const int position = problem.position(row);
   const int head = problem.query_head(work, row);
-  const float factor = row_sum > 0.0f ? v_scale[problem.kv_scale_index(work)] * reciprocal(row_sum) : 0.0f;
+  const float factor = row_sum > 0.0f ? ${value_unit}v_scale[problem.kv_scale_index(work)] * reciprocal(row_sum) : 0.0f;
   store_columns(o + problem.tensor_batch(work) * problem.o_batch + (long long)head * problem.o_head +
                     (long long)(problem.first_query(work) + position) * problem.o_row + column,
                 acc, factor);
   if (log_sum_exp && column == 0) {
     constexpr float ln_2 = 0.69314718f;
-    constexpr float largest_weight = 256.0f;  // that of the row's maximum
+    constexpr float largest_weight = ${largest_weight};  // that of the row's maximum
     const float natural = fmaf(row_max, ln_2 / units_per_octave, logf(row_sum * (1.0f / largest_weight)));
     lse[((long long)problem.tensor_batch(work) * problem.heads + head) * problem.S_q + problem.first_query(work) +
         position] = row_sum > 0.0f ? natural : -3.4028235e38f;
