@@ -222,6 +222,13 @@ EVO_FIELDS(ExchangeRecord, model, prompt_tokens, answer_tokens, cost, seconds, f
 
 using ExchangeId = std::int64_t;
 
+/// An exchange of a run, and what came of it.
+struct ExchangeRow {
+  ExchangeRecord exchange;
+  std::string at;                       ///< When it was recorded: UTC, ISO 8601.
+  std::vector<CandidateId> candidates;  ///< That its answer proposed.
+};
+
 /// Cost and results of the exchanges of a run.
 struct ExchangeSums {
   std::string model;  ///< Of the last one.
