@@ -2,10 +2,7 @@
 // Adds the parts of a sum whose depth split_k CTAs have shared, always in the same order; a thread has four elements.
 extern "C" __global__ void __launch_bounds__(256)
     gemm_bf16_reduce(const float* __restrict__ partial, Output* __restrict__ c, int M, int N) {
-  if constexpr (waits_for_launches) {
-    wait_for_launch_ahead();
-    start_launch_behind();
-  }
+  overlap_launches();
   const long long elements = (long long)M * N;
   const long long first = ((long long)blockIdx.x * 256 + threadIdx.x) * 4;
   if (first >= elements) return;

@@ -1,3 +1,5 @@
+constexpr bool persistent = ${persistent};  // CTAs make tile after tile
+
 // The tiles of a CTA, one after the other. CTA `rank` of a cluster stands in row rank / cluster_n, column
 // rank % cluster_n.
 
@@ -17,6 +19,15 @@ __device__ __forceinline__ ClusterPlace place_in_cluster() {
   if constexpr (cluster_size == 1) return {0, 0};
   const int rank = rank_in_cluster();
   return {rank / cluster_n, rank % cluster_n};
+}
+
+// The rank of the CTA that this lane tells of free stages: first those of its row, then the others of its column.
+__device__ __forceinline__ int rank_of_lane() {
+  const int lane = threadIdx.x % 32;
+  const ClusterPlace own = place_in_cluster();
+  const int rank = lane < cluster_n ? own.row * cluster_n + lane
+                                    : (lane - cluster_n + (lane - cluster_n >= own.row)) * cluster_n + own.column;
+  return lane < peers ? rank : 0;
 }
 
 // Calls `body` with each tile of this CTA.

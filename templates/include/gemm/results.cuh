@@ -1,6 +1,5 @@
 #pragma once
-// Results in memory: neighbouring elements of a row, rounded to its type.
-typedef ${out == 'bf16' ? 'half_bits' : 'float'} Output;  // an element of c
+// Results in memory: neighbouring elements of a row, rounded to their type.
 
 __device__ __forceinline__ void store_pair(float* to, float first, float second) {
   *(float2*)to = make_float2(first, second);

@@ -1,16 +1,5 @@
 // The producer, one thread: brings operands to the stages, ahead of the consumers and across tiles of the result.
 
-// The box at (x, y), for this CTA alone or for those of the cluster that `ranks` names.
-template <int ctas>
-__device__ __forceinline__ void bring_box(unsigned short ranks, shared_address to, const TensorMap& map,
-                                          shared_address full, int x, int y) {
-  if constexpr (ctas > 1) {
-    load_box_for(ranks, to, map, full, x, y, 0);
-  } else {
-    load_box(to, map, full, x, y, 0);
-  }
-}
-
 __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& a_map, const TensorMap& b_map, int M,
                                         int N, int K) {
   // Of a tile that several CTAs need, each brings a part for all: from row a_first, from column b_first on.
@@ -24,7 +13,7 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
     for (int i = tile.depth.first; i < tile.depth.end; ++i) {
       wait_for(smem.free(place.stage), place.free_parity());
       const shared_address full = smem.full(place.stage);
-      arrive_expecting(full, a_bytes + b_bytes);
+      arrive_expecting(full, stage_bytes);
 #pragma unroll
       for (int panel = 0; panel < tile_k / 64; ++panel) {
         const shared_address to = smem.a(place.stage) + (panel * tile_m + a_first) * 128;
