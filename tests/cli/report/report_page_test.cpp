@@ -347,8 +347,9 @@ TEST_CASE("a page has the front that its runs keep, and no other") {
     return page_document(bench, {})["front"];
   };
   CHECK(page_of({}).empty());
-  CHECK(page_of({"--pareto", "error"}) == bench.json({"front", "--task", "toy"})["kept"]);
-  CHECK_FALSE(bench.json({"front", "--task", "toy"})["kept"].empty());
+  const Json front = page_of({"--pareto", "error"});
+  CHECK(front == bench.json({"front", "--task", "toy"})["kept"]);
+  CHECK_FALSE(front.empty());
 }
 
 TEST_CASE("the page works in a browser", "[long]") {
