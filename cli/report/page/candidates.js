@@ -1,7 +1,7 @@
 // All candidates over the run, what is shown of them, and a table.
 
 const kMostReasons = 8;
-const kPrintedGenes = 5;
+const kPrintedGenes = 3;
 const kMostGeneColumns = 40;  // Of the table: those of the most important genes.
 
 /** How often each verdict came, by its place among the names. */
@@ -22,8 +22,8 @@ const xAxis = label => axis(2, label, view.axis === "seconds" ? tickDuration : g
 const pointSize = rows => (rows.length > 2000 ? 4 : rows.length > 400 ? 5 : 7);
 const showRow = row => showCandidate(candidates.id[row]);
 
-/** The valid ones. `shown()`: the rows by what is across; `across()`: its range. */
-function latencyPlot(counts, shown, across) {
+/** The valid ones. `shown()`: the rows by what is across; `across()`: its range; `below`: whether another plot follows. */
+function latencyPlot(counts, shown, across, below) {
   const valid = verdictNames.indexOf("valid");
   const rows = () => shown().filter(row => candidates.verdict[row] === valid && candidates.latency_us[row] !== null);
   return new Plot(at("candidate-plot"), {
@@ -34,7 +34,7 @@ function latencyPlot(counts, shown, across) {
     build: () => ({
       options: {
         scales: {x: linearScale(...across()), y: logScale(...roomy(rows().map(row => candidates.latency_us[row])))},
-        axes: [xAxis(""), axis(3, "latency, µs", plainNumber, 34)],
+        axes: [xAxis(below ? "" : xTitle()), axis(3, "latency, µs", plainNumber, 34)],
         series: [{}, dots(colour("stage-valid"), pointSize(shown()))],
       },
       data: [rows().map(xOf), rows().map(row => candidates.latency_us[row])],
@@ -86,7 +86,7 @@ function candidateColumns() {
     figure("error", "error", errorText),
     ...(data.runs.length > 1 ? [figure("run", "run", null)] : []),
     figure("evaluation", "evaluation", null),
-    figure("after, s", "seconds", value => value.toFixed(1)),
+    {...figure("after, s", "seconds", value => value.toFixed(1)), paper: false},
     ...(data.genomes.length > 1 ? [figure("family", "family", null, false)] : []),
     ...differingGenes().slice(0, kMostGeneColumns).map(([gene], i) => ({title: gene, paper: i < kPrintedGenes, value: row => alleleOf(row, gene),
       cell: row => { const allele = alleleOf(row, gene); return allele === undefined ? null : String(allele); }})),
@@ -135,7 +135,7 @@ function candidateSection() {
     const last = rows.reduce((most, row) => Math.max(most, xOf(row)), 1);
     return [-last * 0.015, last * 1.015];
   };
-  const shown = [latencyPlot(counts, () => byPlace, across)];
+  const shown = [latencyPlot(counts, () => byPlace, across, lanes.length > 0)];
   if (lanes.length > 0) shown.push(lanePlot(counts, lanes, () => byPlace, across));
   // What is across is the same in both.
   for (const [i, plot] of shown.entries())

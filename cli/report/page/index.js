@@ -30,12 +30,13 @@ function runColumns() {
   const text = (title, name, least) => ({title, value: run => run[name], least});
   return [
     {title: "run", number: true, value: run => run.id, cell: run => pageLink(run.page, String(run.id))},
-    text("task", "task"), text("device", "device"), text("objective", "objective"),
+    text("task", "task"),
+    {title: "best, µs", number: true, value: run => run.best_us, cell: run => microseconds(run.best_us)},
     {title: "status", value: run => (run.problem ? `no page: ${run.problem}` : run.status), least: 12},
+    text("device", "device"), text("objective", "objective"),
     {title: "started (UTC)", value: run => run.started_at, cell: run => run.started_at.replace("T", " ").slice(0, 16)},
     {title: "evaluated", number: true, value: run => run.evaluated, cell: run => grouped(run.evaluated)},
     {title: "valid", number: true, value: run => run.valid, cell: run => grouped(run.valid)},
-    {title: "best, µs", number: true, value: run => run.best_us, cell: run => microseconds(run.best_us)},
     text("timing", "timing"), text("strategy", "strategy"),
     {title: "seed", number: true, value: run => run.seed},
     ...(data.databases.length > 1 ? [text("database", "database")] : []),
@@ -84,8 +85,8 @@ at("subject").textContent = `${plural(runs.length, "run")} of ${plural(differing
 at("made").textContent = `Made by evo ${data.evo}.`;
 place("board-table", {name: "boards", caption: "Rankings", rows: data.boards, columns: [
   {title: "task", value: board => board.task, cell: board => pageLink(board.page, board.task)},
-  {title: "device", value: board => board.device}, {title: "objective", value: board => board.objective},
   {title: "best, µs", number: true, value: board => board.best_us, cell: board => microseconds(board.best_us)},
+  {title: "device", value: board => board.device}, {title: "objective", value: board => board.objective},
   {title: "timing", value: board => board.timing},
   {title: "by run", number: true, value: board => board.best_run},
   {title: "runs", number: true, value: board => board.runs.length},

@@ -143,7 +143,11 @@ TEST_CASE("a page has what a language model was asked and what it answered, each
   run_toy(bench, "1");
   {
     Store store = Store::open(bench / "runs/evo.db", Store::Mode::write);
-    ExchangeRecord exchange{.model = "tiny", .prompt = "same\nfirst", .answer = "{}", .prompt_tokens = 11};
+    ExchangeRecord exchange;
+    exchange.model = "tiny";
+    exchange.prompt = "same\nfirst";
+    exchange.answer = "{}";
+    exchange.prompt_tokens = 11;
     store.record_exchange(1, exchange);
     exchange.prompt = "same\nsecond";
     exchange.failure = "no JSON";
