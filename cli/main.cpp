@@ -34,6 +34,9 @@ constexpr const char* kAbout =
 /// The hidden command that the shells' scripts ask: `evo complete WORD...`.
 constexpr const char* kComplete = "complete";
 
+/// What follows this option and its value is a command line of its own.
+constexpr const char* kProgram = "--program";
+
 /// The variable that names the log where --log does not.
 constexpr const char* kLogFile = "EVO_LOG";
 
@@ -200,7 +203,11 @@ int run_command(std::vector<std::string> arguments) {
   app.get_formatter()->column_width(28);
   // The name of another command is an argument: evo man run.
   app.require_subcommand(0, 1);
-  Invocation invocation{command_line_of(arguments), {}};
+  Invocation invocation{command_line_of(arguments)};
+  if (const auto named = std::ranges::find(arguments, kProgram); arguments.end() - named > 2) {
+    invocation.behind_program.assign(named + 2, arguments.end());
+    arguments.erase(named + 2, arguments.end());
+  }
   add_commands(app, invocation);
   LogRequest log;
   add_log_options(app, log, "Options");

@@ -67,7 +67,9 @@ void LoadedModule::place_variables(const ptx::Module& module) {
     if (variable.space == ptx::Space::global || variable.space == ptx::Space::constant) {
       if (variable.unsized)
         throw LoadError("variable '" + std::string(variable.name) + "' is not defined in the module");
-      address = memory_->allocate(variable.bytes, std::string(variable.name), variable.space == ptx::Space::constant);
+      address = variable.managed ? memory_->allocate_shared(variable.bytes, std::string(variable.name))
+                                 : memory_->allocate(variable.bytes, std::string(variable.name),
+                                                     variable.space == ptx::Space::constant);
       owned_.push_back(address);
       variables_.push_back({std::string(variable.name), address, variable.bytes});
     }

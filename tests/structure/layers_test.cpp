@@ -30,11 +30,12 @@ const std::vector<Layer> kLayers = {
       "engine/replay"}},
     {"evaluator",
      {"engine"},
-     {"evaluator/numbers",        "evaluator/base",        "evaluator/device",     "evaluator/kernels",
-      "evaluator/compile",        "evaluator/cuda",        "evaluator/vgpu/ptx",   "evaluator/vgpu/numbers",
-      "evaluator/vgpu/machine",   "evaluator/vgpu/decode", "evaluator/vgpu/parts", "evaluator/vgpu/isa",
-      "evaluator/vgpu/sanitiser", "evaluator/vgpu/cost",   "evaluator/vgpu",       "evaluator/worker",
-      "evaluator/hosts",          "evaluator/judge",       "evaluator/timing",     "evaluator/pipeline"}},
+     {"evaluator/numbers",         "evaluator/base",           "evaluator/device",     "evaluator/kernels",
+      "evaluator/compile",         "evaluator/cuda",           "evaluator/vgpu/ptx",   "evaluator/vgpu/numbers",
+      "evaluator/vgpu/machine",    "evaluator/vgpu/decode",    "evaluator/vgpu/parts", "evaluator/vgpu/isa",
+      "evaluator/vgpu/sanitiser",  "evaluator/vgpu/cost",      "evaluator/vgpu",       "evaluator/program",
+      "evaluator/program/runtime", "evaluator/program/driver", "evaluator/worker",     "evaluator/hosts",
+      "evaluator/judge",           "evaluator/timing",         "evaluator/pipeline"}},
     {"population",
      {"engine"},
      {"population/store", "population/code", "population/export", "population/package", "population/results"}},
@@ -230,6 +231,18 @@ TEST_CASE("files include only what their layer and folder may see, and no units 
 TEST_CASE("every folder of the map exists") {
   for (const Layer& layer : kLayers) {
     for (const std::string& folder : layer.folders) CHECK(fs::is_directory(fs::path(EVO_SOURCE_DIR) / folder));
+  }
+}
+
+TEST_CASE("the library for whole programs includes nothing but itself and what the virtual GPU includes") {
+  for (const auto& [path, text] : project()) {
+    if (!path.starts_with("evaluator/program/")) continue;
+    for (const std::string& include : scan(path, text).quoted) {
+      INFO(path << " includes " << include);
+      CHECK((include.starts_with("evaluator/program/") || include.starts_with("evaluator/vgpu/") ||
+             include.starts_with("engine/base/") || include.starts_with("engine/device/") ||
+             include.starts_with("engine/result/")));
+    }
   }
 }
 
