@@ -4,7 +4,7 @@ constexpr Operation operation = Operation::${op};
 constexpr bool greatest = operation == Operation::max || operation == Operation::argmax;
 constexpr int finish_results = ${finish_results};  // of a CTA of the second launch,
 constexpr int finish_threads = ${finish_threads};  // each of which has so many threads
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 
 struct Value {
   float value;

@@ -17,7 +17,7 @@ constexpr int packet_elements = packet_bytes / sizeof(Element);
 constexpr int batch = ${batch};                           // packets that a thread has on their way at a time
 constexpr int row_split = ${row_split};
 constexpr bool rescales_by_batch = ${rescale == 'batch'};  // the sum, once for all that came together
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 constexpr float log2_e = 1.4426950408889634f;
 constexpr float ln_2 = 0.6931471805599453f;
 constexpr float lowest = -3.0e38f;                        // a maximum of nothing, times log2_e

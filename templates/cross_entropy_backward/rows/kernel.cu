@@ -16,7 +16,7 @@ constexpr int packet_bytes = ${packet_bytes};
 constexpr int packet_elements = packet_bytes / sizeof(Element);
 constexpr int batch = ${batch};                           // packets that a thread has on their way at a time
 constexpr int row_split = ${row_split};
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 constexpr float log2_e = 1.4426950408889634f;
 typedef Packet<packet_bytes> RowPacket;
 

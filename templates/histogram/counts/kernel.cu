@@ -16,7 +16,7 @@ constexpr int copies = ${copies};                         // of each count in sh
 constexpr int ranges = ${ranges};                         // of bins; a CTA counts those of one range
 constexpr int range_bins = (bins + ranges - 1) / ranges;
 constexpr bool merges_runs = ${merge_runs};             // equal bins that follow each other are counted at once
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 
 struct Bins {
   float low, high, scale;

@@ -13,7 +13,7 @@ constexpr int row_elements = 32 * packet_elements;
 constexpr int warp_elements = rows * row_elements;
 constexpr int tile_elements = warps * warp_elements;
 constexpr bool exclusive = ${exclusive};
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 
 // What a tile has published: nothing yet, its own sum, or the sum of all elements up to its end. Sums over tiles are
 // doubles: a chain of a hundred thousand additions would show in f32. The state takes the place of the two lowest bits,

@@ -19,7 +19,7 @@ constexpr int row_packets = tile_m / side;
 constexpr int squares = tile_n / side * row_packets;
 constexpr bool copies_async = ${copy == 'cp_async'};
 constexpr bool rows_first = ${order == 'rows_first'};  // tiles that follow each other are below each other
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 constexpr bool streams = ${store_cache == 'stream'};  // results go first from L2
 
 struct alignas(packet_bytes) Packet {
