@@ -307,7 +307,6 @@ bool runs_target(const DeviceModel& model, std::string_view target) {
 DeviceLimits limits_of(const DeviceModel& model) {
   DeviceLimits limits = evo::limits_of(launch_rules(model.sm));
   limits.sm_count = model.sm_count;
-  limits.wgmma = model.sm == 90;
   return limits;
 }
 
