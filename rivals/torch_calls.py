@@ -173,8 +173,10 @@ def coded_product(task):
 def softmax(task):
     import torch
 
+    softmax = torch.log_softmax if task["options"]["logarithm"] else torch.softmax
     if not task["options"]["causal"]:
-        return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: torch.softmax(x, -1))
+        return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: softmax(x, -1))
+    unseen = float("-inf")
 
     def prepare(problem):
         x = problem.inputs["x"]
@@ -182,7 +184,8 @@ def softmax(task):
         return x, torch.ones(rows, columns, dtype=torch.bool, device=x.device).triu(columns - rows + 1)
 
     def call(x, hidden):
-        return torch.softmax(x.masked_fill(hidden, float("-inf")), -1).masked_fill(hidden, 0.0)
+        y = softmax(x.masked_fill(hidden, unseen), -1)
+        return y.masked_fill(hidden, unseen if task["options"]["logarithm"] else 0.0)
 
     return TorchCall(prepare, call, "the mask is given")
 
@@ -214,6 +217,45 @@ def rms_norm(task):
         return (total, *norm(total, weight))
 
     return TorchCall(prepare, call)
+
+
+def layer_norm(task):
+    import torch.nn.functional as F
+
+    names = ("x", "weight", "bias") if task["options"]["has_bias"] else ("x", "weight")
+
+    def call(x, weight, bias=None):
+        return F.layer_norm(x, x.shape[-1:], weight, bias, task["options"]["epsilon"])
+
+    return TorchCall(lambda problem: [problem.inputs[name] for name in names], call)
+
+
+def norm_backward(task):
+    """torch keeps a layer norm's statistics from the forward call: they are computed before the clock starts."""
+    import torch
+
+    epsilon, layer = task["options"]["epsilon"], task["options"]["norm"] == "layer"
+
+    def prepare(problem):
+        x, weight, dy = (problem.inputs[name] for name in ("x", "weight", "dy"))
+        if not layer:
+            return x, weight, dy
+        bias = torch.zeros_like(weight)
+        _, mean, inverse = torch.native_layer_norm(x, x.shape[-1:], weight, bias, epsilon)
+        return x, weight, dy, bias, mean, inverse
+
+    def of_layer_norm(x, weight, dy, bias, mean, inverse):
+        shape = x.shape[-1:]
+        return torch.ops.aten.native_layer_norm_backward(dy, x, shape, mean, inverse, weight, bias, [True] * 3)
+
+    def of_rms_norm(x, weight, dy):
+        values, gradient = x.float(), dy.float() * weight.float()
+        inverse = torch.rsqrt(values.square().mean(-1, keepdim=True) + epsilon)
+        normalised = values * inverse
+        dx = inverse * (gradient - normalised * (gradient * normalised).mean(-1, keepdim=True))
+        return dx.to(x.dtype), (dy.float() * normalised).sum(0).to(weight.dtype)
+
+    return TorchCall(prepare, of_layer_norm if layer else of_rms_norm, "statistics are given" if layer else "")
 
 
 def quantise(task):
@@ -257,7 +299,8 @@ def quantise(task):
 CALLS = {
     "f16_sdpa": attention, "fp8_sdpa": attention, "sim_fp8_sdpa": attention, "fp8_attention": engine_attention,
     "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "gemm_fp8": coded_product,
-    "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "quantise": quantise,
+    "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "layer_norm": layer_norm,
+    "norm_backward": norm_backward, "quantise": quantise,
 }
 
 

@@ -168,3 +168,8 @@ TEST_CASE("random kernels of grouped_gemm's families have no races and no uninit
   check_clean("grouped_gemm", "wgmma", "tails", {{"act", std::string("silu_mul")}});
   check_clean("grouped_gemm", "wgmma", "turns");
 }
+
+TEST_CASE("random kernels of norms have no races and no uninitialised reads") {
+  check_clean("layer_norm", "row", "small_five");
+  check_clean("norm_backward", "rows", "small_five");
+}
