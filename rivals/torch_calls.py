@@ -258,6 +258,47 @@ def norm_backward(task):
     return TorchCall(prepare, of_layer_norm if layer else of_rms_norm, "statistics are given" if layer else "")
 
 
+def usable_targets(problem, ignore_index):
+    """torch takes indices of columns, and ignore_index."""
+    target, columns = problem.inputs["target"], problem.inputs["logits"].shape[-1]
+    return target.masked_fill((target < 0) | (target >= columns), ignore_index)
+
+
+def cross_entropy(task):
+    import torch
+    import torch.nn.functional as F
+
+    z_loss, ignore_index = task["options"]["z_loss"], task["options"]["ignore_index"]
+
+    def call(logits, target):
+        x = logits.float()
+        lse = torch.logsumexp(x, -1)
+        loss = F.cross_entropy(x, target, reduction="none", ignore_index=ignore_index)
+        return (loss + (z_loss * lse.square()).masked_fill(target == ignore_index, 0.0) if z_loss else loss), lse
+
+    return TorchCall(lambda problem: (problem.inputs["logits"], usable_targets(problem, ignore_index)), call)
+
+
+def cross_entropy_backward(task):
+    import torch
+
+    z_loss, ignore_index = task["options"]["z_loss"], task["options"]["ignore_index"]
+
+    def prepare(problem):
+        target = usable_targets(problem, ignore_index)
+        ignored = target == ignore_index
+        column = target.masked_fill(ignored, 0)[:, None]
+        dloss = problem.inputs["dloss"].masked_fill(ignored, 0.0)[:, None]
+        return problem.inputs["logits"], column, problem.inputs["lse"][:, None], dloss
+
+    def call(logits, column, lse, dloss):
+        gradient = torch.exp(logits.float() - lse) * (1 + 2 * z_loss * lse)
+        gradient.scatter_add_(-1, column, -torch.ones_like(lse))
+        return (gradient * dloss).to(logits.dtype)
+
+    return TorchCall(prepare, call, "not in place")
+
+
 def quantise(task):
     import torch
     import torch.nn.functional as F
@@ -300,7 +341,8 @@ CALLS = {
     "f16_sdpa": attention, "fp8_sdpa": attention, "sim_fp8_sdpa": attention, "fp8_attention": engine_attention,
     "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "gemm_fp8": coded_product,
     "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "layer_norm": layer_norm,
-    "norm_backward": norm_backward, "quantise": quantise,
+    "norm_backward": norm_backward, "cross_entropy": cross_entropy, "cross_entropy_backward": cross_entropy_backward,
+    "quantise": quantise,
 }
 
 
