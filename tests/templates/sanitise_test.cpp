@@ -173,3 +173,8 @@ TEST_CASE("random kernels of norms have no races and no uninitialised reads") {
   check_clean("layer_norm", "row", "small_five");
   check_clean("norm_backward", "rows", "small_five");
 }
+
+TEST_CASE("random kernels of cross_entropy and its gradient have no races and no uninitialised reads") {
+  check_clean("cross_entropy", "rows", "few");
+  check_clean("cross_entropy_backward", "rows", "few");
+}
