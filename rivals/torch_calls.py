@@ -299,6 +299,27 @@ def cross_entropy_backward(task):
     return TorchCall(prepare, call, "not in place")
 
 
+def transpose(task):
+    return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: x.transpose(-2, -1).contiguous())
+
+
+def reduce(task):
+    import torch
+
+    options = task["options"]
+    operation = {"sum": torch.sum, "max": torch.amax, "min": torch.amin, "argmax": torch.argmax,
+                 "argmin": torch.argmin}[options["op"]]
+    axis = {"rows": -1, "columns": 0, "all": None}[options["axis"]]
+
+    def call(x):
+        if axis is not None:
+            return operation(x, axis)
+        return operation(x.flatten(), 0).reshape(1)
+
+    name = "x_bits" if options["any_bits"] else "x"
+    return TorchCall(lambda problem: [problem.inputs[name]], call)
+
+
 def quantise(task):
     import torch
     import torch.nn.functional as F
@@ -342,7 +363,7 @@ CALLS = {
     "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "gemm_fp8": coded_product,
     "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "layer_norm": layer_norm,
     "norm_backward": norm_backward, "cross_entropy": cross_entropy, "cross_entropy_backward": cross_entropy_backward,
-    "quantise": quantise,
+    "transpose": transpose, "reduce": reduce, "quantise": quantise,
 }
 
 

@@ -178,3 +178,9 @@ TEST_CASE("random kernels of cross_entropy and its gradient have no races and no
   check_clean("cross_entropy", "rows", "few");
   check_clean("cross_entropy_backward", "rows", "few");
 }
+
+TEST_CASE("random kernels of transpose and reduce have no races and no uninitialised reads") {
+  check_clean("transpose", "tiles", "column");
+  check_clean("reduce", "rows", "row");
+  check_clean("reduce", "columns", "column", {{"axis", std::string("columns")}, {"op", std::string("argmax")}});
+}
