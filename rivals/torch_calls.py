@@ -320,6 +320,32 @@ def reduce(task):
     return TorchCall(lambda problem: [problem.inputs[name]], call)
 
 
+def histogram(task):
+    """Counts of torch.histc are floats: exact up to 2^24."""
+    import torch
+
+    options = task["options"]
+
+    def prepare(problem):
+        x = problem.inputs["x"]
+        return x.long() if options["dtype"] == "u8" else x, problem.sizes["K"]
+
+    def call(x, bins):
+        if options["dtype"] == "u8":
+            return torch.bincount(x, minlength=bins).int()
+        return torch.histc(x, bins, options["low"], options["high"]).int()
+
+    return TorchCall(prepare, call)
+
+
+def scan(task):
+    import torch
+
+    if task["options"]["exclusive"]:
+        raise Refusal("torch.cumsum is inclusive")
+    return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: torch.cumsum(x, 0))
+
+
 def quantise(task):
     import torch
     import torch.nn.functional as F
@@ -363,7 +389,7 @@ CALLS = {
     "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "gemm_fp8": coded_product,
     "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "layer_norm": layer_norm,
     "norm_backward": norm_backward, "cross_entropy": cross_entropy, "cross_entropy_backward": cross_entropy_backward,
-    "transpose": transpose, "reduce": reduce, "quantise": quantise,
+    "transpose": transpose, "reduce": reduce, "histogram": histogram, "scan": scan, "quantise": quantise,
 }
 
 

@@ -184,3 +184,8 @@ TEST_CASE("random kernels of transpose and reduce have no races and no uninitial
   check_clean("reduce", "rows", "row");
   check_clean("reduce", "columns", "column", {{"axis", std::string("columns")}, {"op", std::string("argmax")}});
 }
+
+TEST_CASE("random kernels of histogram and scan have no races and no uninitialised reads") {
+  check_clean("histogram", "counts", "few");
+  check_clean("scan", "look_back", "tile");
+}
