@@ -189,3 +189,8 @@ TEST_CASE("random kernels of histogram and scan have no races and no uninitialis
   check_clean("histogram", "counts", "few");
   check_clean("scan", "look_back", "tile");
 }
+
+TEST_CASE("random kernels of top_k's families have no races and no uninitialised reads") {
+  check_clean("top_k", "warp", "small");
+  check_clean("top_k", "radix", "small");
+}
