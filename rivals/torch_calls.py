@@ -346,6 +346,13 @@ def scan(task):
     return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: torch.cumsum(x, 0))
 
 
+def top_k(task):
+    """torch.topk leaves open which of equal elements come first: its indices may be wrong where there are ties."""
+    import torch
+
+    return TorchCall(lambda problem: (problem.inputs["x"], problem.sizes["K"]), lambda x, k: torch.topk(x, k))
+
+
 def quantise(task):
     import torch
     import torch.nn.functional as F
@@ -389,7 +396,8 @@ CALLS = {
     "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "gemm_fp8": coded_product,
     "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "layer_norm": layer_norm,
     "norm_backward": norm_backward, "cross_entropy": cross_entropy, "cross_entropy_backward": cross_entropy_backward,
-    "transpose": transpose, "reduce": reduce, "histogram": histogram, "scan": scan, "quantise": quantise,
+    "transpose": transpose, "reduce": reduce, "histogram": histogram, "scan": scan, "top_k": top_k,
+    "quantise": quantise,
 }
 
 
