@@ -151,7 +151,7 @@ struct ReportRequest {
   std::vector<std::string> rivals;
   std::string predicted = "32";
   std::string explained = "1";
-  std::vector<std::string> all;
+  bool all = false;
   std::string database = kDefaultDatabase;
   bool json = false;
 };
@@ -161,14 +161,16 @@ PageWishes wishes(const ReportRequest& request) {
           parse_number("--explain", request.explained, 0, kShownKernels), request.rivals};
 }
 
-/// A folder of pages, and an index over them.
+/// A folder of pages, and an index over them. The runs that were named are databases.
 int write_all(const ReportRequest& request, const CLI::App& command) {
   if (request.output.empty()) throw usage_error("--all writes a folder of pages: name it with -o DIR");
+  for (const char* other : {"--task", "--rivals"})
+    if (!command.get_option(other)->empty()) throw usage_error(fmt::format("--all cannot be combined with {}", other));
   PageWishes wanted = wishes(request);
   // Each costs seconds of every page.
   if (command.get_option("--predict")->empty()) wanted.predicted = 0;
   if (command.get_option("--explain")->empty()) wanted.explained = 0;
-  std::vector<std::string> databases = request.all;
+  std::vector<std::string> databases = request.choice.runs;
   if (databases.empty() || !command.get_option("--db")->empty()) databases.insert(databases.begin(), request.database);
   const WrittenPages written = write_all_pages(databases, request.output, wanted);
   for (const std::string& problem : written.problems) write_to_stderr(problem + "\n");
@@ -195,7 +197,7 @@ int write_page(const Store& store, const ReportRequest& request) {
 }
 
 int report(const ReportRequest& request, const CLI::App& command) {
-  if (!command.get_option("--all")->empty()) return write_all(request, command);
+  if (request.all) return write_all(request, command);
   const Store store = Store::open(request.database, Store::Mode::read);
   if (!request.output.empty()) return write_page(store, request);
   if (request.choice.runs.size() > 1)
@@ -222,14 +224,9 @@ void add_report(CLI::App& app, Invocation& invocation) {
   CLI::Option* output =
       add_option(command, "-o,--output", "FILE", request.output,
                  "Write one page for a browser, report.html; report.json: its data; with --all a folder");
-  command
-      .add_option("--all", request.all,
-                  "Write a page for each run and an index over them into the folder -o DIR; "
-                  "of these databases (default: --db)")
-      ->type_name("[DB ...]")
-      ->expected(0, -1)
-      ->excludes(runs)
-      ->excludes(command.get_option("--task"));
+  command.add_flag("--all", request.all,
+                   "Write a page for each run and an index over them into the folder -o DIR; RUN then names databases "
+                   "(default: that of --db)");
   add_option(command, "--explain", "N", request.explained,
              "On the page, explain the modelled time of the fastest kernel, or of the N fastest, at most three")
       ->needs(output);

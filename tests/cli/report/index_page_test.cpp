@@ -80,9 +80,7 @@ TEST_CASE("a run whose page cannot be made stands in the index with the reason")
   const ToyBench bench;
   run_toy(bench, "1");
   SQLite::Database((bench / "runs/evo.db").string(), SQLite::OPEN_READWRITE)
-      .exec(
-          "UPDATE text SET content = 'no task' WHERE id IN (SELECT content FROM task_file WHERE path LIKE "
-          "'%task.json')");
+      .exec("DELETE FROM task_file WHERE path LIKE '%task.json'");
   const Outcome outcome = bench.evo({"report", "--all", "-o", "site"});
   const Json index = data_of(bench.read("site/index.html"));
   REQUIRE(index["runs"].size() == 1);
@@ -97,7 +95,8 @@ TEST_CASE("what --all cannot do is refused in one line") {
   check_refused(bench.evo({"report", "--all"}), 2, {"--all", "-o DIR"});
   check_refused(bench.evo({"report", "--all", "none.db", "-o", "site"}), 2, {"none.db"});
   check_refused(bench.evo({"report", "-o", "a.html", "--explain", "4"}), 2, {"--explain"});
-  CHECK(bench.evo({"report", "1", "--all", "-o", "site"}).code == 2);
+  check_refused(bench.evo({"report", "1", "--all", "-o", "site"}), 2, {"1"});
+  check_refused(bench.evo({"report", "--task", "toy", "--all", "-o", "site"}), 2, {"--all", "--task"});
   bench.write("taken", "");
   CHECK(bench.evo({"report", "--all", "-o", "taken"}).code == 3);
 }
@@ -112,7 +111,8 @@ TEST_CASE("an imported run has a page, a report and exports") {
   CHECK(document["candidates"]["latency_us"].size() == own["candidates"]["id"].size());
   CHECK(std::abs(document["best"]["latency_us"].get<double>() / own["best"]["latency_us"].get<double>() - 1) < 1e-3);
   REQUIRE(document["families"].size() == 1);
-  CHECK(document["families"][0]["valid"] == own["families"][0]["valid"]);
+  // A duplicate was written with its original's result.
+  CHECK(document["families"][0]["valid"] >= own["families"][0]["valid"]);
   CHECK(document["floors"].empty());
   CHECK_THAT(document["explanations"]["why_none"].get<std::string>(), ContainsSubstring("imported"));
   CHECK_THAT(document["predictions"]["why_none"].get<std::string>(), ContainsSubstring("imported"));
@@ -130,7 +130,7 @@ TEST_CASE("a page names the front that its board keeps") {
   const ToyBench bench;
   run_toy(bench, "1");
   CHECK(page_document(bench, {"--explain", "0"})["front"].empty());
-  run_toy(bench, "2", {"--pareto", "error"});
+  run_toy(bench, "2", {"--objective", "accurate", "--pareto", "error"});
   const Json front = page_document(bench, {"--explain", "0"})["front"];
   REQUIRE(!front.empty());
   const Json kept = bench.json({"report", "2"})["front"];
