@@ -313,8 +313,13 @@ EVO_ENTRY int cuProfilerStop() {
   return 0;
 }
 
-/// Tables without documentation: the virtual GPU has none.
+/// Tables without documentation: the virtual GPU has none. It is NVIDIA's runtime that asks for them.
 EVO_ENTRY int cuGetExportTable(const void**, const void*) {
+  static bool said = false;
+  if (!said)
+    say("the CUDA runtime is linked statically and the program has no symbol table: link it with -cudart shared, or do "
+        "not strip it");
+  said = true;
   return static_cast<int>(Code::not_found);
 }
 

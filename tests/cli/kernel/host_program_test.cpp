@@ -1,5 +1,7 @@
 // CUDA programs as they are, on the virtual GPU: tests/data/programs/twenty.cu. nvcc compiles it once; without nvcc
 // these tests are skipped.
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
@@ -26,6 +28,9 @@ std::string nvcc() {
 /// The program, compiled if it is missing or older than its source.
 std::string compiled(const std::string& name, const std::string& options) {
   if (nvcc().empty()) SKIP("no nvcc: programs cannot be compiled here");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  SKIP("a library with a sanitizer cannot be put in front of a program without it");
+#endif
   const fs::path program = fs::path(EVO_TEST_KEPT) / name;
   fs::create_directories(program.parent_path());
   if (!fs::exists(program) || fs::last_write_time(program) < fs::last_write_time(kSource)) {
