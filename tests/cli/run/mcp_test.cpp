@@ -20,10 +20,11 @@ const Json kModernMeta = {{"io.modelcontextprotocol/protocolVersion", "2026-07-2
 /// A client of `evo mcp` in a bench's folder.
 class Client {
  public:
-  explicit Client(const Bench& bench, const std::string& options = "") {
+  explicit Client(const Bench& bench, const std::string& templates = "templates") {
     evo::SocketPair sockets = evo::make_socket_pair();
     const std::string command = "cd " + bench.folder().string() +
-                                " && exec " EVO_BINARY " mcp --device vgpu --most-time 5m " + options + " <&3 >&3";
+                                " && exec " EVO_BINARY " mcp --device vgpu --most-time 5m --templates " + templates +
+                                " <&3 >&3";
     process_ = std::make_unique<evo::Process>(std::vector<std::string>{"/bin/sh", "-c", command}, sockets.theirs.get(),
                                               2, std::vector<std::string>{"EVO_CHECK_TIME=0", "CUDA_VISIBLE_DEVICES="});
     socket_ = std::move(sockets.ours);
@@ -255,7 +256,7 @@ TEST_CASE("arguments that a tool does not take are results that say so, and name
 TEST_CASE("a search that an agent cancels ends cleanly and is not answered, and so do those of a client that leaves") {
   const Bench bench;
   {
-    Client client(bench, "--templates " + kTemplates);
+    Client client(bench, kTemplates);
     client.initialize();
     const Json search = {{"name", "run"},
                          {"arguments", {{"task", "rms_norm"}, {"time", "5m"}, {"seed", 1}}},
