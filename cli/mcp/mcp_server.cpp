@@ -213,12 +213,13 @@ class McpServer {
     Call& call = *calls_.back();
     call.id = id;
     Json token = meta.contains("progressToken") && is_id(meta["progressToken"]) ? meta["progressToken"] : Json();
-    call.thread = std::jthread([this, &call, name, arguments, token, modern] {
+    call.thread = std::jthread([this, &call, id, name, arguments, token, modern] {
       const auto cancelled = [&call] { return call.cancelled.load(); };
       Json result = call_tool(name, arguments, settings_, progress_to(token, cancelled), cancelled);
-      // A cancelled request has no answer.
-      if (!call.cancelled) reply(call.id, std::move(result), modern);
+      // It is over before the client knows, which may then use its id again. A cancelled request has no answer.
+      const bool answers = !call.cancelled;
       call.over = true;
+      if (answers) reply(id, std::move(result), modern);
     });
   }
 
