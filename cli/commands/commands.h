@@ -40,7 +40,7 @@ struct Invocation {
           command(runs) command(report) command(watch) command(front) command(results) command(compare)            \
               command(baseline) command(replay) command(selftest) command(bench) command(db) command(vgpu)         \
                   command(model) command(profile) command(sanitize) command(diagnose) command(doctor) command(llm) \
-                      command(completions) command(man)
+                      command(mcp) command(completions) command(man)
 
 #define EVO_DECLARE_COMMAND(name) void add_##name(CLI::App& app, Invocation& invocation);
 EVO_COMMANDS(EVO_DECLARE_COMMAND)

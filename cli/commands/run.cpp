@@ -110,13 +110,15 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop, const RunTime& time) {
+SearchLimits limits_of(const RunRequest& request, const PreparedRun& run, const std::atomic<bool>& stop,
+                       const RunTime& time) {
   SearchLimits limits;
   limits.until_us = run.info.until_us;
   limits.settles = run.info.settles;
   limits.settled_until = run.info.settled_until;
   limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit.value_or(UINT64_MAX);
+  if (!request.proposals.empty() && request.evaluations.empty()) limits.evaluations = UINT64_MAX;  // All of the file.
   limits.stop = &stop;
   limits.out_of_time = [&time] { return time.is_over(); };
   return limits;
@@ -204,9 +206,11 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   std::vector<std::string> timed;
   for (const Shape& shape : info.target.timed) timed.push_back(shape.name);
   const std::string continued = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
-  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id,
-                              continued, info.task, devices_text(run), run.device.name, fmt::join(timed, ","),
-                              how_many(run, space), grouped(space.size()), strategy_text(info), info.seed));
+  const std::string what = request.proposals.empty() ? fmt::format("{} of {} legal genomes, {}", how_many(run, space),
+                                                                   grouped(space.size()), strategy_text(info))
+                                                     : "the proposals of " + request.proposals;
+  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {}, seed {}\n", id, continued, info.task,
+                              devices_text(run), run.device.name, fmt::join(timed, ","), what, info.seed));
   tell_not_validated(info.target.skipped, request.verbose);
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }
@@ -254,7 +258,7 @@ ProgressReport::Settings progress_settings(const SearchParts& with,
           .quiet = with.request.quiet,
           .lines = with.request.progress,
           .modelled = kind_named(with.run.device.kind).modelled,
-          .evaluations = with.run.info.evaluation_limit.value_or(0),
+          .evaluations = with.request.proposals.empty() ? with.run.info.evaluation_limit.value_or(0) : 0,
           .time_limit = with.run.time_limit,
           .recalled = with.run.recalled,
           .placed = std::move(placed)};
@@ -332,6 +336,11 @@ RunSummary search_and_summarise(const SearchParts& with) {
     profile_elites(with.store, with.id, pipeline_options(run, with.binaries), with.build);
 
   RunSummary summary = summarise(with.store, with.id, result, placed);
+  if (!with.request.proposals.empty()) {
+    summary.proposed = proposed_outcomes(with.store, with.id, run.recalled);
+    summary.result.exhausted = false;  // The file is, not the space.
+  }
+  if (with.proposer != nullptr) summary.refused = with.proposer->refusals();
   summary.devices = std::move(shares);
   summary.times = times;
   if (with.model.pool != nullptr) summary.modelled = with.model.pool->shares();
@@ -343,9 +352,11 @@ std::unique_ptr<ProposerProcess> start_proposer(const RunRequest& request, const
                                                 const SearchSubject& subject, Store& store,
                                                 const SearchLimits& limits) {
   if (!has_proposer(request)) return nullptr;
-  ProposerBriefing briefing{.rates = rates_of(run.info.device),
+  const std::optional<DeviceInfo> rates = rates_of(run.info.device);
+  ProposerBriefing briefing{.rates = rates,
                             .lessons = lesson_lines(lessons_of(store, run.info, id, subject.space)),
-                            .build = subject.build};
+                            .build = subject.build,
+                            .line_shares = line_shares_of(run.task, run.info.target, rates)};
   return make_proposer(request, run, id, subject.space, subject.templates, std::move(briefing), store, limits);
 }
 
@@ -367,6 +378,13 @@ RunId begin_or_reopen(Store& store, const PreparedRun& run) {
   store.reopen_run(*run.resumed, info.evaluation_limit,
                    info.settles ? std::nullopt : std::optional(info.settled_until));
   return *run.resumed;
+}
+
+/// One line for each refused proposal of --proposals: nobody else is told.
+void tell_refusals(const RunRequest& request, const RunSummary& summary) {
+  if (request.proposals.empty()) return;
+  for (const std::string& refusal : summary.refused)
+    write_to_stderr(fmt::format("refused: {}\n", one_line(clipped(refusal, 1000, "..."))));
 }
 
 int exit_code_of(const SearchResult& result) {
@@ -401,7 +419,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   const auto binaries = std::make_shared<BinaryCache>();
   const RunModel model = start_model(run, subject.build, binaries, interrupt.requested());
   RunTime time(run.time_limit, check_time);
-  const SearchLimits limits = limits_of(run, interrupt.requested(), time);
+  const SearchLimits limits = limits_of(request, run, interrupt.requested(), time);
   RecordedProposals recorded = recorded_proposals(request, run, subject.templates);
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);
@@ -433,6 +451,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   // The search.
   const RunSummary summary = search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries,
                                                    profiled, store, id, *strategy, proposer.get(), time});
+  tell_refusals(request, summary);
   print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(summary.result);
 }

@@ -156,6 +156,9 @@ void add_proposers(RunOptions& options) {
               "The proposer's largest share of the evaluations, in percent");
   options.add("Search", "--proposer-deadline", request.proposer_deadline, "DURATION",
               "Time limit of the proposer's answer");
+  options.add("Search", "--proposals", request.proposals, "FILE",
+              "Evaluate the proposals of this file, JSON as a proposer answers, and nothing else; with --resume they "
+              "may begin with candidates of that run (docs/proposer.md)");
   add_llm_options(options.command, request.llm);
   options.group("Language model", llm_option_names());
   options.add("Language model", "--llm-share", request.llm_share, "P",

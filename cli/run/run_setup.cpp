@@ -78,7 +78,7 @@ std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
 }
 
 bool names_limit(const RunRequest& request) {
-  return !request.evaluations.empty() || !request.time.empty();
+  return !request.evaluations.empty() || !request.time.empty() || !request.proposals.empty();
 }
 
 /// The loosest objective whose candidates are those of this one, and more.
@@ -117,6 +117,7 @@ bool guided_by_default(std::string_view strategy, const DeviceInfo& device) {
 }
 
 std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
+  if (!request.proposals.empty()) return 1;  // Nothing else is proposed.
   if (!request.screen.empty()) return parse_number("--screen", request.screen, 1, kMostScreened);
   if (info.keeps_front) return 1;
   return guided_by_default(info.strategy, device) ? ScreeningOptions().among : 1;
@@ -157,7 +158,7 @@ std::vector<DeviceInfo> further_devices_again(const RunRow& row, std::string& no
 /// Results of measured runs on several devices come as they finish, so that none waits for the slowest. Those of
 /// modelled runs, which repeat, come as asked. So do those of runs with a proposer: a resumed run cannot ask it again.
 AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
-  const bool proposes = !request.proposer.empty() || !request.llm.model.empty();
+  const bool proposes = !request.proposer.empty() || !request.llm.model.empty() || !request.proposals.empty();
   if (request.answers.empty()) {
     const bool waits = run.further_devices.empty() || kind_named(run.device.kind).modelled || proposes;
     return waits ? AnswerOrder::asked : AnswerOrder::finished;
@@ -166,7 +167,9 @@ AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
   if (!order) throw usage_error(fmt::format("--answers {}: expected asked or finished", request.answers));
   if (order == AnswerOrder::finished && proposes)
     throw usage_error(fmt::format("--answers finished cannot be combined with {}: name --answers asked",
-                                  request.proposer.empty() ? "--llm" : "--proposer"));
+                                  !request.proposals.empty() ? "--proposals"
+                                  : request.proposer.empty() ? "--llm"
+                                                             : "--proposer"));
   return *order;
 }
 
@@ -354,7 +357,7 @@ PreparedRun prepare_resumed(const RunRequest& request) {
     run.device = same_device(row);
     run.further_devices = further_devices_again(row, run.notice);
   }
-  if (request.evaluations.empty() && row.info.evaluation_limit && row.evaluated >= *row.info.evaluation_limit) {
+  if (!names_limit(request) && row.info.evaluation_limit && row.evaluated >= *row.info.evaluation_limit) {
     run.notice =
         fmt::format("run {} has done its {} evaluations: continue it with a larger --evals", id, row.evaluated);
   }

@@ -42,7 +42,7 @@ const std::vector<Layer> kLayers = {
     {"cli",
      {"engine", "evaluator", "population"},
      {"cli/text", "cli/sources", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/llm", "cli/run",
-      "cli/proposer", "cli/rivals", "cli/report", "cli/watch", "cli/selftest", "cli/signature", "cli/shell",
+      "cli/proposer", "cli/mcp", "cli/rivals", "cli/report", "cli/watch", "cli/selftest", "cli/signature", "cli/shell",
       "cli/commands", "cli"}},
 };
 
@@ -53,6 +53,8 @@ const std::vector<std::string> kOnlyInSources = {"nlohmann/json.hpp", "CLI/",   
 /// Headers of templates over such a library, or of what a folder's sources share: only sources include them, and each
 /// other.
 const std::set<std::string> kForSources = {"engine/record/record_json.h",
+                                           "cli/llm/conversation.h",
+                                           "cli/proposer/known_candidates.h",
                                            "engine/expression/json_value.h",
                                            "evaluator/worker/wire_forms.h",
                                            "population/store/record_rows.h",
