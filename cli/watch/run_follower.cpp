@@ -51,11 +51,20 @@ void RunFollower::make() {
   earliest_ = Clock::now() + kRest * (processor_time() - begun);
 }
 
+/// Whether no run goes on any more although none has written that it ended.
+bool RunFollower::was_killed() const {
+  if (!running_) return false;
+  return std::ranges::none_of(chosen_runs(store_, choice_), [&](RunId id) {
+    const std::optional<RunRow> run = store_.run(id);
+    return run && run->status == RunStatus::running;
+  });
+}
+
 /// Another page if something has changed and it is time.
 void RunFollower::refresh() {
   if (Clock::now() < earliest_) return server_.keep();
   try {
-    if (problem_.empty() && store_.version() == version_) return server_.keep();
+    if (problem_.empty() && store_.version() == version_ && !was_killed()) return server_.keep();
     make();
   } catch (const Error& error) {
     problem_ = error.what();

@@ -25,6 +25,7 @@ class RunFollower {
 
  private:
   void make();
+  bool was_killed() const;
   void refresh();
   std::string state() const;
 

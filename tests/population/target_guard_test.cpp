@@ -54,8 +54,11 @@ std::string instructions(const std::string& text, const std::string& targets, co
   INFO(built.output);
   REQUIRE(built.exit_code == 0);
   CHECK(built.output == "");
-  const std::string cuobjdump = nvcc.substr(0, nvcc.rfind('/')) + "/cuobjdump";
-  return run_command(fmt::format("'{}' -sass -arch {} {}", cuobjdump, target, (folder / "best.o").string())).output;
+  const CommandResult ptx = run_command(
+      fmt::format("cd {} && '{}' -std=c++17 -ptx -arch={} best.cu -o best.ptx", folder.path().string(), nvcc, target));
+  INFO(ptx.output);
+  REQUIRE(ptx.exit_code == 0);
+  return read_text(folder / "best.ptx");
 }
 
 std::string guarded(const std::string& source) {
@@ -74,7 +77,7 @@ TEST_CASE("instructions of one target alone ask for that target or its family, o
              ContainsSubstring("SPECIFIC__ >= 1000 && __CUDA_ARCH_FAMILY_SPECIFIC__ < 1100"));
   CHECK_THAT(guard_of(toy("// block_scale", "sm_121f")).condition,
              ContainsSubstring("SPECIFIC__ >= 1210 && __CUDA_ARCH_FAMILY_SPECIFIC__ < 1300"));
-  CHECK(guard_of(toy(kOfHopper, "sm_80")).condition == "__CUDA_ARCH__ < 800");
+  CHECK(guard_of(toy(kOfHopper, "compute_80")).condition == "__CUDA_ARCH__ < 800");
   CHECK(guard_of(toy(kOfHopper, "another")).macro == "");
 }
 
@@ -117,15 +120,15 @@ TEST_CASE("a source whose braces or conditionals cannot be followed is exported 
 TEST_CASE("a file for sm_90a compiles for lists of targets, and where it does not run its kernels trap", "[long]") {
   const std::string text = export_cuda(toy(kOfHopper));
   const auto [targets, other] = GENERATE(
-      std::pair("-arch=sm_90a", ""), std::pair("-arch=all-major -gencode=arch=compute_90a,code=sm_90a", "sm_90"),
-      std::pair("-gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90a,code=sm_90a", "sm_80"));
-  const std::string own = instructions(text, targets, "sm_90a");
-  CHECK_THAT(own, ContainsSubstring("WARPSYNC") || ContainsSubstring("WARPGROUP"));
-  CHECK_THAT(own, !ContainsSubstring("BPT.TRAP"));
+      std::pair("-arch=sm_90a", ""), std::pair("-arch=all-major -gencode=arch=compute_90a,code=sm_90a", "compute_90"),
+      std::pair("-gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90a,code=sm_90a", "compute_80"));
+  const std::string own = instructions(text, targets, "compute_90a");
+  CHECK_THAT(own, ContainsSubstring("wgmma.fence"));
+  CHECK_THAT(own, !ContainsSubstring("trap;"));
   if (*other == '\0') return;
   const std::string traps = instructions(text, targets, other);
-  CHECK_THAT(traps, ContainsSubstring("BPT.TRAP"));
-  CHECK_THAT(traps, !ContainsSubstring("WARPGROUP"));
+  CHECK_THAT(traps, ContainsSubstring("trap;"));
+  CHECK_THAT(traps, !ContainsSubstring("wgmma"));
 }
 
 TEST_CASE("the launcher answers that there is no kernel for the device where it would run one that traps") {
