@@ -13,6 +13,7 @@
 #include "cli/sources/short_form_file.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/claim.h"
+#include "cli/subject/feasible_shapes.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
 #include "cli/subject/known_attacks.h"
@@ -156,6 +157,7 @@ AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& re
   options.task = kernel.task;
   options.tree = kernel.tree;
   options.target = kernel.target;
+  require_feasible(kernel.task, kernel.target, kernel.device.kind);
   options.device = kernel.device;
   const AttackBudget budget = budget_of(request, kernel.device);
   options.salt = budget.seed;

@@ -29,7 +29,9 @@
 #include "cli/run/warm_start.h"
 #include "cli/selftest/selftest_record.h"
 #include "cli/sources/shadowing.h"
+#include "cli/subject/feasible_shapes.h"
 #include "cli/text/signals.h"
+#include "cli/text/waiting_line.h"
 #include "cli/watch/watch_process.h"
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
@@ -387,6 +389,20 @@ void tell_refusals(const RunRequest& request, const RunSummary& summary) {
     write_to_stderr(fmt::format("refused: {}\n", one_line(clipped(refusal, 1000, "..."))));
 }
 
+PreparedRun feasible_run(const RunRequest& request, const std::string& command_line) {
+  PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
+  require_feasible(run.task, run.info.target, run.device.kind);
+  if (!run.resumed) run.info.until_us = latency_of_until(run.info.until, run, request.database);
+  return run;
+}
+
+/// Says what a run does before it has a number. Null where it is to be quiet.
+std::unique_ptr<WaitingLine> waiting_line(const RunRequest& request, const PreparedRun& run, std::string_view what) {
+  if (request.quiet) return nullptr;
+  return std::make_unique<WaitingLine>(terminal_of(stderr),
+                                       fmt::format("{} on {}: {}", run.task.name, called(run.device), what));
+}
+
 int exit_code_of(const SearchResult& result) {
   if (result.interrupted) return kInterrupted;
   return result.valid > 0 ? kDone : kNothingValid;
@@ -400,16 +416,16 @@ int run(const RunRequest& request, const std::string& command_line) {
   has_database(request.database);  // What can be none is refused before anything is done.
   const std::optional<std::chrono::milliseconds> check_time = check_time_of(request);
   // What to search: from the command line, or from the run that is resumed.
-  PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
-
-  if (!run.resumed) run.info.until_us = latency_of_until(run.info.until, run, request.database);
+  PreparedRun run = feasible_run(request, command_line);
 
   // Who watches it. A port that is taken is found before anything is written.
   std::optional<WatchProcess> watched;
   if (request.watch) watched.emplace(request.database, *request.watch);
 
   // The legal genomes, and how they become candidates.
+  std::unique_ptr<WaitingLine> waiting = waiting_line(request, run, "counting legal genomes");
   SearchSubject subject(run);
+  waiting.reset();
   if (request.form) refuse_wrong_arguments(*request.form, subject.space, run, subject.build);
   write_to_stderr(request.notes);
   // Until here Ctrl-C ends the program at once, however long genomes are counted; from here on it ends the run cleanly.

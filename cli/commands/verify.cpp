@@ -16,6 +16,7 @@
 #include "cli/sources/shadowing.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/contract.h"
+#include "cli/subject/feasible_shapes.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
 #include "cli/subject/known_attacks.h"
@@ -182,6 +183,7 @@ Verification check(Claim claim, const std::string& device_name, const SourceTree
     use_installed_task(claim, *templates, verification.device.kind);
     add_attacks_on_file(database, claim);
   }
+  require_feasible(claim.task, claim.target, verification.device.kind);
   verification.modelled = kind_named(verification.device.kind).modelled;
   verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);
   verification.tolerance = tolerance_of(claim, verification.modelled);
@@ -340,6 +342,7 @@ int verify_solution(const VerifyRequest& request) {
   solution.device = find_device(request.device.empty() ? "auto" : request.device);
   solution.target = make_target(solution.task, solution.device.kind, parse_shapes(solution.task, request.shapes),
                                 parse_options(solution.task, request.options));
+  require_feasible(solution.task, solution.target, solution.device.kind);
   if (!request.launches.empty()) return verify_foreign_kernel(request, solution);
   const SolutionCheck found = check_solution(solution);
   print("{}", request.json ? solution_document(found, solution) : solution_text(found, solution, terminal_of(stdout)));

@@ -79,9 +79,9 @@ EVO_FIELDS(RunInfo, answers, target, family, strategy, seed, salt, evaluation_li
            until_us, settles, settled_until, screen, width, seeds, command_line, evo_version, nvrtc_version);
 
 enum class RunStatus {
-  running,  ///< Or its process was killed: it can be resumed.
+  running,  ///< A process holds its lease.
   finished,
-  interrupted,  ///< Ctrl-C or out of time: it can be resumed.
+  interrupted,  ///< Ctrl-C, out of time or killed: it can be resumed.
   failed,       ///< The machine failed.
 };
 
