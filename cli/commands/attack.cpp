@@ -13,7 +13,7 @@
 #include "cli/sources/short_form_file.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/claim.h"
-#include "cli/subject/feasible_shapes.h"
+#include "cli/check/feasible_shapes.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
 #include "cli/subject/known_attacks.h"

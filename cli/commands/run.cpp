@@ -29,7 +29,7 @@
 #include "cli/run/warm_start.h"
 #include "cli/selftest/selftest_record.h"
 #include "cli/sources/shadowing.h"
-#include "cli/subject/feasible_shapes.h"
+#include "cli/check/feasible_shapes.h"
 #include "cli/text/signals.h"
 #include "cli/text/waiting_line.h"
 #include "cli/watch/watch_process.h"

@@ -1,4 +1,4 @@
-#include "cli/subject/feasible_shapes.h"
+#include "cli/check/feasible_shapes.h"
 
 #include <fmt/format.h>
 
