@@ -30,7 +30,7 @@ Json data_of(const std::string& page) {
   return Json::parse(page.substr(at, page.find("</script>", at) - at));
 }
 
-Json page_document(const Bench& bench, std::vector<std::string> arguments) {
+Json index_document(const Bench& bench, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "report");
   arguments.insert(arguments.end(), {"-o", "data.json"});
   const Outcome outcome = bench.evo(arguments);
@@ -104,8 +104,8 @@ TEST_CASE("what --all cannot do is refused in one line") {
 TEST_CASE("an imported run has a page, a report and exports") {
   const Bench bench;
   make_databases(bench);
-  const Json own = page_document(bench, {"1", "--explain", "0"});
-  const Json document = page_document(bench, {"--db", "imported.db"});
+  const Json own = index_document(bench, {"1", "--explain", "0"});
+  const Json document = index_document(bench, {"--db", "imported.db"});
   CHECK(document["imported"] == true);
   CHECK(document["task"]["name"] == "toy");
   CHECK(document["candidates"]["latency_us"].size() == own["candidates"]["id"].size());
@@ -129,9 +129,9 @@ TEST_CASE("an imported run has a page, a report and exports") {
 TEST_CASE("a page names the front that its board keeps") {
   const ToyBench bench;
   run_toy(bench, "1");
-  CHECK(page_document(bench, {"--explain", "0"})["front"].empty());
+  CHECK(index_document(bench, {"--explain", "0"})["front"].empty());
   run_toy(bench, "2", {"--objective", "accurate", "--pareto", "error"});
-  const Json front = page_document(bench, {"--explain", "0"})["front"];
+  const Json front = index_document(bench, {"--explain", "0"})["front"];
   REQUIRE(!front.empty());
   const Json kept = bench.json({"report", "2"})["front"];
   REQUIRE(front.size() == kept.size());
@@ -155,7 +155,7 @@ TEST_CASE("a page has what a language model was asked and what it answered, each
   }
   SQLite::Database((bench / "runs/evo.db").string(), SQLite::OPEN_READWRITE)
       .exec("INSERT INTO exchange_candidate SELECT 2, id FROM exchange LIMIT 1");
-  const Json exchanges = page_document(bench, {"--explain", "0"})["exchanges"];
+  const Json exchanges = index_document(bench, {"--explain", "0"})["exchanges"];
   REQUIRE(exchanges["list"].size() == 2);
   const Json& first = exchanges["list"][0];
   CHECK(first["model"] == "tiny");
@@ -169,10 +169,10 @@ TEST_CASE("a page has what a language model was asked and what it answered, each
 TEST_CASE("a page explains the modelled time of the fastest kernels that were asked for") {
   const ToyBench bench;
   run_toy(bench, "1");
-  const Json none = page_document(bench, {"--explain", "0"})["explanations"];
+  const Json none = index_document(bench, {"--explain", "0"})["explanations"];
   CHECK(none["kernels"].empty());
   CHECK_THAT(none["why_none"].get<std::string>(), ContainsSubstring("--explain"));
-  const Json document = page_document(bench, {});
+  const Json document = index_document(bench, {});
   const Json& kernels = document["explanations"]["kernels"];
   REQUIRE(kernels.size() == 1);
   CHECK(kernels[0]["candidate"] == document["best"]["candidate"]);
