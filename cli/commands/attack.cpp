@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "cli/check/feasible_shapes.h"
 #include "cli/check/measured_limits.h"
 #include "cli/commands/commands.h"
 #include "cli/sources/short_form_file.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/claim.h"
-#include "cli/check/feasible_shapes.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
 #include "cli/subject/known_attacks.h"

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "cli/check/argument_check.h"
+#include "cli/check/feasible_shapes.h"
 #include "cli/commands/commands.h"
 #include "cli/proposer/proposer_setup.h"
 #include "cli/report/floor_share.h"
@@ -29,7 +30,6 @@
 #include "cli/run/warm_start.h"
 #include "cli/selftest/selftest_record.h"
 #include "cli/sources/shadowing.h"
-#include "cli/check/feasible_shapes.h"
 #include "cli/text/signals.h"
 #include "cli/text/waiting_line.h"
 #include "cli/watch/watch_process.h"

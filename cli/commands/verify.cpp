@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/check/elite_attack.h"
+#include "cli/check/feasible_shapes.h"
 #include "cli/check/further_trials.h"
 #include "cli/check/launcher_check.h"
 #include "cli/commands/commands.h"
@@ -16,7 +17,6 @@
 #include "cli/sources/shadowing.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/contract.h"
-#include "cli/check/feasible_shapes.h"
 #include "cli/subject/held_out_shapes.h"
 #include "cli/subject/json.h"
 #include "cli/subject/known_attacks.h"

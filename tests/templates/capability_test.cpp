@@ -62,9 +62,9 @@ TEST_CASE("an ability that is of one architecture alone is not one of the next")
 }
 
 TEST_CASE("every task has a family for every GPU from 8.0 on, and most have one for 7.5") {
-  const std::set<std::string> kNotOn75 = {"gemm_bf16",     "grouped_gemm", "cross_entropy", "cross_entropy_backward",
-                                          "layer_norm",    "norm_backward", "transpose",    "reduce",
-                                          "histogram",     "scan",          "top_k"};
+  const std::set<std::string> kNotOn75 = {"gemm_bf16",  "grouped_gemm",  "cross_entropy", "cross_entropy_backward",
+                                          "layer_norm", "norm_backward", "transpose",     "reduce",
+                                          "histogram",  "scan",          "top_k"};
   for (const std::string& task : task_names(shipped_templates())) {
     for (const LaunchRules& rules : all_launch_rules()) {
       INFO(task << " on " << rules.sm);

@@ -48,7 +48,8 @@ void check_genomes(const Aimed& aimed, const char* model, const std::string& sha
   check_genomes(aimed, model, shape_name, aimed.sample(aimed.space(), count, seed));
 }
 
-/// Genomes of a family, among which every three alleles of these genes are together that were so in any of 20,000 draws.
+/// Genomes of a family, among which every three alleles of these genes are together that were so in any of 20,000
+/// draws.
 std::vector<Genome> covering(const Space& space, const char* family, const std::vector<std::string>& genes) {
   Rng rng(53);
   std::set<std::string> covered;
@@ -192,6 +193,7 @@ TEST_CASE("random genomes of every option and head dimension agree with an indep
 TEST_CASE("every three alleles of the arithmetic of weights are right together", "[long]") {
   const Aimed aimed("fp8_sdpa", hopper(), {"tail129"}, {{"mask", std::string("causal")}});
   check_genomes(aimed, "h200", "tail129",
-                covering(aimed.space(), "wgmma", {"score_type", "exponential", "fma_weight", "code_by", "narrow_scores",
-                                                  "large_scores", "row_sum", "rescale"}));
+                covering(aimed.space(), "wgmma",
+                         {"score_type", "exponential", "fma_weight", "code_by", "narrow_scores", "large_scores",
+                          "row_sum", "rescale"}));
 }

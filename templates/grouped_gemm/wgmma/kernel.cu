@@ -7,13 +7,16 @@ constexpr int ctas_of_row = cluster_n;
 constexpr int tile_slots = ${tile_slots};              // places for the next tiles
 constexpr bool takes_tiles = ${takes_tiles};       // from a counter
 
+// Whose rows a tile has.
 #include "grouped_gemm/activation.cuh"
 #include "grouped_gemm/experts.cuh"
 
+// How operands come, and what is made of them.
 #include "tiles.cuh"
 #include "include/gemm/wgmma/products.cuh"
 #include "producer.cuh"
 
+// How results leave the registers.
 //% if rows == 'tokens'
 //% slot epilogue
 //% else
