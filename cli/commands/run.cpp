@@ -464,7 +464,6 @@ int run(const RunRequest& request, const std::string& command_line) {
   }
   warn_unless_selftested(run, store);
 
-  // The search.
   const RunSummary summary = search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries,
                                                    profiled, store, id, *strategy, proposer.get(), time});
   tell_refusals(request, summary);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/proposer/proposer_messages.h"
+#include "cli/proposer/line_share.h"
 #include "engine/result/evaluation.h"
 #include "engine/strategy/strategy.h"
 #include "engine/task/candidate.h"

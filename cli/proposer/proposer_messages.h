@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/proposer/line_share.h"
 #include "engine/result/evaluation.h"
 #include "engine/search/proposer.h"
 #include "engine/task/candidate.h"
@@ -17,9 +18,6 @@
 #include "population/store/records.h"
 
 namespace evo::cli {
-
-/// Where the time goes, by line of a candidate's first source; empty: unknown.
-using LineShareOf = std::function<std::map<std::uint32_t, double>(const Candidate&, const std::vector<Profile>&)>;
 
 /// What a proposer knows of a candidate beside its evaluation.
 struct ProposedBy {
