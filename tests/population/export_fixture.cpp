@@ -9,6 +9,7 @@
 
 #include "engine/space/space.h"
 #include "engine/task/scope.h"
+#include "population/code/target_guard.h"
 
 namespace evo::test {
 
@@ -35,7 +36,7 @@ ExportRequest export_request(const SourceTree& tree, const std::string& task, co
   request.task = load_task(tree, task);
   Provenance& provenance = request.provenance;
   provenance.target = make_target(request.task, "cuda", shapes, {});
-  const DeviceLimits limits{sm, 101376, 102400, 65536, 1024, 58, sm == 90};
+  const DeviceLimits limits{sm, 101376, 102400, 65536, 1024, 58};
   const std::string arch = "sm_" + std::to_string(sm) + (sm == 90 ? "a" : "");
   provenance.device = {"cuda:0", "cuda", "Test GPU", arch, "GPU-1", "580.1", facts_of(limits)};
   const Bindings facts = joined(provenance.device.facts, provenance.target.options);
@@ -65,6 +66,10 @@ ExportRequest export_request(const SourceTree& tree, const std::string& task, co
   provenance.nvrtc_version = "13.0";
   provenance.compile_flags = {"--std=c++17"};
   return request;
+}
+
+std::string source_in_export(const ExportRequest& request, std::size_t program) {
+  return guarded_source(request.programs[program].source, target_guard({&request, 1}).macro);
 }
 
 CommandResult run_command(const std::string& command) {

@@ -4,6 +4,7 @@
 #include "engine/base/rng.h"
 #include "engine/task/plan_resolution.h"
 #include "population/code/kernel_source.h"
+#include "population/code/target_guard.h"
 #include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"
@@ -84,7 +85,7 @@ TEST_CASE("what is exported can be read back") {
   CHECK(got.compile_flags == want.compile_flags);
   REQUIRE(exported.programs.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(exported.programs[i].source == request.programs[i].source);
+    CHECK(exported.programs[i].source == source_in_export(request, i));
     CHECK(exported.programs[i].source_hash == request.programs[i].source_hash);
     CHECK(exported.programs[i].specialisation == request.programs[i].specialisation);
     CHECK(exported.programs[i].max_registers == 64);
@@ -112,10 +113,12 @@ TEST_CASE("task, family, plans and reference come from the exported file alone")
   }
 }
 
-TEST_CASE("the file contains the kernels as they were compiled") {
+TEST_CASE("the file contains the kernels as they were compiled, guarded for other targets") {
   const ExportRequest request = toy_request();
   const std::string text = export_cuda(request);
-  for (const Program& program : request.programs) CHECK(count_of(text, program.source) == 1);
+  const std::string guard = target_guard({&request, 1}).macro;
+  for (const Program& program : request.programs)
+    CHECK(count_of(text, guarded_source(exported_source(program.source), guard)) == 1);
 }
 
 TEST_CASE("a macro in #pragma unroll, which nvcc does not expand, is exported as its number") {
@@ -260,7 +263,7 @@ TEST_CASE("an exported file whose lines end in CR LF is read") {
   const Exported exported = read_exports(text, "best.cu").at(0);
   CHECK_FALSE(exported.edited);
   REQUIRE(exported.programs.size() == 2);
-  CHECK(exported.programs[1].source == request.programs[1].source);
+  CHECK(exported.programs[1].source == source_in_export(request, 1));
 }
 
 TEST_CASE("several exported files in one are refused") {
