@@ -170,6 +170,34 @@ def coded_product(task):
     return TorchCall(prepare, call)
 
 
+def four_bit_product(task):
+    """torch takes codes in an order of its own. In the place of zero points it adds a bf16 number to (code - 8) * scale."""
+    import torch
+
+    offset = int(task["options"]["zero_offset"])
+
+    def prepare(problem):
+        a, w, scale, zero_point = (problem.inputs[name] for name in ("a", "w", "scale", "zero_point"))
+        places = 4 * torch.arange(8, device=w.device, dtype=torch.int32)
+        codes = (w[:, None, :] >> places[:, None] & 15).flatten(0, 1)
+        zeros = (zero_point[:, :, None] >> places & 15).flatten(1) + offset
+        weights = ((codes.unflatten(0, (-1, 128)) - zeros[:, None]) * scale.float()[:, None]).flatten(0, 1)
+        of_column = codes.t()
+        pairs = (of_column[:, ::2] << 4 | of_column[:, 1::2]).to(torch.uint8)
+        groups = torch.stack((scale.float(), (8 - zeros) * scale.float()), dim=-1).to(torch.bfloat16)
+        packed = torch._convert_weight_to_int4pack(pairs, 8)
+        return a, weights.t().to(torch.bfloat16).contiguous(), packed, groups
+
+    def decoded(a, weights, packed, groups):
+        return a @ weights.t()
+
+    def four_bits(a, weights, packed, groups):
+        return torch._weight_int4pack_mm(a, packed, 128, groups)
+
+    return TorchCall(prepare, decoded, "bf16 weights, decoded beforehand",
+                     others={"torch int4": (four_bits, "torch._weight_int4pack_mm, which rounds zero points to bf16")})
+
+
 def softmax(task):
     import torch
 
@@ -346,11 +374,94 @@ def scan(task):
     return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: torch.cumsum(x, 0))
 
 
+def rope_append(task):
+    """An engine's steps without fusion. Which tokens have a slot in the cache is found before the clock starts: their number
+    decides the sizes of torch's tensors."""
+    import torch
+
+    options = task["options"]
+    halves, theta, page, coded = options["pairs"] == "halves", options["theta"], options["page"], options["cache"] == "e4m3"
+
+    def table_of(problem):
+        if not theta:
+            return problem.inputs["cos_sin"]
+        R, last = problem.sizes["R"], int(problem.inputs["positions"].max())
+        turns = float(theta) ** (-torch.arange(0, R, 2, dtype=torch.float64) / R)
+        angle = torch.arange(last + 1, dtype=torch.float64)[:, None] * turns
+        return torch.cat((angle.cos(), angle.sin()), dim=-1).float().cuda()
+
+    def prepare(problem):
+        inputs = problem.inputs
+        q = inputs["q_in_place" if options["in_place"] else "q"]
+        tensors = [q, inputs["positions"].long(), table_of(problem)]
+        if options["append"]:
+            slots = inputs["slots" if options["slot_order"] == "random" else "slots_in_order"].long()
+            tokens = ((slots >= 0) & (slots < problem.sizes["S"])).nonzero().flatten()
+            tensors += [tokens, slots[tokens], *(inputs[name] for name in ("k", "v", "k_cache", "v_cache"))]
+        return tensors + ([inputs["k_scale"], inputs["v_scale"]] if options["append"] and coded else [])
+
+    def rotated(x, cosine, sine):
+        R = 2 * cosine.shape[-1]
+        turned = x[..., :R].float()
+        first, second = turned.chunk(2, dim=-1) if halves else (turned[..., 0::2], turned[..., 1::2])
+        results = first * cosine - second * sine, second * cosine + first * sine
+        turned = torch.cat(results, dim=-1) if halves else torch.stack(results, dim=-1).flatten(-2)
+        return torch.cat((turned, x[..., R:].float()), dim=-1) if R < x.shape[-1] else turned
+
+    def store(cache, slots, values, scale):
+        if coded:
+            values = (values.float() / scale[:, None]).clamp(-448, 448).to(torch.float8_e4m3fn).view(torch.uint8)
+            cache = cache.view(torch.uint8)
+        rows = cache if options["cache_layout"] == "nhd" else cache.transpose(1, 2)
+        rows[slots // page, slots % page] = values.to(rows.dtype)
+
+    def call(q, positions, table, tokens=None, slots=None, k=None, v=None, k_cache=None, v_cache=None, *scales):
+        cosine, sine = (part[:, None] for part in table[positions].chunk(2, dim=-1))
+        q_rotated = rotated(q, cosine, sine).to(q.dtype)
+        if k is None:
+            return q_rotated
+        store(k_cache, slots, rotated(k[tokens], cosine[tokens], sine[tokens]), scales[0] if coded else None)
+        store(v_cache, slots, v[tokens], scales[1] if coded else None)
+        return q_rotated, k_cache, v_cache
+
+    return TorchCall(prepare, call, "the tokens to append are given" + (", and a table" if theta else ""))
+
+
 def top_k(task):
     """torch.topk leaves open which of equal elements come first: its indices may be wrong where there are ties."""
     import torch
 
     return TorchCall(lambda problem: (problem.inputs["x"], problem.sizes["K"]), lambda x, k: torch.topk(x, k))
+
+
+def sample(task):
+    """Sums of weights are f32: near the boundary of two tokens another one may be drawn."""
+    import torch
+
+    def prepare(problem):
+        inputs = problem.inputs
+        greedy = ~(inputs["temperature"] >= 1e-5)
+        columns = inputs["logits"].shape[-1]
+        k = torch.where(inputs["top_k"] <= 0, columns, inputs["top_k"].clamp(max=columns)).masked_fill(greedy, 1)
+        temperature = inputs["temperature"].masked_fill(greedy, 1.0)
+        row = [k, temperature, *(inputs[name] for name in ("top_p", "min_p", "uniform"))]
+        return inputs["logits"], int(k.max()), *(number[:, None] for number in row)
+
+    def call(logits, most, k, temperature, top_p, min_p, uniform):
+        few = most < logits.shape[-1] // 8
+        largest, index = torch.topk(logits.float(), most) if few else torch.sort(logits.float(), -1, descending=True)
+        place = torch.arange(largest.shape[-1], device=largest.device)
+        weights = torch.exp((largest - largest[:, :1]) / temperature).masked_fill(place >= k, 0.0)
+        sums = weights.cumsum(-1)
+        kept = (place == 0) | ((sums - weights < top_p * sums[:, -1:]) & (weights >= min_p))
+        index, order = torch.sort(index.masked_fill(~kept, logits.shape[-1]), -1)
+        weights = weights.masked_fill(~kept, 0.0).gather(-1, order)
+        sums = weights.cumsum(-1)
+        drawn = (sums <= uniform * sums[:, -1:]).sum(-1, keepdim=True)
+        drawn = torch.minimum(drawn, kept.sum(-1, keepdim=True) - 1)
+        return index.gather(-1, drawn)[:, 0].int(), (weights.gather(-1, drawn) / sums[:, -1:])[:, 0]
+
+    return TorchCall(prepare, call, "the largest top_k is known")
 
 
 def quantise(task):
@@ -397,7 +508,7 @@ CALLS = {
     "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "layer_norm": layer_norm,
     "norm_backward": norm_backward, "cross_entropy": cross_entropy, "cross_entropy_backward": cross_entropy_backward,
     "transpose": transpose, "reduce": reduce, "histogram": histogram, "scan": scan, "top_k": top_k,
-    "quantise": quantise,
+    "rope_append": rope_append, "sample": sample, "quantise": quantise, "w4a16": four_bit_product,
 }
 
 

@@ -87,7 +87,8 @@ TEST_CASE("kernels of every shipped family give the same bits where tensors begi
   for (const char* task : {"fp8_sdpa",     "f16_sdpa",     "fp8_qkt",     "gemm_bf16",     "gemm_fp8",
                            "grouped_gemm", "rms_norm",     "layer_norm",  "norm_backward", "softmax",
                            "quantise",     "sim_fp8_sdpa", "sim_fp8_qkt", "cross_entropy", "cross_entropy_backward",
-                           "transpose",    "reduce",       "histogram",   "scan",          "top_k"}) {
+                           "transpose",    "reduce",       "histogram",   "scan",          "top_k",
+                           "rope_append",  "sample",       "w4a16"}) {
     const Task shipped = load_task(shipped_templates(), task);
     const Aimed aimed(task, hopper(), {shipped.shape_sets.at("vgpu").timed.front()});
     const Space space = aimed.space();

@@ -194,3 +194,20 @@ TEST_CASE("random kernels of top_k's families have no races and no uninitialised
   check_clean("top_k", "warp", "small");
   check_clean("top_k", "radix", "small");
 }
+
+TEST_CASE("random kernels of w4a16's families have no races and no uninitialised reads", "[long]") {
+  check_clean("w4a16", "mma_direct", "small");
+  check_clean("w4a16", "mma_sync", "tails");
+  check_clean("w4a16", "rows", "small", {{"scale_type", std::string("f16")}});
+}
+
+TEST_CASE("random kernels of rope_append have no races and no uninitialised reads", "[long]") {
+  check_clean("rope_append", "heads", "crowded");
+  check_clean("rope_append", "heads", "partial",
+              {{"cache", std::string("e4m3")}, {"in_place", true}, {"layout", std::string("fused")}});
+}
+
+TEST_CASE("random kernels of sample have no races and no uninitialised reads", "[long]") {
+  check_clean("sample", "radix", "small");
+  check_clean("sample", "radix", "whole");
+}
