@@ -116,7 +116,7 @@ TEST_CASE("a constraint that ties all genes together is refused before it takes 
   genes["block_size_x"] = {16, 32};
   genes["block_size_y"] = {1, 2};
   write_convolution(bench, {{"genes", genes}, {"restrict", {"(" + sum + ") % 1000003 < 500"}}});
-  check_refused(bench.evo({"tune", "conv.json", "--device", "vgpu", "--evals", "1"}), 2,
+  check_refused(bench.evo({"tune", "conv.json", "--device", "vgpu", "--evals", "1", "--quiet"}), 2,
                 {"tie more genes together than can be counted"});
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a file of the author whose name no include can hold is refused by its
   const Bench bench;
   write_convolution(bench, {{"kernel", "a\"b.cu:convolution"}});
   fs::copy(bench / "conv.cu", bench / "a\"b.cu");
-  check_refused(bench.evo({"tune", "conv.json", "--device", "vgpu", "--evals", "1"}), 2,
+  check_refused(bench.evo({"tune", "conv.json", "--device", "vgpu", "--evals", "1", "--quiet"}), 2,
                 {"a\"b.cu' has a character that no #include can name"});
 }
 
