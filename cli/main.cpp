@@ -17,6 +17,8 @@
 #include "cli/proposer/guarded_command.h"
 #include "cli/run/remote_hosts.h"
 #include "cli/shell/completion.h"
+#include "cli/shell/help_text.h"
+#include "cli/sources/installed_docs.h"
 #include "cli/text/shell_words.h"
 #include "cli/text/signals.h"
 #include "cli/watch/watch_process.h"
@@ -33,6 +35,9 @@ constexpr const char* kAbout =
 
 /// The hidden command that the shells' scripts ask: `evo complete WORD...`.
 constexpr const char* kComplete = "complete";
+
+/// What follows this option and its value is a command line of its own.
+constexpr const char* kProgram = "--program";
 
 /// The variable that names the log where --log does not.
 constexpr const char* kLogFile = "EVO_LOG";
@@ -51,7 +56,7 @@ Exit codes: 0 done; 1 done, but a check failed or nothing valid was found; 2 wro
 
 int complain(std::string_view message, int code) {
   log_line(LogLevel::error, [&] { return std::string(message); });
-  write_to_stderr(fmt::format("evo: {}\n", one_line(message)));
+  write_to_stderr(fmt::format("evo: {}\n", with_places_of_docs(one_line(message))));
   return code;
 }
 
@@ -158,8 +163,20 @@ std::string missing_part(const CLI::App& command) {
   return fmt::format("evo {} has no '{}'{}", command.get_name(), rest.front(), suggestion(rest.front(), parts));
 }
 
+/// As wide as the terminal, or so that a page of text is read well.
+void print_help(const CLI::App& app) {
+  constexpr std::size_t kWidest = 120, kLeast = 40, kElsewhere = 100;
+  const std::size_t columns = terminal_of(stdout).columns;
+  print("{}", wrapped_help(with_places_of_docs(app.help()),
+                           columns == 0 ? kElsewhere : std::clamp(columns, kLeast, kWidest)));
+}
+
 /// CLI11 reports --help and --version as errors, too.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr) {
+    print_help(app);
+    return kDone;
+  }
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return complain(unexpected(app), kWrongUsage);
   const std::vector<CLI::App*> parsed = app.get_subcommands();
@@ -174,6 +191,14 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   EVO_COMMANDS(EVO_ADD_COMMAND)
 #undef EVO_ADD_COMMAND
   refuse_temporary_databases(app);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App* sub) { return !sub->get_name().empty(); })) {
+    if (command->get_group().empty()) continue;  // Hidden.
+    command->group(command_group(command->get_name()));
+    const std::string example = command_example(command->get_name()), footer = command->get_footer();
+    if (example.empty()) continue;
+    command->footer(fmt::format("Example:\n  {}{}{}", fmt::join(split(example, '\n'), "\n  "),
+                                footer.empty() ? "" : "\n\n", footer));
+  }
 }
 
 int complain_of_output(const std::string& reason) {
@@ -200,7 +225,11 @@ int run_command(std::vector<std::string> arguments) {
   app.get_formatter()->column_width(28);
   // The name of another command is an argument: evo man run.
   app.require_subcommand(0, 1);
-  Invocation invocation{command_line_of(arguments), {}};
+  Invocation invocation{command_line_of(arguments)};
+  if (const auto named = std::ranges::find(arguments, kProgram); arguments.end() - named > 2) {
+    invocation.behind_program.assign(named + 2, arguments.end());
+    arguments.erase(named + 2, arguments.end());
+  }
   add_commands(app, invocation);
   LogRequest log;
   add_log_options(app, log, "Options");

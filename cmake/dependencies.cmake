@@ -53,6 +53,7 @@ function(evo_wrap target library source)
     return()
   endif()
   add_library(${target}_static STATIC EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/portable/${source})
+  set_target_properties(${target}_static PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_definitions(${target}_static PUBLIC $<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>)
   target_include_directories(${target}_static SYSTEM PUBLIC
                              $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)

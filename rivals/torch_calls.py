@@ -173,8 +173,10 @@ def coded_product(task):
 def softmax(task):
     import torch
 
+    softmax = torch.log_softmax if task["options"]["logarithm"] else torch.softmax
     if not task["options"]["causal"]:
-        return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: torch.softmax(x, -1))
+        return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: softmax(x, -1))
+    unseen = float("-inf")
 
     def prepare(problem):
         x = problem.inputs["x"]
@@ -182,7 +184,8 @@ def softmax(task):
         return x, torch.ones(rows, columns, dtype=torch.bool, device=x.device).triu(columns - rows + 1)
 
     def call(x, hidden):
-        return torch.softmax(x.masked_fill(hidden, float("-inf")), -1).masked_fill(hidden, 0.0)
+        y = softmax(x.masked_fill(hidden, unseen), -1)
+        return y.masked_fill(hidden, unseen if task["options"]["logarithm"] else 0.0)
 
     return TorchCall(prepare, call, "the mask is given")
 
@@ -214,6 +217,140 @@ def rms_norm(task):
         return (total, *norm(total, weight))
 
     return TorchCall(prepare, call)
+
+
+def layer_norm(task):
+    import torch.nn.functional as F
+
+    names = ("x", "weight", "bias") if task["options"]["has_bias"] else ("x", "weight")
+
+    def call(x, weight, bias=None):
+        return F.layer_norm(x, x.shape[-1:], weight, bias, task["options"]["epsilon"])
+
+    return TorchCall(lambda problem: [problem.inputs[name] for name in names], call)
+
+
+def norm_backward(task):
+    """torch keeps a layer norm's statistics from the forward call: they are computed before the clock starts."""
+    import torch
+
+    epsilon, layer = task["options"]["epsilon"], task["options"]["norm"] == "layer"
+
+    def prepare(problem):
+        x, weight, dy = (problem.inputs[name] for name in ("x", "weight", "dy"))
+        if not layer:
+            return x, weight, dy
+        bias = torch.zeros_like(weight)
+        _, mean, inverse = torch.native_layer_norm(x, x.shape[-1:], weight, bias, epsilon)
+        return x, weight, dy, bias, mean, inverse
+
+    def of_layer_norm(x, weight, dy, bias, mean, inverse):
+        shape = x.shape[-1:]
+        return torch.ops.aten.native_layer_norm_backward(dy, x, shape, mean, inverse, weight, bias, [True] * 3)
+
+    def of_rms_norm(x, weight, dy):
+        values, gradient = x.float(), dy.float() * weight.float()
+        inverse = torch.rsqrt(values.square().mean(-1, keepdim=True) + epsilon)
+        normalised = values * inverse
+        dx = inverse * (gradient - normalised * (gradient * normalised).mean(-1, keepdim=True))
+        return dx.to(x.dtype), (dy.float() * normalised).sum(0).to(weight.dtype)
+
+    return TorchCall(prepare, of_layer_norm if layer else of_rms_norm, "statistics are given" if layer else "")
+
+
+def usable_targets(problem, ignore_index):
+    """torch takes indices of columns, and ignore_index."""
+    target, columns = problem.inputs["target"], problem.inputs["logits"].shape[-1]
+    return target.masked_fill((target < 0) | (target >= columns), ignore_index)
+
+
+def cross_entropy(task):
+    import torch
+    import torch.nn.functional as F
+
+    z_loss, ignore_index = task["options"]["z_loss"], task["options"]["ignore_index"]
+
+    def call(logits, target):
+        x = logits.float()
+        lse = torch.logsumexp(x, -1)
+        loss = F.cross_entropy(x, target, reduction="none", ignore_index=ignore_index)
+        return (loss + (z_loss * lse.square()).masked_fill(target == ignore_index, 0.0) if z_loss else loss), lse
+
+    return TorchCall(lambda problem: (problem.inputs["logits"], usable_targets(problem, ignore_index)), call)
+
+
+def cross_entropy_backward(task):
+    import torch
+
+    z_loss, ignore_index = task["options"]["z_loss"], task["options"]["ignore_index"]
+
+    def prepare(problem):
+        target = usable_targets(problem, ignore_index)
+        ignored = target == ignore_index
+        column = target.masked_fill(ignored, 0)[:, None]
+        dloss = problem.inputs["dloss"].masked_fill(ignored, 0.0)[:, None]
+        return problem.inputs["logits"], column, problem.inputs["lse"][:, None], dloss
+
+    def call(logits, column, lse, dloss):
+        gradient = torch.exp(logits.float() - lse) * (1 + 2 * z_loss * lse)
+        gradient.scatter_add_(-1, column, -torch.ones_like(lse))
+        return (gradient * dloss).to(logits.dtype)
+
+    return TorchCall(prepare, call, "not in place")
+
+
+def transpose(task):
+    return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: x.transpose(-2, -1).contiguous())
+
+
+def reduce(task):
+    import torch
+
+    options = task["options"]
+    operation = {"sum": torch.sum, "max": torch.amax, "min": torch.amin, "argmax": torch.argmax,
+                 "argmin": torch.argmin}[options["op"]]
+    axis = {"rows": -1, "columns": 0, "all": None}[options["axis"]]
+
+    def call(x):
+        if axis is not None:
+            return operation(x, axis)
+        return operation(x.flatten(), 0).reshape(1)
+
+    name = "x_bits" if options["any_bits"] else "x"
+    return TorchCall(lambda problem: [problem.inputs[name]], call)
+
+
+def histogram(task):
+    """Counts of torch.histc are floats: exact up to 2^24."""
+    import torch
+
+    options = task["options"]
+
+    def prepare(problem):
+        x = problem.inputs["x"]
+        return x.long() if options["dtype"] == "u8" else x, problem.sizes["K"]
+
+    def call(x, bins):
+        if options["dtype"] == "u8":
+            return torch.bincount(x, minlength=bins).int()
+        return torch.histc(x, bins, options["low"], options["high"]).int()
+
+    return TorchCall(prepare, call)
+
+
+def scan(task):
+    import torch
+
+    if task["options"]["exclusive"]:
+        raise Refusal("torch.cumsum is inclusive")
+    return TorchCall(lambda problem: [problem.inputs["x"]], lambda x: torch.cumsum(x, 0))
+
+
+def top_k(task):
+    """torch.topk leaves open which of equal elements come first: its indices may be wrong where there are ties."""
+    import torch
+
+    return TorchCall(lambda problem: (problem.inputs["x"], problem.sizes["K"]), lambda x, k: torch.topk(x, k))
 
 
 def quantise(task):
@@ -257,7 +394,10 @@ def quantise(task):
 CALLS = {
     "f16_sdpa": attention, "fp8_sdpa": attention, "sim_fp8_sdpa": attention, "fp8_attention": engine_attention,
     "fp8_qkt": score_product, "sim_fp8_qkt": score_product, "gemm_bf16": matrix_product, "gemm_fp8": coded_product,
-    "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "quantise": quantise,
+    "grouped_gemm": grouped_product, "softmax": softmax, "rms_norm": rms_norm, "layer_norm": layer_norm,
+    "norm_backward": norm_backward, "cross_entropy": cross_entropy, "cross_entropy_backward": cross_entropy_backward,
+    "transpose": transpose, "reduce": reduce, "histogram": histogram, "scan": scan, "top_k": top_k,
+    "quantise": quantise,
 }
 
 

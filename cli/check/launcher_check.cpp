@@ -48,22 +48,6 @@ class Folder {
   std::string path_;
 };
 
-/// Empty when there is none.
-std::string find_nvcc() {
-  std::vector<fs::path> folders;
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* home = std::getenv(name); home != nullptr && *home != 0) folders.push_back(fs::path(home) / "bin");
-  }
-  if (const char* path = std::getenv("PATH")) {
-    for (const std::string& folder : split(path, ':')) folders.emplace_back(folder.empty() ? "." : folder);
-  }
-  folders.emplace_back("/usr/local/cuda/bin");
-  std::error_code ignored;
-  const auto has_nvcc = [&](const fs::path& folder) { return fs::is_regular_file(folder / "nvcc", ignored); };
-  const auto found = std::ranges::find_if(folders, has_nvcc);
-  return found == folders.end() ? "" : (*found / "nvcc").string();
-}
-
 ExportRequest request_of(const Claim& claim, const DeviceInfo& device) {
   ExportRequest request;
   request.files = claim.tree;
@@ -163,6 +147,21 @@ std::optional<LauncherCheck> wrong_at(const std::string& shape, const Folder& fo
 }
 
 }  // namespace
+
+std::string find_nvcc() {
+  std::vector<fs::path> folders;
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* home = std::getenv(name); home != nullptr && *home != 0) folders.push_back(fs::path(home) / "bin");
+  }
+  if (const char* path = std::getenv("PATH")) {
+    for (const std::string& folder : split(path, ':')) folders.emplace_back(folder.empty() ? "." : folder);
+  }
+  folders.emplace_back("/usr/local/cuda/bin");
+  std::error_code ignored;
+  const auto has_nvcc = [&](const fs::path& folder) { return fs::is_regular_file(folder / "nvcc", ignored); };
+  const auto found = std::ranges::find_if(folders, has_nvcc);
+  return found == folders.end() ? "" : (*found / "nvcc").string();
+}
 
 LauncherCheck check_launcher(const std::string& path, const std::vector<Claim>& claims, const DeviceInfo& device) {
   if (kind_named(device.kind).modelled || device.uuid.empty())

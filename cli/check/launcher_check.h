@@ -22,4 +22,7 @@ struct LauncherCheck {
 /// program is a process with reduced rights, but it has the file's host code. `claims`: all of the file.
 LauncherCheck check_launcher(const std::string& path, const std::vector<Claim>& claims, const DeviceInfo& device);
 
+/// The path of nvcc: in CUDA_HOME, PATH or /usr/local/cuda. Empty when there is none.
+std::string find_nvcc();
+
 }  // namespace evo::cli

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "cli/check/feasible_shapes.h"
 #include "cli/check/measured_limits.h"
 #include "cli/commands/commands.h"
 #include "cli/sources/short_form_file.h"
@@ -156,6 +157,7 @@ AttackReport attack_kernel(const AttackedKernel& kernel, const AttackRequest& re
   options.task = kernel.task;
   options.tree = kernel.tree;
   options.target = kernel.target;
+  require_feasible(kernel.task, kernel.target, kernel.device.kind);
   options.device = kernel.device;
   const AttackBudget budget = budget_of(request, kernel.device);
   options.salt = budget.seed;

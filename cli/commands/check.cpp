@@ -216,7 +216,7 @@ void add_check(CLI::App& app, Invocation& invocation) {
       add_command(app, invocation, "check",
                   "Render, compile, run and sanitise the first genome of each family, and report every fault", check);
   add_option(command, "TASK|FILE.json", "", request.subject, "A task, or a short form for evo tune")->required();
-  add_option(command, "--device", "DEVICE", request.device, "A virtual GPU: vgpu[:h200|h100|a100|l4|rtx4090]");
+  add_option(command, "--device", "DEVICE", request.device, "A virtual GPU: vgpu or vgpu:MODEL (docs/devices.md)");
   add_option(command, "--shapes", "A,B", request.shapes, "Only these shapes, by name or by all their sizes");
   add_option(command, "--option", "NAME=VALUE", request.options,
              "An option of the task, such as out=bf16; may be repeated");

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "cli/subject/arguments.h"
 #include "cli/subject/lookup.h"
@@ -24,8 +25,10 @@ namespace evo::cli {
 
 /// The action that the user asked for.
 struct Invocation {
-  std::string command_line;     ///< As typed.
-  std::function<int()> action;  ///< Set when parsing meets a command. Returns the exit code; throws evo::Error.
+  std::string command_line;  ///< As typed.
+  /// What follows --program and the program's name: arguments of the program.
+  std::vector<std::string> behind_program = {};
+  std::function<int()> action = {};  ///< Set when parsing meets a command. Returns the exit code; throws evo::Error.
 };
 
 /// Every command, in the order of `evo --help`. commands/NAME.cpp defines add_NAME(), which adds `evo NAME` to the
@@ -37,7 +40,7 @@ struct Invocation {
           command(runs) command(report) command(watch) command(front) command(results) command(compare)            \
               command(baseline) command(replay) command(selftest) command(bench) command(db) command(vgpu)         \
                   command(model) command(profile) command(sanitize) command(diagnose) command(doctor) command(llm) \
-                      command(completions) command(man)
+                      command(mcp) command(completions) command(man)
 
 #define EVO_DECLARE_COMMAND(name) void add_##name(CLI::App& app, Invocation& invocation);
 EVO_COMMANDS(EVO_DECLARE_COMMAND)

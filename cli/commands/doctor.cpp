@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/check/optional_tools.h"
 #include "cli/commands/commands.h"
 #include "cli/sources/templates.h"
 #include "cli/subject/task_listing.h"
@@ -96,6 +97,7 @@ Diagnosis diagnose(const DoctorRequest& request) {
   const auto append = [&](const std::vector<Check>& more) {
     diagnosis.checks.insert(diagnosis.checks.end(), more.begin(), more.end());
   };
+  append(check_optional_tools());
   append(check_templates(request.templates));
   append({check_database(request.database)});
   const auto works = [&](const auto& is_it) {

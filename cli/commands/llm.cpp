@@ -6,7 +6,9 @@
 #include "cli/commands/commands.h"
 #include "cli/llm/llm_session.h"
 #include "cli/llm/prompt.h"
+#include "cli/llm/session_record.h"
 #include "cli/proposer/proposer_messages.h"
+#include "cli/proposer/proposer_setup.h"
 #include "cli/report/floor_share.h"
 #include "cli/report/lessons.h"
 #include "cli/run/run_setup.h"
@@ -16,6 +18,7 @@ namespace {
 
 struct LlmRequest {
   RunRequest run;
+  std::string replayed;
   bool dry_run = false;
 };
 
@@ -27,13 +30,6 @@ std::optional<RunRow> run_like(const Store& store, const RunInfo& info) {
   return std::nullopt;
 }
 
-void observe_run(const Store& store, RunId run, ProposerMessages& messages) {
-  for (const OutcomeRow& outcome : store.outcomes(run)) {
-    const CandidateRow row = find_candidate(store, outcome.candidate);
-    messages.observe({row.ticket, row.genome, row.op, {}, row.note}, row.evaluation);
-  }
-}
-
 /// Prints what the model would be asked next, as if the newest run of the task went on.
 int dry_run(const LlmRequest& request, const LlmOptions& options) {
   const PreparedRun run = prepare_new(request.run, "");
@@ -42,6 +38,7 @@ int dry_run(const LlmRequest& request, const LlmOptions& options) {
   ProposedTemplates templates(run.info.files, run.task, run.info.target, facts);
   ProposerBriefing briefing;
   briefing.rates = rates_of(run.info.device);
+  briefing.line_shares = line_shares_of(run.task, run.info.target, briefing.rates);
   briefing.build = [&](const Genome& genome) {
     if (!templates.files_of(genome).empty()) return templates.build(genome);
     return make_candidate(run.info.files, run.task, space.family(genome.family), genome, run.info.target, facts);
@@ -61,8 +58,8 @@ int dry_run(const LlmRequest& request, const LlmOptions& options) {
   ProposerMessages messages(run.task, run.info.target, space, run.device, run.info.files, std::move(briefing));
   if (newest) observe_run(*store, newest->id, messages);
   using Json = nlohmann::ordered_json;
-  const Prompt prompt =
-      prompt_for(Json::parse(messages.greeting()), Json::parse(messages.question(spent)), "", prompt_bytes(options));
+  const Prompt prompt = prompt_for(Json::parse(messages.greeting()), Json::parse(messages.question(spent)),
+                                   {.most_bytes = prompt_bytes(options)});
   print("{}", printable(whole_text(prompt)));
   write_to_stderr(fmt::format("{} bytes, about {} tokens{}\n", grouped(whole_text(prompt).size()),
                               grouped(estimated_tokens(whole_text(prompt))),
@@ -71,6 +68,7 @@ int dry_run(const LlmRequest& request, const LlmOptions& options) {
 }
 
 int llm(const LlmRequest& request) {
+  if (!request.replayed.empty()) return replay_session(request.replayed);
   if (request.dry_run) {
     LlmTexts texts = request.run.llm;
     if (texts.model.empty()) texts.model = "none";  // It is not asked.
@@ -87,6 +85,9 @@ void add_llm(CLI::App& app, Invocation& invocation) {
       app, invocation, "llm",
       "Run a language model as a proposer, as evo run --llm does; with --dry-run print the prompt instead", llm);
   CLI::Option* dry = command.add_flag("--dry-run", request.dry_run, "Print the prompt; do not ask the model");
+  add_option(command, "--replay", "FILE", request.replayed,
+             "Repeat a session that --llm-record has kept, without a server, and print what was asked and answered")
+      ->excludes(dry);
   add_option(command, "--task", "TASK", request.run.task, "The task (evo tasks lists them)")->needs(dry);
   add_option(command, "--device", "DEVICE", request.run.device, "As evo run takes it")->needs(dry);
   add_option(command, "--shapes", "A,B", request.run.shapes, "As evo run takes them")->needs(dry);

@@ -2,8 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/report/index_page.h"
 #include "cli/report/lessons.h"
 #include "cli/report/page_data.h"
+#include "cli/report/page_subject.h"
 #include "cli/report/report_document.h"
 #include "cli/report/report_page.h"
 #include "cli/report/run_choice.h"
@@ -13,6 +15,7 @@
 #include "cli/text/files.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
+#include "population/results/import.h"
 
 namespace evo::cli {
 namespace {
@@ -63,7 +66,7 @@ std::string family_text(const FamilyReport& family, const Terminal& terminal) {
   Table table({"gene", ">importance", ">alone", ">pairs", "best us with each allele (-: none was valid)"});
   for (const GeneWorth& gene : family.genes) {
     if (gene.alleles.size() < 2) continue;
-    table.add({gene.gene, gene.importance > 0 ? percent(gene.importance) : "-",
+    table.add({gene.gene, gene.pairs > 0 && gene.importance > 0 ? percent(gene.importance) : "-",
                gene.pairs > 0 ? fmt::format("{:.3f}x", gene.pair_ratio) : "-", std::to_string(gene.pairs),
                alleles_text(gene)});
   }
@@ -147,9 +150,37 @@ struct ReportRequest {
   std::string output;
   std::vector<std::string> rivals;
   std::string predicted = "32";
+  std::string explained = "1";
+  bool all = false;
   std::string database = kDefaultDatabase;
   bool json = false;
 };
+
+PageWishes wishes(const ReportRequest& request) {
+  return {parse_number("--predict", request.predicted, 0, 10'000),
+          parse_number("--explain", request.explained, 0, kShownKernels), request.rivals};
+}
+
+/// A folder of pages, and an index over them. The runs that were named are databases.
+int write_all(const ReportRequest& request, const CLI::App& command) {
+  if (request.output.empty()) throw usage_error("--all writes a folder of pages: name it with -o DIR");
+  for (const char* other : {"--task", "--rivals"})
+    if (!command.get_option(other)->empty()) throw usage_error(fmt::format("--all cannot be combined with {}", other));
+  PageWishes wanted = wishes(request);
+  // Each costs seconds of every page.
+  if (command.get_option("--predict")->empty()) wanted.predicted = 0;
+  if (command.get_option("--explain")->empty()) wanted.explained = 0;
+  std::vector<std::string> databases = request.choice.runs;
+  if (databases.empty() || !command.get_option("--db")->empty()) databases.insert(databases.begin(), request.database);
+  const WrittenPages written = write_all_pages(databases, request.output, wanted);
+  for (const std::string& problem : written.problems) write_to_stderr(problem + "\n");
+  const auto some = [](std::size_t number, const char* noun) {
+    return fmt::format("{} {}{}", grouped(std::uint64_t{number}), noun, number == 1 ? "" : "s");
+  };
+  print("wrote {}: {}, {}, {}\n", (std::filesystem::path(request.output) / "index.html").string(),
+        some(written.databases, "database"), some(written.runs, "run"), some(written.boards, "ranking"));
+  return kDone;
+}
 
 int write_page(const Store& store, const ReportRequest& request) {
   const bool page = request.output.ends_with(".html") || request.output.ends_with(".htm");
@@ -157,7 +188,7 @@ int write_page(const Store& store, const ReportRequest& request) {
     throw usage_error(
         fmt::format("-o {}: expected a name that ends with .html, or .json for the page's data", request.output));
   const std::vector<RunId> runs = chosen_runs(store, request.choice);
-  const auto data = page_data(store, runs, parse_number("--predict", request.predicted, 0, 10'000), request.rivals);
+  const auto data = page_data(store, runs, wishes(request));
   const std::string text = page ? report_page(data) : json_text(data);
   write_file(request.output, text);
   print("wrote {}: {} run{}, {} candidates, {:.1f} MB\n", request.output, runs.size(), runs.size() == 1 ? "" : "s",
@@ -165,15 +196,17 @@ int write_page(const Store& store, const ReportRequest& request) {
   return kDone;
 }
 
-int report(const ReportRequest& request) {
+int report(const ReportRequest& request, const CLI::App& command) {
+  if (request.all) return write_all(request, command);
   const Store store = Store::open(request.database, Store::Mode::read);
   if (!request.output.empty()) return write_page(store, request);
   if (request.choice.runs.size() > 1)
     throw usage_error("several runs are shown together on a page: name it with -o report.html");
   const RunRow run = find_run(store, chosen_runs(store, request.choice).front());
-  const Space space = space_of_run(store, run);
-  const RunReport found = report_of(store, run, space);
-  const Lessons lessons = lessons_of(store, run.info, run.id, space);
+  const bool imported = run.info.strategy == kImported;
+  const std::optional<Space> space = imported ? std::nullopt : std::optional(space_of_run(store, run));
+  const RunReport found = report_of(store, run, space ? &*space : nullptr);
+  const Lessons lessons = space ? lessons_of(store, run.info, run.id, *space) : Lessons{};
   print("{}", request.json ? report_document(found, lessons) : report_text(found, lessons, terminal_of(stdout)));
   return kDone;
 }
@@ -188,8 +221,15 @@ void add_report(CLI::App& app, Invocation& invocation) {
   add_option(command, "--task", "TASK", request.choice.task,
              "All runs that compete with the newest of this task; as text only the newest")
       ->excludes(runs);
-  CLI::Option* output = add_option(command, "-o,--output", "FILE", request.output,
-                                   "Write one page for a browser, report.html; report.json: its data");
+  CLI::Option* output =
+      add_option(command, "-o,--output", "FILE", request.output,
+                 "Write one page for a browser, report.html; report.json: its data; with --all a folder");
+  command.add_flag("--all", request.all,
+                   "Write a page for each run and an index over them into the folder -o DIR; RUN then names databases "
+                   "(default: that of --db)");
+  add_option(command, "--explain", "N", request.explained,
+             "On the page, explain the modelled time of the fastest kernel, or of the N fastest, at most three")
+      ->needs(output);
   add_option(command, "--rivals", "FILE", request.rivals,
              R"(On the page, JSON lines like {"name": "cuDNN e4m3", "shape": "mission", "us": 10.8, "error": 0.035})")
       ->needs(output);

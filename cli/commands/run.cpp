@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "cli/check/argument_check.h"
+#include "cli/check/feasible_shapes.h"
 #include "cli/commands/commands.h"
 #include "cli/proposer/proposer_setup.h"
 #include "cli/report/floor_share.h"
@@ -30,6 +31,7 @@
 #include "cli/selftest/selftest_record.h"
 #include "cli/sources/shadowing.h"
 #include "cli/text/signals.h"
+#include "cli/text/waiting_line.h"
 #include "cli/watch/watch_process.h"
 #include "engine/base/rng.h"
 #include "engine/device/device_kind.h"
@@ -110,21 +112,17 @@ std::vector<Finished> finished_candidates(const RunRequest& request, const Prepa
   return finished;
 }
 
-/// From now on `limits` know when the time of the run is over.
-void start_clock(SearchLimits& limits, const PreparedRun& run) {
-  using Clock = std::chrono::steady_clock;
-  if (run.time_limit) limits.out_of_time = [end = Clock::now() + *run.time_limit] { return Clock::now() >= end; };
-}
-
-SearchLimits limits_of(const PreparedRun& run, const std::atomic<bool>& stop) {
+SearchLimits limits_of(const RunRequest& request, const PreparedRun& run, const std::atomic<bool>& stop,
+                       const RunTime& time) {
   SearchLimits limits;
   limits.until_us = run.info.until_us;
   limits.settles = run.info.settles;
   limits.settled_until = run.info.settled_until;
   limits.order = run.info.answers;
   limits.evaluations = run.info.evaluation_limit.value_or(UINT64_MAX);
+  if (!request.proposals.empty() && request.evaluations.empty()) limits.evaluations = UINT64_MAX;  // All of the file.
   limits.stop = &stop;
-  start_clock(limits, run);
+  limits.out_of_time = [&time] { return time.is_over(); };
   return limits;
 }
 
@@ -158,12 +156,7 @@ std::unique_ptr<Strategy> guided_strategy(const PreparedRun& run, const Space& s
                      run.info.seeds);
 }
 
-/// A run without limits is to end soon: its last checks take at most half as long as it may.
-std::optional<std::chrono::milliseconds> default_check_time(const PreparedRun& run) {
-  return run.info.settles && run.time_limit ? std::optional(*run.time_limit / 2) : std::nullopt;
-}
-
-/// Empty: as long as the search takes.
+/// Empty: none was named.
 std::optional<std::chrono::milliseconds> check_time_of(const RunRequest& request) {
   if (request.check_time.empty()) return std::nullopt;
   if (request.check_time == "0") return std::chrono::milliseconds(0);
@@ -215,9 +208,11 @@ void announce(const PreparedRun& run, RunId id, const Space& space, const RunReq
   std::vector<std::string> timed;
   for (const Shape& shape : info.target.timed) timed.push_back(shape.name);
   const std::string continued = run.resumed ? fmt::format(" continues after {} evaluations", run.recalled) : "";
-  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {} of {} legal genomes, {}, seed {}\n", id,
-                              continued, info.task, devices_text(run), run.device.name, fmt::join(timed, ","),
-                              how_many(run, space), grouped(space.size()), strategy_text(info), info.seed));
+  const std::string what = request.proposals.empty() ? fmt::format("{} of {} legal genomes, {}", how_many(run, space),
+                                                                   grouped(space.size()), strategy_text(info))
+                                                     : "the proposals of " + request.proposals;
+  write_to_stderr(fmt::format("run {}{}: {} on {} ({}), timed on {}, {}, seed {}\n", id, continued, info.task,
+                              devices_text(run), run.device.name, fmt::join(timed, ","), what, info.seed));
   tell_not_validated(info.target.skipped, request.verbose);
   if (!info.seeds.empty() && !run.resumed) write_to_stderr(fmt::format("seeded with {}\n", seeds_text(info.seeds)));
 }
@@ -242,7 +237,7 @@ struct SearchParts {
   RunId id;
   Strategy& strategy;
   ProposerProcess* proposer;
-  std::optional<std::chrono::milliseconds> check_time;
+  const RunTime& time;
 };
 
 /// Of the run's task, as it is, on its device; with those of the front, if it keeps one.
@@ -265,7 +260,7 @@ ProgressReport::Settings progress_settings(const SearchParts& with,
           .quiet = with.request.quiet,
           .lines = with.request.progress,
           .modelled = kind_named(with.run.device.kind).modelled,
-          .evaluations = with.run.info.evaluation_limit.value_or(0),
+          .evaluations = with.request.proposals.empty() ? with.run.info.evaluation_limit.value_or(0) : 0,
           .time_limit = with.run.time_limit,
           .recalled = with.run.recalled,
           .placed = std::move(placed)};
@@ -279,10 +274,13 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
     progress.say(with.request.form ? with.request.form->in_authors_places(line) : line);
   });
   if (with.request.quiet) further.notice = [](const std::string&) {};
-  if (with.check_time == std::chrono::milliseconds(0)) further.start = {};
+  if (with.time.checks_nothing()) further.start = {};
+  SearchLimits limits = with.limits;
+  limits.out_of_time = further.out_of_time = [&] {
+    return with.time.is_over_for_search([&] { return provisional_elites(with); }, checks.longest());
+  };
   const std::unique_ptr<Archive> archive = with.store.archive(with.id, compare, std::move(further));
-  LastChecks last{checks, progress, [&] { return provisional_elites(with); }, with.check_time};
-  if (with.request.check_time.empty()) last.reason = "half as long as the search may take";
+  const LastChecks last{checks, progress, [&] { return provisional_elites(with); }, with.time};
   const std::unique_ptr<Archive> bounded = last.bounding(*archive);
   const std::unique_ptr<Archive> recording = clock.measured(*bounded);
   const std::unique_ptr<Strategy> asking = clock.measured(with.strategy);
@@ -295,7 +293,7 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
       const std::string name = fmt::format("proposal {}", now.last->ticket);
       for (const std::string& line : watch.notice(name, *now.last_evaluation)) progress.say(line);
     };
-    const SearchResult result = search(*asking, *with.evaluators.in_front, *recording, with.build, with.limits, tell);
+    const SearchResult result = search(*asking, *with.evaluators.in_front, *recording, with.build, limits, tell);
     progress.finish();
     with.store.finish_run(with.id, result.interrupted ? RunStatus::interrupted : RunStatus::finished);
     return result;
@@ -340,6 +338,11 @@ RunSummary search_and_summarise(const SearchParts& with) {
     profile_elites(with.store, with.id, pipeline_options(run, with.binaries), with.build);
 
   RunSummary summary = summarise(with.store, with.id, result, placed);
+  if (!with.request.proposals.empty()) {
+    summary.proposed = proposed_outcomes(with.store, with.id, run.recalled);
+    summary.result.exhausted = false;  // The file is, not the space.
+  }
+  if (with.proposer != nullptr) summary.refused = with.proposer->refusals();
   summary.devices = std::move(shares);
   summary.times = times;
   if (with.model.pool != nullptr) summary.modelled = with.model.pool->shares();
@@ -351,9 +354,11 @@ std::unique_ptr<ProposerProcess> start_proposer(const RunRequest& request, const
                                                 const SearchSubject& subject, Store& store,
                                                 const SearchLimits& limits) {
   if (!has_proposer(request)) return nullptr;
-  ProposerBriefing briefing{.rates = rates_of(run.info.device),
+  const std::optional<DeviceInfo> rates = rates_of(run.info.device);
+  ProposerBriefing briefing{.rates = rates,
                             .lessons = lesson_lines(lessons_of(store, run.info, id, subject.space)),
-                            .build = subject.build};
+                            .build = subject.build,
+                            .line_shares = line_shares_of(run.task, run.info.target, rates)};
   return make_proposer(request, run, id, subject.space, subject.templates, std::move(briefing), store, limits);
 }
 
@@ -377,6 +382,27 @@ RunId begin_or_reopen(Store& store, const PreparedRun& run) {
   return *run.resumed;
 }
 
+/// One line for each refused proposal of --proposals: nobody else is told.
+void tell_refusals(const RunRequest& request, const RunSummary& summary) {
+  if (request.proposals.empty()) return;
+  for (const std::string& refusal : summary.refused)
+    write_to_stderr(fmt::format("refused: {}\n", one_line(clipped(refusal, 1000, "..."))));
+}
+
+PreparedRun feasible_run(const RunRequest& request, const std::string& command_line) {
+  PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
+  require_feasible(run.task, run.info.target, run.device.kind);
+  if (!run.resumed) run.info.until_us = latency_of_until(run.info.until, run, request.database);
+  return run;
+}
+
+/// Says what a run does before it has a number. Null where it is to be quiet.
+std::unique_ptr<WaitingLine> waiting_line(const RunRequest& request, const PreparedRun& run, std::string_view what) {
+  if (request.quiet) return nullptr;
+  return std::make_unique<WaitingLine>(terminal_of(stderr),
+                                       fmt::format("{} on {}: {}", run.task.name, called(run.device), what));
+}
+
 int exit_code_of(const SearchResult& result) {
   if (result.interrupted) return kInterrupted;
   return result.valid > 0 ? kDone : kNothingValid;
@@ -390,16 +416,16 @@ int run(const RunRequest& request, const std::string& command_line) {
   has_database(request.database);  // What can be none is refused before anything is done.
   const std::optional<std::chrono::milliseconds> check_time = check_time_of(request);
   // What to search: from the command line, or from the run that is resumed.
-  PreparedRun run = request.resume.empty() ? prepare_new(request, command_line) : prepare_resumed(request);
-
-  if (!run.resumed) run.info.until_us = latency_of_until(run.info.until, run, request.database);
+  PreparedRun run = feasible_run(request, command_line);
 
   // Who watches it. A port that is taken is found before anything is written.
   std::optional<WatchProcess> watched;
   if (request.watch) watched.emplace(request.database, *request.watch);
 
   // The legal genomes, and how they become candidates.
+  std::unique_ptr<WaitingLine> waiting = waiting_line(request, run, "counting legal genomes");
   SearchSubject subject(run);
+  waiting.reset();
   if (request.form) refuse_wrong_arguments(*request.form, subject.space, run, subject.build);
   write_to_stderr(request.notes);
   // Until here Ctrl-C ends the program at once, however long genomes are counted; from here on it ends the run cleanly.
@@ -408,7 +434,8 @@ int run(const RunRequest& request, const std::string& command_line) {
   // What predicts and what evaluates. Candidates that are modelled and then evaluated are compiled once.
   const auto binaries = std::make_shared<BinaryCache>();
   const RunModel model = start_model(run, subject.build, binaries, interrupt.requested());
-  SearchLimits limits = limits_of(run, interrupt.requested());
+  RunTime time(run.time_limit, check_time);
+  const SearchLimits limits = limits_of(request, run, interrupt.requested(), time);
   RecordedProposals recorded = recorded_proposals(request, run, subject.templates);
   // The pipeline computes reference outputs while the pre-search runs.
   const ProfileWish profiled = profile_wish(request, run.device);
@@ -417,7 +444,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (!run.resumed) run.info.seeds = opening_seeds(run, subject.space, model.predictor.get(), request.quiet);
   if (interrupt.requested()) return kInterrupted;  // Nothing is written yet, so there is no run to resume.
   if (!run.resumed) run.info.nvrtc_version = open_compiler(run.device.kind)->version();
-  if (request.time.empty()) start_clock(limits, run);  // A time that nobody named is the search's alone.
+  if (request.time.empty()) time.begin();  // A time that nobody named does not count what comes before.
 
   // The database.
   make_parent_folder(request.database);
@@ -437,10 +464,9 @@ int run(const RunRequest& request, const std::string& command_line) {
   }
   warn_unless_selftested(run, store);
 
-  // The search.
-  const RunSummary summary =
-      search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries, profiled, store, id,
-                            *strategy, proposer.get(), check_time ? check_time : default_check_time(run)});
+  const RunSummary summary = search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries,
+                                                   profiled, store, id, *strategy, proposer.get(), time});
+  tell_refusals(request, summary);
   print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(summary.result);
 }

@@ -8,6 +8,7 @@
 #include "cli/check/sanitised_program.h"
 #include "cli/check/usual_cases.h"
 #include "cli/commands/commands.h"
+#include "cli/kernel/host_program.h"
 #include "cli/kernel/kernel_options.h"
 #include "cli/kernel/kernel_run.h"
 #include "cli/subject/claim.h"
@@ -216,8 +217,9 @@ void add_sanitize(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand(
       "sanitize", "Look for data races, uninitialised reads, bad accesses and deadlocks on the virtual GPU");
   add_option(*command, "ID|FILE.cu", "", request->kernels.file,
-             "A candidate's number, an exported file, or any kernel as for evo vgpu")
-      ->required();
+             "A candidate's number, an exported file, or any kernel as for evo vgpu");
+  auto program = std::make_shared<HostProgramRequest>();
+  add_program_option(*command, program->program);
   add_option(*command, "--shapes", "A,B", request->shapes,
              "For a candidate: run these shapes (default: all that it was validated on)");
   add_database_option(*command, request->database);
@@ -225,10 +227,13 @@ void add_sanitize(CLI::App& app, Invocation& invocation) {
   command->add_flag("--strict", request->strict, "Also show races of equal bytes and of volatile accesses, and such");
   add_json_flag(*command, request->kernels.json);
   command->footer(kArgumentsHelp);
-  command->callback([request, &invocation, command] {
+  command->callback([request, program, &invocation, command] {
     take_kernel_options(request->kernels, *command);
+    program->sanitised = true;
+    program->strict = request->strict;
+    const bool whole = take_program(*program, request->kernels, *command, invocation.behind_program);
     request->kernels.sanitised = true;
-    invocation.action = [request, command] { return sanitize(*request, *command); };
+    invocation.action = [=] { return whole ? run_host_program(*program) : sanitize(*request, *command); };
   });
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/check/elite_attack.h"
+#include "cli/check/feasible_shapes.h"
 #include "cli/check/further_trials.h"
 #include "cli/check/launcher_check.h"
 #include "cli/commands/commands.h"
@@ -182,6 +183,7 @@ Verification check(Claim claim, const std::string& device_name, const SourceTree
     use_installed_task(claim, *templates, verification.device.kind);
     add_attacks_on_file(database, claim);
   }
+  require_feasible(claim.task, claim.target, verification.device.kind);
   verification.modelled = kind_named(verification.device.kind).modelled;
   verification.comparable = device_key(record_of(verification.device)) == device_key(claim.device);
   verification.tolerance = tolerance_of(claim, verification.modelled);
@@ -340,6 +342,7 @@ int verify_solution(const VerifyRequest& request) {
   solution.device = find_device(request.device.empty() ? "auto" : request.device);
   solution.target = make_target(solution.task, solution.device.kind, parse_shapes(solution.task, request.shapes),
                                 parse_options(solution.task, request.options));
+  require_feasible(solution.task, solution.target, solution.device.kind);
   if (!request.launches.empty()) return verify_foreign_kernel(request, solution);
   const SolutionCheck found = check_solution(solution);
   print("{}", request.json ? solution_document(found, solution) : solution_text(found, solution, terminal_of(stdout)));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/kernel/host_program.h"
 #include "cli/kernel/kernel_options.h"
 #include "cli/kernel/kernel_run.h"
 #include "cli/model/cost_report.h"
@@ -202,7 +203,9 @@ int run_vgpu(const KernelRequest& request) {
 void add_vgpu(CLI::App& app, Invocation& invocation) {
   auto request = std::make_shared<KernelRequest>();
   CLI::App* command = app.add_subcommand("vgpu", "Run any kernel, from a .cu or .ptx file, on the virtual GPU");
-  add_option(*command, "FILE", "", request->file, "CUDA C++ that NVRTC compiles, or PTX (.ptx)")->required();
+  add_option(*command, "FILE", "", request->file, "CUDA C++ that NVRTC compiles, or PTX (.ptx)");
+  auto program = std::make_shared<HostProgramRequest>();
+  add_program_option(*command, program->program);
   add_kernel_options(*command, *request);
   add_option(*command, "--out", "NAME=FILE", request->outputs,
              "After the last launch, write a buffer to a file: as .npy, or else its bytes");
@@ -210,9 +213,10 @@ void add_vgpu(CLI::App& app, Invocation& invocation) {
   command->add_flag("--explain", request->explained, "Print where the modelled time goes");
   add_json_flag(*command, request->json);
   command->footer(kArgumentsHelp);
-  command->callback([request, &invocation, command] {
+  command->callback([request, program, &invocation, command] {
     take_kernel_options(*request, *command);
-    invocation.action = [request] { return run_vgpu(*request); };
+    const bool whole = take_program(*program, *request, *command, invocation.behind_program);
+    invocation.action = [=] { return whole ? run_host_program(*program) : run_vgpu(*request); };
   });
 }
 

@@ -1,6 +1,7 @@
 #include "cli/kernel/kernel_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -8,6 +9,7 @@
 #include "cli/subject/arguments.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "evaluator/vgpu/virtual_device.h"
 
 namespace evo::cli {
 namespace {
@@ -76,7 +78,8 @@ void add_kernel_options(CLI::App& command, KernelRequest& request) {
   command.add_flag("--then", request.further_launches,
                    "Then launch another kernel, which the following options describe");
   add_option(command, "--seed", "N", request.seed, "Seed of random buffer contents");
-  add_option(command, "--device", "DEVICE", request.device, "vgpu:MODEL: h200, h100, a100, l4, rtx4090");
+  add_option(command, "--device", "DEVICE", request.device,
+             fmt::format("vgpu:MODEL: {}", fmt::join(vgpu::model_names(), ", ")));
   add_option(command, "--arch", "sm_NN", request.arch, "Compile for this architecture (default: the device's)");
   add_option(command, "--max-instructions", "N", request.max_instructions,
              "Stop once a warp has executed this many (default: 100000000)");

@@ -29,6 +29,12 @@ std::uint64_t LlmBudget::next_answer(std::uint64_t prompt_tokens) const {
   return most < kLeastAnswer ? 0 : most;
 }
 
+std::size_t LlmBudget::most_prompt_bytes() const {
+  constexpr std::uint64_t kLeast = 6'000, kMost = 1 << 30, kBytesOfToken = 4;
+  const std::uint64_t left = options_.tokens - std::min(tokens_, options_.tokens);
+  return std::clamp(left / 2, kLeast, kMost) * kBytesOfToken;
+}
+
 std::string LlmBudget::why_exhausted() const {
   if (requests_ >= options_.requests)
     return fmt::format("the {} requests of --llm-requests are used up", options_.requests);

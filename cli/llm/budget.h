@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -22,6 +23,9 @@ class LlmBudget {
   /// Tokens that the next answer may have, after a prompt of so many; 0: there is not enough left for an answer.
   std::uint64_t next_answer(std::uint64_t prompt_tokens) const;
   std::uint64_t requests_left() const { return options_.requests - std::min(requests_, options_.requests); }
+  /// Bytes that a prompt may have: at most half of the tokens that are left, so that an answer has the others. Never
+  /// less than a few thousand.
+  std::size_t most_prompt_bytes() const;
   /// Why there is nothing left: "the 100 requests of --llm-requests are used up".
   std::string why_exhausted() const;
 

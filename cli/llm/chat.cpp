@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/llm/answer.h"
@@ -13,7 +14,7 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::size_t kLongestModelAnswer = 128 << 10;  // bytes
+constexpr std::size_t kLongestModelAnswer = 512 << 10;  // bytes
 constexpr std::size_t kLongestComplaint = 200;
 constexpr std::int64_t kMostCounted = 10'000'000;  // tokens that a server may say it has used
 
@@ -55,8 +56,23 @@ std::string text_of(const Json& reply) {
   return text;
 }
 
+bool is_completion(const std::string& body) {
+  try {
+    require_shallow_json(body, "");
+  } catch (const Error&) {
+    return false;
+  }
+  const Json json = Json::parse(body, nullptr, false);
+  return json.is_object() && json.contains("choices");
+}
+
+/// Of statuses that are errors: whether the same request would be refused again.
+bool is_lasting(long status) {
+  return status >= 300 && status < 500 && status != 408 && status != 409 && status != 425 && status != 429;
+}
+
 bool may_be_about_form(long status) {
-  return status == 400 || status == 404 || status == 415 || status == 422 || status == 501;
+  return status == 400 || status == 404 || status == 405 || status == 415 || status == 422 || status == 501;
 }
 
 }  // namespace
@@ -71,6 +87,8 @@ std::uint64_t estimated_tokens(std::string_view text) {
 
 ChatReply read_reply(const HttpReply& reply, const Prompt& prompt, std::uint64_t answer_tokens) {
   ChatReply result;
+  result.retry_after = reply.retry_after;
+  result.lasting = is_lasting(reply.status);
   result.answer = clipped(reply.body, kLongestModelAnswer);
   // A server that stopped in the middle has read the prompt.
   if (!reply.failure.empty()) {
@@ -104,13 +122,16 @@ ChatReply read_reply(const HttpReply& reply, const Prompt& prompt, std::uint64_t
   return result;
 }
 
-std::string ChatClient::body(const Prompt& prompt, std::uint64_t answer_tokens) const {
-  Json json = {
-      {"model", options_.model},
-      {"messages", {{{"role", "system"}, {"content", prompt.system}}, {{"role", "user"}, {"content", prompt.user}}}},
-      {former_limit_ ? "max_tokens" : "max_completion_tokens", answer_tokens},
-      {"stream", false}};
-  if (with_schema_) {
+std::string ChatClient::body(const ModelQuestion& question, bool with_schema) const {
+  Json messages = Json::array();
+  if (!question.prompt.system.empty()) messages.push_back({{"role", "system"}, {"content", question.prompt.system}});
+  messages.push_back({{"role", "user"}, {"content", question.prompt.user}});
+  Json json = {{"model", question.model},
+               {"messages", messages},
+               {former_limit_ ? "max_tokens" : "max_completion_tokens", question.answer_tokens},
+               {"stream", false}};
+  if (question.temperature && with_temperature_) json["temperature"] = *question.temperature;
+  if (with_schema && with_schema_) {
     json["response_format"] = {{"type", "json_schema"},
                                {"json_schema", {{"name", "proposals"}, {"schema", answer_schema()}}}};
   }
@@ -124,34 +145,67 @@ std::string ChatClient::without_key(std::string text) const {
   return text;
 }
 
-ChatReply ChatClient::ask(const Prompt& prompt, std::uint64_t answer_tokens, std::uint64_t most_requests,
-                          const std::function<bool()>& given_up) {
-  ChatReply reply = post(prompt, answer_tokens, most_requests, given_up);
+ChatReply ChatClient::ask(const ModelQuestion& question, const std::function<bool()>& given_up) {
+  std::uint64_t requests = 0;
+  const HttpReply got = post(question, options_.deadline, true, requests, given_up);
+  ChatReply reply = read_reply(got, question.prompt, question.answer_tokens);
+  reply.requests = requests;
   // A server may send the key back, also with characters of it escaped.
   reply.answer = without_key(std::move(reply.answer));
   reply.failure = without_key(std::move(reply.failure));
   return reply;
 }
 
-ChatReply ChatClient::post(const Prompt& prompt, std::uint64_t answer_tokens, std::uint64_t most_requests,
-                           const std::function<bool()>& given_up) {
-  HttpReply reply;
-  std::uint64_t requests = 0;
+bool ChatClient::changes_form(const HttpReply& reply, const ModelQuestion& question) {
+  if (!reply.failure.empty() || !may_be_about_form(reply.status)) return false;
+  const auto mentions = [&](const char* word) { return reply.body.find(word) != std::string::npos; };
+  if ((reply.status == 404 || reply.status == 405) && url_ + 1 < options_.urls.size())
+    ++url_;
+  else if (former_limit_ && mentions("max_completion_tokens"))
+    former_limit_ = false;
+  else if (with_temperature_ && question.temperature && mentions("temperature"))
+    with_temperature_ = false;
+  else if (with_schema_)
+    with_schema_ = false;
+  else
+    return false;
+  return true;
+}
+
+HttpReply ChatClient::post(const ModelQuestion& question, std::chrono::milliseconds deadline, bool with_schema,
+                           std::uint64_t& requests, const std::function<bool()>& given_up) {
   while (true) {
-    reply = post_json({options_.url, key_, body(prompt, answer_tokens), options_.deadline, 1 << 20, given_up});
-    ++requests;
-    if (requests >= most_requests || !reply.failure.empty() || !may_be_about_form(reply.status)) break;
-    // The server does not take the form of the request: without what it may not know, it is made again.
-    if (former_limit_ && reply.body.find("max_completion_tokens") != std::string::npos)
-      former_limit_ = false;
-    else if (with_schema_)
-      with_schema_ = false;
-    else
-      break;
+    const bool had_schema = with_schema_;
+    HttpReply reply = post_json({options_.urls[url_], key_, body(question, with_schema), deadline, 1 << 20, given_up});
+    if (++requests >= question.most_requests || !changes_form(reply, question)) return reply;
+    if (with_schema || with_schema_ == had_schema) continue;
+    with_schema_ = had_schema;  // There was none in the request, so it was not refused.
+    return reply;
   }
-  ChatReply result = read_reply(reply, prompt, answer_tokens);
-  result.requests = requests;
-  return result;
+}
+
+void ChatClient::greet(const std::string& model) {
+  constexpr std::chrono::milliseconds kPatience{60'000};
+  const ModelQuestion question{model, {"", "Answer with one word: ready"}, {}, 16, 4};
+  std::uint64_t requests = 0;
+  const std::chrono::milliseconds deadline = std::min(kPatience, options_.deadline);
+  const HttpReply reply = post(question, deadline, false, requests, {});
+  const auto fail = [&](std::string_view what, std::string_view hint) {
+    throw machine_error(without_key(fmt::format("--llm {}: {}: {}", model, what, hint)));
+  };
+  const std::string& url = options_.urls[url_];
+  if (reply.status == 0 && !reply.failure.starts_with("no answer"))
+    fail(fmt::format("no server at {} ({})", url, reply.failure), "start it, or name another with --llm-url");
+  if (reply.status == 401 || reply.status == 403)
+    fail(fmt::format("{} refuses the key ({}: {})", url, reply.status, complaint_in(reply.body)),
+         fmt::format("put the right one into the environment as {}", kLlmKey));
+  if (reply.status == 404)
+    fail(fmt::format("{} knows no such model or address (404: {})", url, complaint_in(reply.body)),
+         "name a model that it lists, or another --llm-url");
+  if (is_lasting(reply.status) || (reply.status >= 500 && reply.retry_after.count() == 0))
+    fail(fmt::format("{} answered {}: {}", url, reply.status, complaint_in(reply.body)), "see the server's log");
+  if (reply.status == 200 && reply.failure.empty() && !is_completion(reply.body))
+    fail(fmt::format("{} answers something else than chat completions", url), "name another --llm-url");
 }
 
 }  // namespace evo::cli

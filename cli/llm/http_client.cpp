@@ -83,6 +83,17 @@ int go_on(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return transfer.request.given_up && transfer.request.given_up() ? 1 : 0;
 }
 
+/// Of the header of this name, which gives seconds or a date. Libraries before 7.66 do not read it.
+std::chrono::seconds retry_after([[maybe_unused]] const Curl& curl, [[maybe_unused]] CURL* handle) {
+#if CURL_AT_LEAST_VERSION(7, 66, 0)
+  constexpr curl_off_t kLongest = 7 * 86'400;
+  curl_off_t seconds = 0;
+  if (curl.easy_getinfo(handle, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK)
+    return std::chrono::seconds(std::clamp<curl_off_t>(seconds, 0, kLongest));
+#endif
+  return {};
+}
+
 }  // namespace
 
 void require_http_client() {
@@ -123,6 +134,7 @@ HttpReply post_json(const HttpRequest& request) {
   }
   const CURLcode code = curl.easy_perform(handle);
   curl.easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &reply.status);
+  reply.retry_after = retry_after(curl, handle);
   if (transfer.too_long)
     reply.failure = fmt::format("its reply has more than {} KiB", request.most_bytes >> 10);
   else if (code == CURLE_OPERATION_TIMEDOUT)

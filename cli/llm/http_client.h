@@ -19,7 +19,8 @@ struct HttpRequest {
 struct HttpReply {
   long status = 0;  ///< 0: there was no reply, `failure` says why.
   std::string body;
-  std::string failure;  ///< In one line; empty: the reply is complete.
+  std::string failure;                  ///< In one line; empty: the reply is complete.
+  std::chrono::seconds retry_after{0};  ///< As the server asks for.
 };
 
 /// Posts JSON by libcurl, which is loaded at run time. Redirects are not followed, only http and https are spoken, and

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,16 @@ struct LlmTexts {
   std::string deadline = "5m";
   std::string context = "32768";
   std::string answer = "8192";
+  std::string temperature;
+  std::string refusals = "12";
+  std::string record;
 };
 
-/// A language model and what may be spent on it.
+/// Language models of one server, and what may be spent on them.
 struct LlmOptions {
-  std::string model;
-  std::string url;  ///< Of POST requests: BASE/v1/chat/completions.
+  std::vector<std::string> models;
+  /// Of POST requests. Where BASE has a path, the server decides which of the two it knows.
+  std::vector<std::string> urls;
   std::uint64_t requests = 100;
   std::uint64_t tokens = UINT64_MAX;
   double cost = 0;          ///< The most, in the currency of the prices; 0: no limit.
@@ -39,6 +44,9 @@ struct LlmOptions {
   std::chrono::milliseconds deadline{0};  ///< For an answer.
   std::uint64_t context = 32'768;         ///< Tokens of a prompt with its answer, at most.
   std::uint64_t answer = 8'192;           ///< Tokens of an answer, at most.
+  std::optional<double> temperature;      ///< Empty: the server's own.
+  std::uint64_t refusals = 12;            ///< Without a candidate between them, after which no model is asked.
+  std::string record;                     ///< The file that keeps the session; empty: none.
 };
 
 /// Adds --llm and the options that begin with it.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <iostream>
@@ -10,13 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
-#include <vector>
+#include <utility>
 
-#include "cli/llm/answer.h"
-#include "cli/llm/budget.h"
 #include "cli/llm/chat.h"
+#include "cli/llm/conversation.h"
 #include "cli/llm/http_client.h"
-#include "cli/llm/prompt.h"
+#include "cli/llm/session_record.h"
 #include "cli/text/exit_code.h"
 #include "cli/text/json_text.h"
 #include "cli/text/streams.h"
@@ -28,15 +26,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostUnanswered = 5;  // requests in a row without an answer, after which the server is left alone
-
-/// Asks a model in a thread of its own.
+/// Asks models in a thread of its own.
 class LlmSession {
  public:
   explicit LlmSession(const LlmOptions& options)
-      : options_(options),
-        client_(options, llm_key(options)),
-        budget_(options),
+      : client_(options, llm_key(options)),
+        conversation_(options),
+        record_(options),
         thread_([this](const std::stop_token& stop) { work(stop); }) {}
   ~LlmSession() {
     thread_.request_stop();
@@ -47,140 +43,55 @@ class LlmSession {
 
   void set_task(Json task) {
     const std::lock_guard lock(mutex_);
-    task_ = std::move(task);
+    record_.line(now(), task);
+    conversation_.set_task(std::move(task));
   }
 
-  /// What has come in since the last question. Then the model is asked this one, unless it is busy.
   Json answer(Json question) {
     const std::lock_guard lock(mutex_);
-    if (!begun_) budget_.begin_with(spent(question, "requests"), spent(question, "tokens"), question_cost(question));
-    begun_ = true;
-    Json line = {{"exchanges", std::move(exchanges_)}, {"proposals", std::move(proposals_)}};
-    exchanges_ = Json::array();
-    proposals_ = Json::array();
-    // Refusals are reported once: those of questions that the model was not asked are kept for the next.
-    for (Json& refusal : refused_) question["refused"].push_back(std::move(refusal));
-    refused_.clear();
-    if (busy_ || ended_ || Clock::now() < not_before_) {
-      for (const Json& refusal : question["refused"]) keep_refusal(refusal);
-    } else {
-      begin(question);
-    }
-    if (ended_ && !busy_) line["done"] = true;
+    const double at = now();
+    record_.line(at, question);
+    Json line = conversation_.answer(std::move(question), at);
+    record_.answered(at, line);
+    tell_notices();
+    wake_.notify_all();
     return line;
   }
 
  private:
-  static std::uint64_t spent(const Json& question, const char* what) {
-    const Json& spent = question.contains("spent") ? question["spent"] : Json::object();
-    return spent.is_object() ? spent.value(what, std::uint64_t{0}) : 0;
-  }
-  static double question_cost(const Json& question) {
-    return question.contains("spent") && question["spent"].is_object() ? question["spent"].value("cost", 0.0) : 0;
-  }
+  double now() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
-  void keep_refusal(const Json& refusal) {
-    constexpr std::size_t kKept = 16;
-    refused_.push_back(refusal);
-    if (refused_.size() > kKept) refused_.erase(refused_.begin());
-  }
-
-  void begin(const Json& question) {
-    prompt_ = prompt_for(task_, question, trouble_, prompt_bytes(options_));
-    answer_tokens_ = budget_.next_answer(estimated_tokens(whole_text(prompt_)));
-    if (answer_tokens_ == 0) {
-      end(budget_.why_exhausted());
-      return;
-    }
-    busy_ = true;
-    wake_.notify_all();
-  }
-
-  void end(const std::string& why) {
-    ended_ = true;
-    write_to_stderr(fmt::format("llm: {}; the search goes on without it\n", one_line(why)));
+  void tell_notices() {
+    for (const std::string& notice : conversation_.notices())
+      write_to_stderr(fmt::format("llm: {}\n", one_line(notice)));
   }
 
   void work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      Prompt prompt;
-      std::uint64_t answer_tokens = 0, requests = 0;
+      ModelQuestion question;
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, stop, [this] { return busy_; });
+        wake_.wait(lock, stop, [this] { return conversation_.asked().has_value(); });
         if (stop.stop_requested()) return;
-        prompt = prompt_;
-        answer_tokens = answer_tokens_;
-        requests = budget_.requests_left();
+        question = *conversation_.asked();
       }
-      const Clock::time_point start = Clock::now();
-      ChatReply reply = client_.ask(prompt, answer_tokens, requests, [&] { return stop.stop_requested(); });
+      const double start = now();
+      ChatReply reply = client_.ask(question, [&] { return stop.stop_requested(); });
       if (stop.stop_requested()) return;
       const std::lock_guard lock(mutex_);
-      take(prompt, std::move(reply), std::chrono::duration<double>(Clock::now() - start).count());
-      busy_ = false;
+      const double end = now();
+      record_.reply(end, end - start, reply);
+      conversation_.take(std::move(reply), end - start, end);
+      tell_notices();
     }
   }
 
-  /// The proposals of a reply, and its record.
-  void take(const Prompt& prompt, ChatReply reply, double seconds) {
-    budget_.spend(reply.requests, reply.prompt_tokens, reply.answer_tokens);
-    const bool reached = reply.failure.empty();
-    if (reached) {
-      ModelAnswer answer = read_answer(reply.answer);
-      reply.failure = answer.failure;
-      for (Json& proposal : answer.proposals) {
-        if (proposal.is_object()) proposal["exchange"] = number_ + 1;
-        proposals_.push_back(std::move(proposal));
-      }
-    }
-    trouble_ = reached ? reply.failure : "";
-    ++number_;
-    exchanges_.push_back({{"id", number_},
-                          {"model", options_.model},
-                          {"prompt", whole_text(prompt)},
-                          {"answer", reply.answer},
-                          {"prompt_tokens", reply.prompt_tokens},
-                          {"answer_tokens", reply.answer_tokens},
-                          {"cost", budget_.cost_of(reply.prompt_tokens, reply.answer_tokens)},
-                          {"seconds", seconds},
-                          {"failure", reply.failure}});
-    if (reply.failure.empty()) {
-      failures_ = 0;
-    } else {
-      failed(reply.failure);
-    }
-  }
-
-  void failed(const std::string& why) {
-    ++failures_;
-    if (failures_ >= kMostUnanswered) {
-      end(fmt::format("{}, {} times in a row", why, failures_));
-      return;
-    }
-    const std::chrono::seconds pause(1 << failures_);
-    not_before_ = Clock::now() + pause;
-    write_to_stderr(fmt::format("llm: {}; asked again in {} s\n", one_line(clipped(why, 300)), pause.count()));
-  }
-
-  LlmOptions options_;
+  const Clock::time_point begin_ = Clock::now();
   ChatClient client_;  // the thread's
   std::mutex mutex_;   // of all that follows
   std::condition_variable_any wake_;
-  LlmBudget budget_;
-  Json task_;
-  Json exchanges_ = Json::array();
-  Json proposals_ = Json::array();
-  std::vector<Json> refused_;
-  Prompt prompt_;
-  std::uint64_t answer_tokens_ = 0;
-  std::string trouble_;
-  std::int64_t number_ = 0;
-  int failures_ = 0;
-  Clock::time_point not_before_;
-  bool begun_ = false;
-  bool busy_ = false;
-  bool ended_ = false;
+  Conversation conversation_;
+  SessionRecorder record_;
   std::jthread thread_;  // last: it uses the others
 };
 

@@ -52,7 +52,9 @@ bool has_all(const std::map<std::string, std::string>& known, const std::vector<
 
 std::optional<std::string> find_virtual_gpu_like(const std::string& gpu) {
   for (const std::string& name : vgpu::model_names()) {
-    if (const DeviceInfo model = vgpu::model_info(name); model.name.starts_with(gpu)) return model.id;
+    // Whole words: "NVIDIA A10" is no A100.
+    const DeviceInfo model = vgpu::model_info(name);
+    if (model.name == gpu || model.name.starts_with(gpu + " ")) return model.id;
   }
   return std::nullopt;
 }

@@ -9,12 +9,6 @@
 #include <chrono>
 
 namespace evo::cli {
-namespace {
-
-constexpr std::size_t kLongestLine = 1 << 20;  // bytes
-
-}  // namespace
-
 void LineProcess::start() {
   SocketPair sockets = make_socket_pair();
   process_ = std::make_unique<Process>(options_.command, sockets.theirs.get(), options_.errors, options_.environment);
@@ -58,7 +52,8 @@ std::string LineProcess::receive() {
       received_.erase(0, end + 1);
       return line;
     }
-    if (received_.size() > kLongestLine) throw LineFailure("its answer is longer than a mebibyte");
+    if (received_.size() > options_.longest_line)
+      throw LineFailure(fmt::format("its answer is longer than {} MiB", options_.longest_line >> 20));
     if (std::chrono::steady_clock::now() >= until)
       throw LineTimeout(fmt::format("no answer within {} s", options_.deadline_s));
     wait_a_little(POLLIN);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -26,6 +27,7 @@ struct LineProcessOptions {
   double deadline_s = 10;                     ///< For each line, written or read.
   std::function<bool()> ends = {};            ///< Whether waiting is to end. May be empty.
   std::vector<std::string> environment = {};  ///< "NAME=value", for this process alone.
+  std::size_t longest_line = 1 << 20;         ///< Bytes that are read.
   int errors = 2;                             ///< The descriptor that its standard error goes to.
 };
 
@@ -45,7 +47,7 @@ class LineProcess {
 
   // Both throw LineFailure and LineInterrupted; the process goes on until it is stopped.
   void send(const std::string& line);  ///< With its newline.
-  std::string receive();               ///< Without its newline; at most a mebibyte.
+  std::string receive();               ///< Without its newline.
 
  private:
   /// Waits until the socket is ready for `events`, at most a tenth of a second.

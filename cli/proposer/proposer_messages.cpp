@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/model/profile_report.h"
+#include "cli/proposer/known_candidates.h"
 #include "cli/subject/json.h"
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
@@ -18,8 +17,8 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::size_t kReported = 8;              // of failures and of a proposer's own candidates, the latest
-constexpr std::size_t kLongestSource = 64 << 10;  // bytes of an elite's source
+constexpr std::size_t kReported = 8;      // of failures, the latest
+constexpr std::size_t kReportedOwn = 16;  // of a proposer's candidates
 constexpr const char* kProposerOperator = "proposer";
 
 std::string message_line(const Json& json) {
@@ -62,6 +61,21 @@ Json floors_json(const Task& task, const Target& target, const std::optional<Dev
   return floors;
 }
 
+/// The peak rates of the device; empty: they are unknown.
+Json rates_json(const std::optional<DeviceInfo>& rates) {
+  if (!rates) return Json::object();
+  Json tensor = Json::object();
+  for (const DType dtype : {DType::e4m3, DType::f16, DType::bf16, DType::f32, DType::s8})
+    if (const double peak = rates->peak_tflops(dtype); peak > 0)
+      tensor[std::string(info_of(dtype).name)] = std::round(peak * 10) / 10;
+  return {{"memory_gbytes_per_s", rates->memory_gbytes_per_s},
+          {"memory_bytes", rates->memory_bytes},
+          {"l2_bytes", rates->l2_bytes},
+          {"clock_ghz", rates->clock_ghz},
+          {"launch_us", rates->launch_floor_us},
+          {"tensor_tflops", tensor}};
+}
+
 Json greeting_json(const Task& task, const Target& target, const Space& space, const DeviceInfo& device,
                    const SourceTree& files, const ProposerBriefing& briefing) {
   Json shapes = Json::object();
@@ -73,105 +87,68 @@ Json greeting_json(const Task& task, const Target& target, const Space& space, c
           {"objective", target.objective},
           {"options", bindings_json(target.options)},
           {"shapes", shapes},
-          {"device", {{"name", device.name}, {"arch", device.arch}, {"facts", bindings_json(facts_of(device.limits))}}},
+          {"device",
+           {{"name", device.name},
+            {"arch", device.arch},
+            {"facts", bindings_json(facts_of(device.limits))},
+            {"rates", rates_json(briefing.rates)}}},
           {"floors", floors_json(task, target, briefing.rates)},
           {"lessons", briefing.lessons},
           {"families", families},
           {"files", files}};
 }
 
-/// The geometric mean over the timed shapes of floor over latency; empty: a floor or a timing is missing.
-std::optional<double> share_of_floor(const std::map<std::string, double>& floors_us, const Evaluation& evaluation) {
-  double logarithms = 0;
-  std::size_t counted = 0;
-  for (const Timing& timing : evaluation.timings) {
-    const auto floor = floors_us.find(timing.shape);
-    if (timing.cold || floor == floors_us.end() || timing.median_us <= 0) continue;
-    logarithms += std::log(floor->second / timing.median_us);
-    ++counted;
-  }
-  if (counted == 0 || counted < floors_us.size()) return std::nullopt;
-  return std::exp(logarithms / static_cast<double>(counted));
-}
-
-/// Occupancy, and what bounds it where its counters were read.
-std::string profile_words(const Evaluation& evaluation) {
-  const std::string bounds = bounds_text(evaluation.profiles);
-  return residency_text(evaluation.residency) + bounds;
-}
-
-Json elite_json(const Proposal& proposal, const Evaluation& evaluation, std::optional<double> floor_share) {
-  const KernelBuild largest = largest_of(evaluation.builds);
-  const double error = evaluation.worst_relative_l2;
-  return {{"ticket", proposal.ticket},
-          {"genome", genome_json(proposal.genome)},
-          {"latency_us", evaluation.latency_us},
-          {"floor_share", floor_share ? Json(*floor_share) : Json(nullptr)},
-          {"relative_l2", std::isfinite(error) ? Json(error) : Json(nullptr)},
-          {"registers", largest.registers},
-          {"spill_bytes", largest.spill_bytes},
-          {"profile", profile_words(evaluation)}};
-}
-
-/// Adds the elite's source, and the templates that came with it.
-void add_sources(const Candidate& candidate, Json& elite) {
-  if (!candidate.programs.empty() && candidate.programs.front().source.size() <= kLongestSource)
-    elite["source"] = candidate.programs.front().source;
-  if (!candidate.files.empty()) elite["files"] = candidate.files;
-}
-
 }  // namespace
 
 struct ProposerMessages::Known {
+  KnownCandidates candidates;
   std::uint64_t evaluations = 0;
-  std::vector<std::pair<double, Json>> elites;  // best first
-  std::deque<Json> failures;
-  std::deque<Json> own;  // the proposer's candidates
-  std::vector<Json> refused;
-  std::map<std::uint64_t, Genome> valid;  // by ticket
+  std::deque<Json> failures = {};
+  std::deque<Json> own = {};  // the proposer's candidates
+  std::vector<Json> refused = {};
 };
 
 ProposerMessages::ProposerMessages(const Task& task, const Target& target, const Space& space, const DeviceInfo& device,
-                                   const SourceTree& files, ProposerBriefing briefing)
-    : build_(std::move(briefing.build)), known_(std::make_unique<Known>()) {
+                                   const SourceTree& files, ProposerBriefing briefing) {
   const Json greeting = greeting_json(task, target, space, device, files, briefing);
-  for (const Json& floor : greeting["floors"])
-    floors_us_[floor["shape"].get<std::string>()] = floor["us"].get<double>();
+  std::map<std::string, double> floors_us;
+  for (const Json& floor : greeting["floors"]) floors_us[floor["shape"].get<std::string>()] = floor["us"].get<double>();
   greeting_ = message_line(greeting);
+  known_ = std::make_unique<Known>(
+      Known{KnownCandidates(std::move(floors_us), std::move(briefing.build), std::move(briefing.line_shares))});
 }
 
 ProposerMessages::~ProposerMessages() = default;
 ProposerMessages::ProposerMessages(ProposerMessages&&) noexcept = default;
 
-void ProposerMessages::observe(const Proposal& proposal, const Evaluation& evaluation) {
+void ProposerMessages::observe(const Proposal& proposal, const Evaluation& evaluation, const ProposedBy& by) {
   ++known_->evaluations;
-  const auto keep = [](std::deque<Json>& list, Json json) {
+  const auto keep = [](std::deque<Json>& list, Json json, std::size_t most) {
     list.push_back(std::move(json));
-    if (list.size() > kReported) list.pop_front();
+    if (list.size() > most) list.pop_front();
   };
   const bool valid = evaluation.verdict == Verdict::valid;
+  const bool elite = valid && known_->candidates.add(proposal, evaluation);
   if (proposal.op == kProposerOperator) {
-    keep(known_->own, {{"ticket", proposal.ticket},
-                       {"genome", genome_json(proposal.genome)},
-                       {"note", proposal.note},
-                       {"verdict", name_of(evaluation.verdict)},
-                       {"reason", reason_text(evaluation)},
-                       {"latency_us", valid ? Json(evaluation.latency_us) : Json(nullptr)}});
+    Json own = {{"ticket", proposal.ticket},
+                {"genome", genome_json(proposal.genome)},
+                {"note", proposal.note},
+                {"verdict", name_of(evaluation.verdict)},
+                {"reason", reason_text(evaluation)},
+                {"latency_us", valid ? Json(evaluation.latency_us) : Json(nullptr)},
+                {"elite", elite}};
+    if (!by.model.empty()) own["model"] = by.model;
+    if (!by.patch.empty()) own["patch"] = Json::parse(by.patch);
+    if (!proposal.parents.empty())
+      if (const auto before = known_->candidates.latency_of(proposal.parents.front())) own["parent_us"] = *before;
+    keep(known_->own, std::move(own), kReportedOwn);
   }
-  if (valid) {
-    known_->valid.emplace(proposal.ticket, proposal.genome);
-    auto& elites = known_->elites;
-    const auto place = std::upper_bound(elites.begin(), elites.end(), evaluation.latency_us,
-                                        [](double latency_us, const auto& elite) { return latency_us < elite.first; });
-    if (static_cast<std::size_t>(place - elites.begin()) >= kEliteCount) return;
-    Json elite = elite_json(proposal, evaluation, share_of_floor(floors_us_, evaluation));
-    if (build_) add_sources(build_(proposal.genome), elite);
-    elites.insert(place, {evaluation.latency_us, std::move(elite)});
-    if (elites.size() > kEliteCount) elites.pop_back();
-  } else if (evaluation.verdict != Verdict::duplicate) {
-    keep(known_->failures, {{"genome", genome_json(proposal.genome)},
-                            {"verdict", name_of(evaluation.verdict)},
-                            {"reason", reason_text(evaluation)}});
+  if (!valid && evaluation.verdict != Verdict::duplicate) {
+    keep(known_->failures,
+         {{"genome", genome_json(proposal.genome)},
+          {"verdict", name_of(evaluation.verdict)},
+          {"reason", reason_text(evaluation)}},
+         kReported);
   }
 }
 
@@ -180,22 +157,34 @@ void ProposerMessages::refused(Json refusal) {
 }
 
 std::string ProposerMessages::question(const ExchangeSums& spent) {
-  Json elites = Json::array();
-  for (const auto& [latency_us, elite] : known_->elites) elites.push_back(elite);
   const Json refused = std::exchange(known_->refused, {});
   return message_line({{"type", "propose"},
                        {"evaluations", known_->evaluations},
-                       {"elites", elites},
+                       {"elites", known_->candidates.elites()},
+                       {"slower", known_->candidates.slower()},
+                       {"lineage", known_->candidates.lineage()},
                        {"own", known_->own},
                        {"failures", known_->failures},
                        {"refused", refused},
                        {"spent", {{"requests", spent.requests}, {"tokens", spent.tokens}, {"cost", spent.cost}}}});
 }
 
+const std::vector<Json>& ProposerMessages::refusals() const {
+  return known_->refused;
+}
+
 const Genome& ProposerMessages::genome_of(std::uint64_t ticket) const {
-  const auto known = known_->valid.find(ticket);
-  if (known == known_->valid.end()) throw usage_error(fmt::format("{} is no valid candidate of this run", ticket));
-  return known->second;
+  const Genome* known = known_->candidates.genome_of(ticket);
+  if (known == nullptr) throw usage_error(fmt::format("{} is no valid candidate of this run", ticket));
+  return *known;
+}
+
+std::string ProposerMessages::rendered_source(const Genome& genome) const {
+  const Candidate candidate = known_->candidates.build(genome);
+  if (candidate.programs.size() != 1)
+    throw usage_error(fmt::format("it is rendered {} times, once for each kind of shape: patch its files instead",
+                                  candidate.programs.size()));
+  return candidate.programs.front().source;
 }
 
 }  // namespace evo::cli

@@ -19,7 +19,10 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::size_t kLongestNote = 4096;  // bytes
+constexpr std::size_t kLongestNote = 4096;          // bytes
+constexpr std::string_view kRendered = "rendered";  // in a patch: the source that the templates become
+constexpr std::size_t kLongestAnswer = 1 << 20;     // bytes; of evo llm, with its prompts, more
+constexpr std::size_t kLongestOwnAnswer = 64 << 20;
 
 /// A text for people. Throws when it is too long for one.
 std::string read_note(const Json& item) {
@@ -94,7 +97,10 @@ ProposerProcess::ProposerProcess(ProposerOptions options, std::string task, cons
       process_({.command = options.evo.empty() ? guarded_command(options.command) : guarded_evo(options.evo),
                 .deadline_s = options.deadline_s,
                 .ends = std::move(options.ends),
-                .environment = std::move(options.environment)}) {}
+                .environment = std::move(options.environment),
+                .longest_line = options.evo.empty() ? kLongestAnswer : kLongestOwnAnswer}),
+      answer_(std::move(options.answer)),
+      given_(!answer_.empty()) {}
 
 std::optional<Proposed> ProposerProcess::next() {
   if (waiting_.empty() && failures_ < kMaxFailures && !done_) {
@@ -120,10 +126,41 @@ std::optional<Proposed> ProposerProcess::next() {
 void ProposerProcess::refused(const Proposed& proposed, const std::string& why) {
   Json refusal = {{"genome", genome_json(proposed.genome)}, {"why", why}};
   for (const auto& [path, text] : proposed.files) refusal["files"].push_back(path);
+  if (const std::string model = model_of(proposed.exchange); !model.empty()) refusal["model"] = model;
   messages_.refused(std::move(refusal));
 }
 
-Proposed ProposerProcess::read_proposal(const Json& item) const {
+void ProposerProcess::observe(const Proposal& proposal, const Evaluation& evaluation) {
+  const auto patch = patches_.find(to_text(proposal.genome));
+  messages_.observe(proposal, evaluation, {model_of(proposal.exchange), patch == patches_.end() ? "" : patch->second});
+}
+
+std::vector<std::string> ProposerProcess::refusals() const {
+  std::vector<std::string> texts;
+  for (const Json& refusal : messages_.refusals())
+    texts.push_back(refusal.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return texts;
+}
+
+std::string ProposerProcess::model_of(std::int64_t exchange) const {
+  const auto model = models_.find(exchange);
+  return model == models_.end() ? "" : model->second;
+}
+
+ProposedFiles ProposerProcess::patched(const Genome& genome, const Json& patch) const {
+  std::vector<TextEdit> edits = read_edits(patch);
+  SourceTree tree = templates_.all_files();
+  const auto of_rendered = std::ranges::count(edits, kRendered, &TextEdit::file);
+  if (of_rendered > 0) {
+    if (of_rendered != std::ssize(edits))
+      throw usage_error("a patch edits the rendered source or files of the templates, not both");
+    tree[fmt::format("{}/{}/kernel.cu", task_, genome.family)] = messages_.rendered_source(genome);
+    for (TextEdit& edit : edits) edit.file = "kernel.cu";
+  }
+  return patched_files(tree, task_, genome, std::move(edits));
+}
+
+Proposed ProposerProcess::read_proposal(const Json& item) {
   Proposed proposed;
   if (item.contains("source")) {
     ProposedFiles source = source_files(task_, item["source"].get<std::string>(), item.at("plan").dump());
@@ -137,9 +174,10 @@ Proposed ProposerProcess::read_proposal(const Json& item) const {
     proposed.genome = genome_from_json(genome.dump());
   }
   if (item.contains("patch")) {
-    ProposedFiles patched = patched_files(templates_.all_files(), task_, proposed.genome, read_edits(item["patch"]));
-    proposed.files.merge(std::move(patched.files));
-    proposed.genome = std::move(patched.genome);
+    ProposedFiles made = patched(proposed.genome, item["patch"]);
+    proposed.files.merge(std::move(made.files));
+    proposed.genome = std::move(made.genome);
+    patches_[to_text(proposed.genome)] = item["patch"].dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   if (item.contains("slot")) {
     const Json& slot = item["slot"];
@@ -160,7 +198,10 @@ std::map<std::int64_t, std::int64_t> ProposerProcess::keep_exchanges_of(const Js
       ++spent_.requests;
       spent_.tokens += static_cast<std::uint64_t>(exchange.prompt_tokens + exchange.answer_tokens);
       spent_.cost += exchange.cost;
-      if (keep_exchange_) kept[item.at("id").get<std::int64_t>()] = keep_exchange_(exchange);
+      if (!keep_exchange_) continue;
+      const std::int64_t number = keep_exchange_(exchange);
+      kept[item.at("id").get<std::int64_t>()] = number;
+      models_[number] = exchange.model;
     }
   } catch (const Json::exception& error) {
     throw LineFailure(fmt::format("an exchange cannot be read: {}", error.what()));
@@ -176,20 +217,28 @@ std::vector<Proposed> ProposerProcess::read_proposals(const std::string& line) {
   const std::map<std::int64_t, std::int64_t> exchanges = keep_exchanges_of(answer);
   std::vector<Proposed> proposals;
   for (const Json& item : answer["proposals"]) {
+    std::int64_t exchange = 0;
     try {
-      Proposed proposed = read_proposal(item);
       if (const auto kept = exchanges.find(item.value("exchange", std::int64_t{0})); kept != exchanges.end())
-        proposed.exchange = kept->second;
+        exchange = kept->second;
+      Proposed proposed = read_proposal(item);
+      proposed.exchange = exchange;
       proposals.push_back(std::move(proposed));
     } catch (const std::exception& error) {
-      messages_.refused({{"proposal", item}, {"why", fmt::format("it cannot be read: {}", error.what())}});
+      Json refusal = {{"proposal", item}, {"why", fmt::format("it cannot be read: {}", error.what())}};
+      if (const std::string model = model_of(exchange); !model.empty()) refusal["model"] = model;
+      messages_.refused(std::move(refusal));
     }
   }
-  done_ = answer.value("done", false);
+  done_ = given_ || answer.value("done", false);
   return proposals;
 }
 
 std::vector<Proposed> ProposerProcess::ask() {
+  if (given_) {
+    done_ = true;
+    return read_proposals(std::exchange(answer_, {}));
+  }
   if (!process_.running()) {
     process_.start();
     process_.send(messages_.greeting());

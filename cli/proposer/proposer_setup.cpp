@@ -3,10 +3,19 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
 
+#include "cli/llm/chat.h"
 #include "cli/llm/http_client.h"
+#include "cli/llm/session_record.h"
+#include "cli/model/line_shares.h"
 #include "cli/subject/arguments.h"
+#include "cli/text/files.h"
+#include "cli/text/json_text.h"
 #include "engine/base/error.h"
+#include "engine/base/json_depth.h"
 
 namespace evo::cli {
 namespace {
@@ -20,21 +29,60 @@ double share_in(const char* option, const std::string& text) {
 }  // namespace
 
 ProposerShare proposer_share(const RunRequest& request) {
+  if (!request.proposals.empty()) return {1};
   if (request.llm.model.empty()) return {share_in("--proposer-share", request.proposer_share)};
   const double most = share_in("--llm-share", request.llm_share);
   return {most, most / 5};
 }
 
+/// What is no list of proposals is found before anything is done; a wrong proposal in it is refused later.
+std::string proposals_in(const std::string& file) {
+  constexpr std::uintmax_t kLargest = 16 << 20;
+  std::string text = read_text_file(file, kLargest);
+  require_shallow_json(text, file);
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("proposals") || !json["proposals"].is_array())
+    throw usage_error(fmt::format("--proposals {}: expected {{\"proposals\": [...]}} (docs/proposer.md)", file));
+  return text;
+}
+
+LineShareOf line_shares_of(const Task& task, const Target& target, const std::optional<DeviceInfo>& rates) {
+  if (!rates) return {};
+  return [shares = std::make_shared<LineShares>(task, target, *rates)](
+             const Candidate& candidate, const auto& profiles) { return shares->of(candidate, profiles); };
+}
+
 void check_proposer(const RunRequest& request) {
   proposer_share(request);
+  if (!request.proposals.empty()) {
+    if (!request.proposer.empty() || !request.llm.model.empty())
+      throw usage_error("--proposals evaluates those of its file alone: leave out --proposer and --llm");
+    proposals_in(request.proposals);
+    return;
+  }
   if (request.llm.model.empty()) return;
   if (!request.proposer.empty()) throw usage_error("--llm is a proposer of its own: give it or --proposer");
-  llm_key(llm_options(request.llm));
+  const LlmOptions options = llm_options(request.llm);
+  ChatClient client(options, llm_key(options));
   require_http_client();
+  for (const std::string& model : options.models) client.greet(model);
+  require_new_record(options.record);
 }
 
 bool has_proposer(const RunRequest& request) {
-  return !request.proposer.empty() || !request.llm.model.empty();
+  return !request.proposer.empty() || !request.llm.model.empty() || !request.proposals.empty();
+}
+
+void observe_run(const Store& store, RunId run, ProposerMessages& messages) {
+  std::map<CandidateId, std::uint64_t> tickets;
+  for (const OutcomeRow& outcome : store.outcomes(run)) {
+    tickets[outcome.candidate] = outcome.ticket;
+    const CandidateRow row = find_candidate(store, outcome.candidate);
+    std::vector<std::uint64_t> parents;
+    for (const CandidateId parent : row.parents)
+      if (const auto ticket = tickets.find(parent); ticket != tickets.end()) parents.push_back(ticket->second);
+    messages.observe({row.ticket, row.genome, row.op, parents, row.note}, row.evaluation);
+  }
 }
 
 std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, RunId id,
@@ -46,9 +94,12 @@ std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const 
     options.evo = llm_arguments(request.llm);
     options.environment = llm_environment();
   }
+  if (!request.proposals.empty()) options.answer = proposals_in(request.proposals);
   options.ends = [limits] { return limits.stop->load() || (limits.out_of_time && limits.out_of_time()); };
   options.spent = store.exchange_sums(id);
   ProposerMessages messages(run.task, run.info.target, space, run.device, run.info.files, std::move(briefing));
+  // They are read before the last stored answers are told again.
+  if (!request.proposals.empty()) observe_run(store, id, messages);
   auto proposer =
       std::make_unique<ProposerProcess>(std::move(options), run.task.name, space, templates, std::move(messages));
   proposer->keep_exchanges(

@@ -21,6 +21,12 @@ void check_proposer(const RunRequest& request);
 
 bool has_proposer(const RunRequest& request);
 
+/// Where the time of kernels goes, by the cost model of a device with these rates; empty: there is none.
+LineShareOf line_shares_of(const Task& task, const Target& target, const std::optional<DeviceInfo>& rates);
+
+/// What is stored of a run, for the next question.
+void observe_run(const Store& store, RunId run, ProposerMessages& messages);
+
 /// Its process. `space`, `templates` and `store` must outlive it.
 std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, RunId id,
                                                const Space& space, const ProposedTemplates& templates,

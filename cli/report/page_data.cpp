@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/report/best_so_far.h"
+#include "cli/report/explanations.h"
 #include "cli/report/lessons.h"
 #include "cli/report/page_candidates.h"
 #include "cli/report/page_json.h"
@@ -25,6 +26,7 @@
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
 #include "engine/task/limits.h"
+#include "population/results/import.h"
 
 namespace evo::cli {
 namespace {
@@ -41,6 +43,7 @@ const Space& space_of(const PageSubject& subject, PageSpace& kept) {
 }
 
 Json limits_json(const PageSubject& subject) {
+  if (subject.files.empty()) return Json::array();
   const Limits& objective = limits_of(subject.task, subject.target);
   Json list = Json::array();
   for (const Tensor& output : subject.task.outputs) {
@@ -54,6 +57,14 @@ Json limits_json(const PageSubject& subject) {
     list.push_back(std::move(one));
   }
   return list;
+}
+
+/// The candidates of the front that the runs' board keeps; empty where no run keeps one.
+Json kept_front_json(const Store& store, const PageSubject& subject) {
+  Json ids = Json::array();
+  if (std::ranges::none_of(subject.runs, [](const RunRow& run) { return run.info.keeps_front; })) return ids;
+  for (const EliteRow& row : front_of_board(store, subject.runs.front().info)) ids.push_back(row.candidate);
+  return ids;
 }
 
 /// The comparison with the elite that it displaced, or failed to; empty: there was none.
@@ -166,7 +177,7 @@ Json funnel_json(const std::vector<OutcomeRow>& outcomes) {
   return list;
 }
 
-Json questions_json(const Store& store, const PageSubject& subject, const Space& space) {
+Json questions_json(const Store& store, const PageSubject& subject, const Space* space) {
   Json list = Json::array();
   if (subject.runs.size() == 1)
     for (const std::string& question : report_of(store, subject.runs.front(), space).questions)
@@ -176,8 +187,7 @@ Json questions_json(const Store& store, const PageSubject& subject, const Space&
 
 }  // namespace
 
-Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t predicted,
-               const std::vector<std::string>& rivals, PageSpace* kept) {
+Json page_data(const Store& store, const std::vector<RunId>& runs, const PageWishes& wanted, PageSpace* kept) {
   PageSpace own;
   const PageSubject subject = page_subject(store, runs);
   const RunInfo& info = subject.runs.front().info;
@@ -194,8 +204,11 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   for (const VerdictInfo& verdict : verdicts())
     json["verdicts"].push_back(
         {{"name", name_of(verdict.verdict)}, {"stage", name_of(verdict.stage)}, {"meaning", verdict.meaning}});
+  const bool imported = info.strategy == kImported;
+  json["imported"] = imported;
+  json["front"] = kept_front_json(store, subject);
   json["best"] = best_json(store, subject);
-  json["rivals"] = rivals_json(subject, rivals);
+  json["rivals"] = rivals_json(subject, wanted.rivals);
   json["runs"] = Json::array();
   for (std::size_t i = 0; i < subject.runs.size(); ++i) {
     Json run = run_json(subject.runs[i]);
@@ -206,15 +219,19 @@ Json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t p
   json["by_seconds"] = curves_json(subject, true);
   json["funnel"] = funnel_json(subject.all);
   json["rejections"] = rejections_json(rejections_of(subject.all));
-  const Space& space = space_of(subject, kept != nullptr ? *kept : own);
-  const std::vector<FamilyReport> families = family_reports(space, subject.all);
+  const Space* space = subject.files.empty() ? nullptr : &space_of(subject, kept != nullptr ? *kept : own);
+  const std::vector<FamilyReport> families =
+      space != nullptr ? family_reports(*space, subject.all) : recorded_family_reports(subject.all);
   json["families"] = list_json(families, family_json);
   add_candidates(json, subject, families);
   json["floors"] = page_floors_json(subject);
   json["lineage"] = lineage_json(store, subject);
-  json["predictions"] = predictions_json(predictions_of(store, subject.runs.front(), subject.all, predicted));
+  json["exchanges"] = exchanges_json(store, subject);
+  json["predictions"] = predictions_json(predictions_of(store, subject.runs.front(), subject.all, wanted.predicted));
+  json["explanations"] = explanations_json(store, subject, wanted.explained);
   json["questions"] = questions_json(store, subject, space);
-  json["lessons"] = lesson_lines(lessons_of(store, info, std::nullopt, space));
+  json["lessons"] =
+      space != nullptr ? Json(lesson_lines(lessons_of(store, info, std::nullopt, *space))) : Json::array();
   return json;
 }
 

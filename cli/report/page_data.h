@@ -19,12 +19,17 @@ struct PageSpace {
   std::optional<Space> space = {};
 };
 
+/// What a page has beside the runs' results.
+struct PageWishes {
+  std::size_t predicted = 0;             ///< The most kernels whose latencies the cost model predicts, of GPUs' runs.
+  std::size_t explained = 0;             ///< The most kernels whose modelled time is explained, the fastest first.
+  std::vector<std::string> rivals = {};  ///< Files as read_rivals takes them; those of the one timed shape are shown.
+};
+
 /// Everything that the page of `evo report -o` draws, as one document (docs/json.md, "report" of a page). `runs`: at
-/// least one, all of one board; what is said of several is said of all together. `predicted`: the most kernels whose
-/// latencies the cost model predicts, on GPUs that a virtual one models. `rivals`: files as read_rivals takes them;
-/// those of the one timed shape are shown. `kept`: used and filled, when given. Throws usage_error when the runs are of
-/// different boards, when there is no such run, or when one was imported without its task's files.
-nlohmann::ordered_json page_data(const Store& store, const std::vector<RunId>& runs, std::size_t predicted,
-                                 const std::vector<std::string>& rivals = {}, PageSpace* kept = nullptr);
+/// least one, all of one board; what is said of several is said of all together. `kept`: used and filled, when given.
+/// Throws usage_error when the runs are of different boards, or when there is no such run.
+nlohmann::ordered_json page_data(const Store& store, const std::vector<RunId>& runs, const PageWishes& wanted = {},
+                                 PageSpace* kept = nullptr);
 
 }  // namespace evo::cli

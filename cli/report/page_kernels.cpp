@@ -19,7 +19,33 @@
 namespace evo::cli {
 namespace {
 
-constexpr std::size_t kMostSourceNumbers = 250'000;  ///< Lines of all sources; each is a number.
+constexpr std::size_t kMostSourceNumbers = 250'000;    ///< Lines of all sources; each is a number.
+constexpr std::size_t kMostExchangeBytes = 8'000'000;  ///< Of different lines of prompts and answers.
+
+/// Texts whose lines are kept once: each is a list of their numbers.
+class NumberedLines {
+ public:
+  Json of(const std::string& text) {
+    Json list = Json::array();
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::size_t known = lines_.texts().size();
+      list.push_back(lines_.of(text.substr(begin, end - begin)));
+      if (lines_.texts().size() > known) bytes_ += end - begin;
+      begin = end + 1;
+    }
+    numbers_ += list.size();
+    return list;
+  }
+  std::size_t numbers() const { return numbers_; }
+  std::size_t bytes() const { return bytes_; }
+  const std::vector<std::string>& lines() const { return lines_.texts(); }
+
+ private:
+  Numbered lines_;
+  std::size_t numbers_ = 0;
+  std::size_t bytes_ = 0;
+};
 
 /// Those of the best candidate's newest sitting on that model of device whose answers were right.
 std::vector<Rival> stored_rivals(const PageSubject& subject) {
@@ -40,7 +66,7 @@ std::vector<Rival> stored_rivals(const PageSubject& subject) {
 
 nlohmann::ordered_json page_floors_json(const PageSubject& subject) {
   const auto device = rates_of(subject.device);
-  if (!device || subject.best.empty()) return Json::array();
+  if (!device || subject.files.empty() || subject.best.empty()) return Json::array();
   Json list = Json::array();
   for (const ShapeShare& share : shares_of(subject.task, subject.target, *device, subject.best)) {
     Json kernels = Json::array();
@@ -64,6 +90,8 @@ nlohmann::ordered_json page_floors_json(const PageSubject& subject) {
                     {"launch_us", share.floor.launch_us},
                     {"floor_us", share.floor.us()},
                     {"bound", share.floor.bound()},
+                    {"peak_flops", device->peak_tflops(parse_dtype(subject.task.math)) * 1e12},
+                    {"memory_bytes_per_s", device->memory_gbytes_per_s * 1e9},
                     {"kernels", kernels}});
   }
   return list;
@@ -72,8 +100,7 @@ nlohmann::ordered_json page_floors_json(const PageSubject& subject) {
 nlohmann::ordered_json lineage_json(const Store& store, const PageSubject& subject) {
   std::vector<CandidateId> elites;
   for (const CandidateRow& row : subject.best) elites.push_back(row.id);
-  Numbered lines;
-  std::size_t numbers = 0;
+  NumberedLines lines;
   Json nodes = Json::array();
   for (const LineageNode& node : elite_lineage(store, elites)) {
     Json one = {{"candidate", node.candidate},
@@ -87,22 +114,35 @@ nlohmann::ordered_json lineage_json(const Store& store, const PageSubject& subje
     one["changes"] = Json::array();
     for (const GeneDifference& change : node.changes)
       one["changes"].push_back({change.gene, allele_text(change.a), allele_text(change.b)});
-    const auto in_lines = [&](const std::string& text) {
-      Json list = Json::array();
-      for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        list.push_back(lines.of(text.substr(begin, end - begin)));
-        begin = end + 1;
-      }
-      numbers += list.size();
-      return list;
-    };
-    const bool room = numbers < kMostSourceNumbers;
-    one["source"] = room && !node.source.empty() ? in_lines(node.source) : Json(nullptr);
-    one["source_change"] = room && !node.source_change.empty() ? in_lines(node.source_change) : Json(nullptr);
+    const bool room = lines.numbers() < kMostSourceNumbers;
+    one["source"] = room && !node.source.empty() ? lines.of(node.source) : Json(nullptr);
+    one["source_change"] = room && !node.source_change.empty() ? lines.of(node.source_change) : Json(nullptr);
     nodes.push_back(std::move(one));
   }
-  return {{"nodes", nodes}, {"lines", lines.texts()}};
+  return {{"nodes", nodes}, {"lines", lines.lines()}};
+}
+
+nlohmann::ordered_json exchanges_json(const Store& store, const PageSubject& subject) {
+  NumberedLines lines;
+  Json list = Json::array();
+  for (const RunRow& run : subject.runs)
+    for (const ExchangeRow& row : store.exchanges(run.id)) {
+      const ExchangeRecord& exchange = row.exchange;
+      Json one = {{"run", run.id},
+                  {"at", row.at},
+                  {"model", exchange.model},
+                  {"prompt_tokens", exchange.prompt_tokens},
+                  {"answer_tokens", exchange.answer_tokens},
+                  {"cost", exchange.cost},
+                  {"seconds", exchange.seconds},
+                  {"failure", exchange.failure},
+                  {"candidates", row.candidates}};
+      const bool room = lines.bytes() < kMostExchangeBytes && lines.numbers() < kMostSourceNumbers;
+      one["prompt"] = room ? lines.of(exchange.prompt) : Json(nullptr);
+      one["answer"] = room ? lines.of(exchange.answer) : Json(nullptr);
+      list.push_back(std::move(one));
+    }
+  return {{"list", list}, {"lines", lines.lines()}};
 }
 
 nlohmann::ordered_json predictions_json(const Predictions& predictions) {

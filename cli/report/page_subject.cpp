@@ -6,7 +6,6 @@
 #include <set>
 
 #include "cli/subject/lookup.h"
-#include "cli/subject/restore.h"
 #include "engine/base/error.h"
 
 namespace evo::cli {
@@ -23,7 +22,9 @@ std::vector<CandidateRow> fastest(const Store& store, const std::string& task_ha
   for (const OutcomeRow& one : ranked) {
     if (rows.size() == kShownKernels) break;
     CandidateRow row = find_candidate(store, one.candidate);
-    if (sources.insert(row.source_hash).second) rows.push_back(std::move(row));
+    // Imported ones have no source.
+    if (sources.insert(row.programs.empty() ? to_text(row.genome) : row.source_hash).second)
+      rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -60,8 +61,13 @@ PageSubject page_subject(const Store& store, std::vector<RunId> runs) {
     subject.all.insert(subject.all.end(), subject.outcomes.back().begin(), subject.outcomes.back().end());
   }
   const RunInfo& info = subject.runs.front().info;
-  subject.files = files_of(store, subject.runs.front());
-  subject.task = load_task(subject.files, info.task);
+  subject.files = store.task_files(info.task_hash);
+  if (subject.files.empty()) {
+    subject.task.name = info.task;
+    subject.task.hash = info.task_hash;
+  } else {
+    subject.task = load_task(subject.files, info.task);
+  }
   subject.target = info.target;
   subject.device = info.device;
   subject.best = fastest(store, info.task_hash, subject.all);

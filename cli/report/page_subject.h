@@ -17,7 +17,7 @@ struct PageSubject {
   std::vector<RunRow> runs;  ///< By number.
   std::vector<std::vector<OutcomeRow>> outcomes;
   std::vector<OutcomeRow> all;
-  SourceTree files;
+  SourceTree files;  ///< Empty: imported runs, of whose task only name and hash are known.
   Task task;
   Target target;
   DeviceRecord device;

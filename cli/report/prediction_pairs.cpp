@@ -16,6 +16,7 @@
 #include "engine/device/device_kind.h"
 #include "evaluator/base/statistics.h"
 #include "evaluator/hosts/devices.h"
+#include "population/results/import.h"
 
 namespace evo::cli {
 namespace {
@@ -58,6 +59,10 @@ void model(const Store& store, const RunRow& run, const DeviceInfo& device, cons
 Predictions predictions_of(const Store& store, const RunRow& run, const std::vector<OutcomeRow>& outcomes,
                            std::size_t most) {
   Predictions predictions;
+  if (run.info.strategy == kImported) {
+    predictions.why_none = "The runs were imported without the sources of their kernels.";
+    return predictions;
+  }
   if (kind_named(run.info.device.kind).modelled) {
     predictions.why_none =
         "The latencies of this report are the cost model's own. A report of runs on a GPU compares "

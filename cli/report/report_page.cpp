@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -11,8 +12,8 @@
 
 // The texts of cli/report/page/ and of uPlot (cmake/embed_text.cmake).
 namespace evo::embedded {
-extern const std::string_view page_frame, page_style, page_base, page_plots, page_candidates, page_genes, page_lineage,
-    page_sections, page_live;
+extern const std::string_view page_frame, index_frame, page_style, page_base, page_rows, page_index, page_live;
+extern const std::span<const std::string_view> page_sections;
 extern const std::string_view uplot_script, uplot_style, uplot_licence;
 }  // namespace evo::embedded
 
@@ -58,10 +59,8 @@ std::string report_page(const nlohmann::ordered_json& data, PageUse use) {
   }
   const std::string title = fmt::format("{} on {}: evo report", data["task"]["name"].get<std::string>(),
                                         data["device"]["name"].get<std::string>());
-  std::string scripts;
-  for (const std::string_view script : {embedded::page_base, embedded::page_plots, embedded::page_candidates,
-                                        embedded::page_genes, embedded::page_lineage, embedded::page_sections})
-    scripts += script;
+  std::string scripts = std::string(embedded::page_base) + std::string(embedded::page_rows);
+  for (const std::string_view script : embedded::page_sections) scripts += script;
   if (use == PageUse::live) scripts += embedded::page_live;
   return filled(embedded::page_frame,
                 {{"title", svg_text(title)},
@@ -71,6 +70,15 @@ std::string report_page(const nlohmann::ordered_json& data, PageUse use) {
                  {"library", fmt::format("/*\n{}*/\n{}", embedded::uplot_licence, embedded::uplot_script)},
                  {"data", json_for_script(data)},
                  {"scripts", scripts}});
+}
+
+std::string filled_index(const nlohmann::ordered_json& data) {
+  return filled(embedded::index_frame,
+                {{"title", "All runs: evo report"},
+                 {"style", std::string(embedded::page_style)},
+                 {"data", json_for_script(data)},
+                 {"scripts", std::string(embedded::page_base) + std::string(embedded::page_rows) +
+                                 std::string(embedded::page_index)}});
 }
 
 }  // namespace evo::cli

@@ -16,6 +16,9 @@ enum class PageUse {
 /// built without the plotting library.
 std::string report_page(const nlohmann::ordered_json& data, PageUse use = PageUse::file);
 
+/// The index of runs (cli/report/index_page.h) from its document, likewise. It draws no plots.
+std::string filled_index(const nlohmann::ordered_json& data);
+
 /// JSON as it may stand in a script element: "<" is written as an escape, so that neither "</script>" nor "<!--" can
 /// occur. It is the same document to every reader of JSON.
 std::string json_for_script(const nlohmann::ordered_json& data);

@@ -12,6 +12,7 @@
 #include "cli/subject/restore.h"
 #include "cli/text/format.h"
 #include "cli/text/result_text.h"
+#include "population/results/recorded_families.h"
 
 namespace evo::cli {
 namespace {
@@ -174,20 +175,27 @@ Space space_of_run(const Store& store, const RunRow& run) {
   return make_space(files, task, known_to_space(info.device, info.target), info.target, info.family);
 }
 
-RunReport report_of(const Store& store, const RunRow& run, const Space& space) {
+std::vector<FamilyReport> recorded_family_reports(const std::vector<OutcomeRow>& outcomes) {
+  std::vector<FamilyReport> reports;
+  for (const Space& space : recorded_spaces(outcomes))
+    std::ranges::move(family_reports(space, outcomes), std::back_inserter(reports));
+  return reports;
+}
+
+RunReport report_of(const Store& store, const RunRow& run, const Space* space) {
   RunReport report;
   report.run = run;
   const std::vector<OutcomeRow> outcomes = store.outcomes(run.id);
   for (const OutcomeRow& outcome : outcomes) ++report.verdicts[outcome.verdict];
   report.milestones = milestones_of(outcomes);
   if (run.info.keeps_front) report.front = front_of_board(store, run.info);
-  report.families = family_reports(space, outcomes);
+  report.families = space != nullptr ? family_reports(*space, outcomes) : recorded_family_reports(outcomes);
   report.rejections = rejections_of(outcomes);
   report.phases = phase_sums(outcomes);
   report.notes = notes_of(outcomes);
   report.peoples_notes = store.notes_of_run(run.id);
   report.exchanges = store.exchange_sums(run.id);
-  report.questions = questions_of(report, space, outcomes);
+  if (space != nullptr) report.questions = questions_of(report, *space, outcomes);
   if (!report.milestones.empty())
     report.rivals = best_rival_text(store.sittings(report.milestones.back().candidate), run.info.device);
   return report;

@@ -71,10 +71,13 @@ std::vector<FamilyReport> family_reports(const Space& space, const std::vector<O
 /// Of one run.
 PhaseSums phase_sums(const std::vector<OutcomeRow>& outcomes);
 
+/// The same for runs that were imported without their task's files: genes have the alleles that occur.
+std::vector<FamilyReport> recorded_family_reports(const std::vector<OutcomeRow>& outcomes);
+
 /// The space that a run searched, of its stored files. Throws usage_error when it was imported without them.
 Space space_of_run(const Store& store, const RunRow& run);
 
-/// `space`: the one that the run searched.
-RunReport report_of(const Store& store, const RunRow& run, const Space& space);
+/// `space`: the one that the run searched; null: it was imported.
+RunReport report_of(const Store& store, const RunRow& run, const Space* space);
 
 }  // namespace evo::cli

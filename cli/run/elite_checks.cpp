@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/subject/known_attacks.h"
@@ -16,9 +17,8 @@
 namespace evo::cli {
 namespace {
 
-/// Where the same seed must give the same run the search waits for checks, and it waits for few: most elites are
-/// displaced within so many answers.
-constexpr std::uint64_t kWaitedForEvery = 16;
+/// Most elites are displaced within so many answers: few are checked in vain, and for few results a search must wait.
+constexpr std::uint64_t kToldEvery = 16;
 
 CheckedElite unchecked(const std::string& why) {
   CheckedElite checked;
@@ -49,7 +49,7 @@ EliteCheckRunner::~EliteCheckRunner() {
 EliteChecks EliteCheckRunner::checks(const Store& store, const std::atomic<bool>& stop,
                                      const std::function<void(const std::string&)>& notice) {
   return {.start = [this, &store](CandidateId elite) { return start(store, elite); },
-          .every = modelled_ ? kWaitedForEvery : 0,
+          .every = modelled_ ? kToldEvery : 0,
           .stop = &stop,
           .found =
               [notice](CandidateId elite, const EliteFinding& finding) {
@@ -79,12 +79,15 @@ std::future<CheckedElite> EliteCheckRunner::start(const Store& store, CandidateI
 }
 
 void EliteCheckRunner::work() {
-  // The threads and processes of the pipeline inherit it. Where the search waits for checks, nothing else wants cores.
+  // The threads and processes of the pipeline inherit it. Where the search waits for checks they must not come last.
   if (!modelled_) yield_cores();
   const std::vector<Check> checks = make_checks();
   while (std::optional<Job> job = jobs_.next()) {
+    const auto begun = std::chrono::steady_clock::now();
     try {
-      job->result.set_value(check(checks, *job));
+      CheckedElite checked = check(checks, *job);
+      took(std::chrono::steady_clock::now() - begun);
+      job->result.set_value(std::move(checked));
     } catch (const Stopped&) {
       const std::lock_guard lock(mutex_);
       job->result.set_exception(std::make_exception_ptr(
@@ -101,6 +104,16 @@ void EliteCheckRunner::work() {
 std::string EliteCheckRunner::standing() const {
   const std::lock_guard lock(mutex_);
   return standing_;
+}
+
+std::optional<std::chrono::steady_clock::duration> EliteCheckRunner::longest() const {
+  const std::lock_guard lock(mutex_);
+  return longest_;
+}
+
+void EliteCheckRunner::took(std::chrono::steady_clock::duration time) {
+  const std::lock_guard lock(mutex_);
+  longest_ = std::max(longest_.value_or(time), time);
 }
 
 void EliteCheckRunner::stand(std::string standing) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -39,6 +40,9 @@ class EliteCheckRunner {
   EliteChecks checks(const Store& store, const std::atomic<bool>& stop,
                      const std::function<void(const std::string&)>& notice);
 
+  /// The longest that the checks of one elite took until now; empty: none were made. From any thread.
+  std::optional<std::chrono::steady_clock::duration> longest() const;
+
   /// What is under way: "candidate 4: sizes, 3 of 12 shapes". Empty: nothing is. From any thread.
   std::string standing() const;
   /// Ends all checks, those under way too: their elites stay provisional, and a line says why. From any thread.
@@ -65,6 +69,7 @@ class EliteCheckRunner {
   std::vector<Check> make_checks();
   CheckedElite check(const std::vector<Check>& checks, const Job& job);
   void stand(std::string standing);
+  void took(std::chrono::steady_clock::duration time);
   EliteCheck attack(const Job& job, std::optional<EliteFinding>& finding);
 
   const Task task_;  ///< With the attacks that were known when the run began.
@@ -76,8 +81,9 @@ class EliteCheckRunner {
   DevicePipeline& pipeline_;
   std::atomic<bool> stop_ = false;
   mutable std::mutex mutex_;
-  std::string standing_;  ///< Guarded by the mutex, as the next.
+  std::string standing_;  ///< Guarded by the mutex, as the next ones.
   std::string why_ended_;
+  std::optional<std::chrono::steady_clock::duration> longest_;
   std::unique_ptr<FurtherTrials> trials_;  ///< The thread's, as the next ones.
   std::unique_ptr<EliteAttack> attack_;
   std::string check_;  ///< Which is made: "candidate 4: under the sanitiser".

@@ -17,9 +17,11 @@
 namespace evo::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = RunTime::Clock;
 
 constexpr std::chrono::seconds kLeast{10};
+/// Of the run's time, of which at most one part is kept for the last checks.
+constexpr int kParts = 4;
 
 std::string seconds_text(Clock::duration time) {
   return duration_text(std::chrono::duration<double>(time).count());
@@ -79,41 +81,60 @@ class BoundedArchive final : public Archive {
   };
 
   void begin() {
-    const Clock::time_point now = Clock::now();
-    most_ = last_.most ? Clock::duration(*last_.most) : std::max<Clock::duration>(kLeast, now - begun_);
-    waiting_since_ = now;
-    end_ = now + most_;
+    waiting_since_ = Clock::now();
+    share_ = last_.time.for_last_checks();
+    end_ = waiting_since_ + share_.most;
     const std::size_t open = last_.open();
-    if (open > 0 && most_ == Clock::duration::zero())
+    if (open > 0 && last_.time.checks_nothing())
       last_.progress.note("elites stay provisional: --check-time 0; evo verify ID makes the checks of one");
-    else if (open > 0)
+    else if (open > 0 && share_.most > Clock::duration::zero())
       last_.progress.note(fmt::format(
           "{} elite{} still to be checked ({}), for at most {}; Ctrl-C leaves {} provisional (docs/trust.md)", open,
-          open == 1 ? " is" : "s are", fmt::join(kEliteChecks, ", "), seconds_text(most_), open == 1 ? "it" : "them"));
+          open == 1 ? " is" : "s are", fmt::join(kEliteChecks, ", "), seconds_text(share_.most),
+          open == 1 ? "it" : "them"));
   }
 
   void show() const {
     const std::string standing = last_.checks.standing();
     if (!standing.empty())
       last_.progress.wait(fmt::format("{}, {} of at most {}", standing, seconds_text(Clock::now() - waiting_since_),
-                                      seconds_text(most_)));
+                                      seconds_text(share_.most)));
   }
 
   void end_checks() const {
-    last_.checks.end(fmt::format("{} are over, {}", seconds_text(most_),
-                                 last_.most ? last_.reason : "and checks may take as long as the search"));
+    last_.checks.end(share_.most == Clock::duration::zero()
+                         ? "the run's time is over"
+                         : fmt::format("{} are over, {}", seconds_text(share_.most), share_.why));
   }
 
   Archive& archive_;
   const LastChecks last_;
-  const Clock::time_point begun_ = Clock::now();
   std::uint64_t answered_ = 0;  ///< When the last wait began. A search goes on where all it found was wrong.
   Clock::time_point waiting_since_;
-  Clock::duration most_{};
+  RunTime::Share share_{};
   std::optional<Clock::time_point> end_;  ///< Of the last wait, once it has begun.
 };
 
 }  // namespace
+
+RunTime::RunTime(std::optional<Clock::duration> limit, std::optional<Clock::duration> for_checks,
+                 std::function<Clock::time_point()> now)
+    : limit_(limit), for_checks_(for_checks), now_(std::move(now)), begun_(now_()) {}
+
+bool RunTime::is_over_for_search(const std::function<std::size_t()>& open,
+                                 std::optional<Clock::duration> of_one) const {
+  if (is_over()) return true;
+  if (!limit_ || for_checks_ || left() > *limit_ / kParts) return false;
+  const auto elites = static_cast<int>(open());
+  return elites > 0 && (!of_one || elites * *of_one >= left());
+}
+
+RunTime::Share RunTime::for_last_checks() const {
+  if (for_checks_) return {*for_checks_, "the --check-time"};
+  const Share usual{std::max<Clock::duration>(kLeast, now_() - begun_), "and checks may take as long as the search"};
+  if (!limit_ || left() > usual.most) return usual;
+  return {std::max(left(), Clock::duration::zero()), "all that the run's time leaves for checks"};
+}
 
 std::unique_ptr<Archive> LastChecks::bounding(Archive& archive) const {
   return std::make_unique<BoundedArchive>(archive, *this);

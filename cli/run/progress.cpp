@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::uint64_t kPlainEvery = 10;  // Evaluations between plain lines.
 
-constexpr std::size_t kRejections = 2;      // Below the live line.
-constexpr const char* kClear = "\r\x1b[J";  // From the beginning of the line to the end of the screen.
+constexpr std::size_t kRejections = 2;          // Below the live line.
+constexpr const char* kClear = "\r\x1b[J";      // From the beginning of the line to the end of the screen.
+constexpr const char* kClearLine = "\r\x1b[K";  // The line alone.
 
 /// Cut to the terminal: a live line that wraps cannot be overwritten.
 std::string fitted(const std::string& line, std::size_t columns) {
@@ -28,7 +29,8 @@ ProgressReport::ProgressReport(Settings settings)
       started_(Clock::now()),
       shown_(started_),
       standing_("no candidate is evaluated yet") {
-  if (!settings_.quiet && !is_live()) now_and_then_ = std::thread([this] { show_now_and_then(); });
+  if (settings_.quiet) return;
+  now_and_then_ = std::thread([this] { is_live() ? keep_moving() : show_now_and_then(); });
 }
 
 ProgressReport::~ProgressReport() {
@@ -44,6 +46,21 @@ void ProgressReport::show_now_and_then() {
       show(fmt::format("{}, {}", duration_text(elapsed_s()), waited_for_.empty() ? standing_ : waited_for_));
     else
       ended_.wait_until(lock, next);
+  }
+}
+
+void ProgressReport::keep_moving() {
+  constexpr auto kStep = std::chrono::seconds(1);
+  std::unique_lock lock(mutex_);
+  while (!over_) {
+    if (Clock::now() >= shown_ + kStep) {
+      const std::string& now = waited_for_.empty() ? standing_ : waited_for_;
+      write_to_terminal(kClearLine + fitted(fmt::format("{}, {}", duration_text(elapsed_s()), one_line(now)),
+                                            settings_.terminal.columns));
+      live_lines_open_ = true;
+      shown_ = Clock::now();
+    }
+    ended_.wait_until(lock, shown_ + kStep);
   }
 }
 
@@ -64,12 +81,13 @@ void ProgressReport::update(const SearchProgress& progress) {
   best_us_ = progress.best_us;
   if (recalled && progress.answered < settings_.recalled) return;
 
+  standing_ = line(progress);
   if (is_live()) {
     write_to_terminal(live_lines(progress));
     live_lines_open_ = true;
+    shown_ = Clock::now();
     return;
   }
-  standing_ = line(progress);
   if (settings_.lines && (improved || progress.answered % kPlainEvery == 0))
     show(standing_ + (improved ? "  (new best)" : ""));
 }

@@ -54,6 +54,8 @@ class ProgressReport {
   bool is_live() const { return settings_.terminal.interactive && !settings_.lines; }
   /// Without a terminal: shows, now and then, where the search stands, also when no answer comes.
   void show_now_and_then();
+  /// On a terminal: shows each second how long it has been, also when no answer comes.
+  void keep_moving();
   void show(const std::string& line);
   void clear();
   double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }

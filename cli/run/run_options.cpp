@@ -101,13 +101,18 @@ void add_limits(RunOptions& options) {
                               kMostInFlight));
   options.add("Limits", "--evals", request.evaluations, "N",
               "Stop after N candidates (default, without --time: once as many again are unlikely to bring 1 %)");
-  options.add("Limits", "--time", request.time, "DURATION",
-              fmt::format("Stop after this time: 90s, 10m, 1h (default, without --evals: {})", default_times()));
+  options.add(
+      "Limits", "--time", request.time, "DURATION",
+      fmt::format("Stop after this time, the checks of elites included: 90s, 10m, 1h (default, without --evals: "
+                  "{})",
+                  default_times()));
   options
-      .add("Limits", "--check-time", request.check_time, "DURATION",
-           "How long the end of the search waits for the checks of elites (default: as long as the search took, and "
-           "at least 10s; of a run that ends itself, half of its longest time; 0: they are not checked at all). Elites "
-           "whose checks are not finished stay provisional; evo verify ID makes them")
+      .add(
+          "Limits", "--check-time", request.check_time, "DURATION",
+          "How long the end of the search waits for the checks of elites, beyond --time (default: what is left of it, "
+          "and at most as long as the search took, or 10s; a search ends up to a quarter of the time earlier for them; "
+          "0: they are not checked at all). Elites whose checks are not finished stay provisional; evo verify ID makes "
+          "them")
       ->envname("EVO_CHECK_TIME");
   options.setting("Limits", "--until", request.until, "HOW-FAST",
                   "Stop once a candidate is this fast: 20us, 1.5ms; 95%, of the floor; '1.1x RIVAL', so many times as "
@@ -151,6 +156,9 @@ void add_proposers(RunOptions& options) {
               "The proposer's largest share of the evaluations, in percent");
   options.add("Search", "--proposer-deadline", request.proposer_deadline, "DURATION",
               "Time limit of the proposer's answer");
+  options.add("Search", "--proposals", request.proposals, "FILE",
+              "Evaluate the proposals of this file, JSON as a proposer answers, and nothing else; with --resume they "
+              "may begin with candidates of that run (docs/proposer.md)");
   add_llm_options(options.command, request.llm);
   options.group("Language model", llm_option_names());
   options.add("Language model", "--llm-share", request.llm_share, "P",

@@ -51,6 +51,7 @@ struct RunRequest {
   std::string screen;
   std::string presearch;
   std::string proposer;
+  std::string proposals;  ///< A file; only these are evaluated.
   std::string proposer_share = "25";
   std::string proposer_deadline = "10s";
   LlmTexts llm;

@@ -19,6 +19,7 @@
 #include "cli/text/suggest.h"
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/base/text.h"
 #include "engine/device/device_kind.h"
 #include "engine/record/enumerators.h"
 #include "engine/search/presearch.h"
@@ -60,9 +61,9 @@ std::string checked_objective(const Task& task, const std::string& name) {
     write_to_stderr(fmt::format("--objective {} is now called {}\n", name, objective.name));
     return objective.name;
   }
-  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
-    throw unknown_name("objective", name, names, fmt::format("of task {}", task.name));
-  }
+  for (const std::string& part : name.empty() ? std::vector<std::string>() : split(name, '@'))
+    if (std::find(names.begin(), names.end(), part) == names.end())
+      throw unknown_name("objective", part, names, fmt::format("of task {}", task.name));
   return name;
 }
 
@@ -77,7 +78,7 @@ std::optional<std::chrono::milliseconds> time_limit(const RunRequest& request) {
 }
 
 bool names_limit(const RunRequest& request) {
-  return !request.evaluations.empty() || !request.time.empty();
+  return !request.evaluations.empty() || !request.time.empty() || !request.proposals.empty();
 }
 
 /// The loosest objective whose candidates are those of this one, and more.
@@ -99,10 +100,14 @@ void keep_front(const RunRequest& request, PreparedRun& run) {
     throw usage_error("--pareto error cannot be combined with --screen: the cost model knows no errors");
   RunInfo& info = run.info;
   info.keeps_front = true;
-  const std::string asked = std::exchange(info.target.objective, loosest(run.task, info.target.objective));
-  if (asked == info.target.objective) return;
-  add_notice(run, fmt::format("--pareto error: what keeps the limits of {}, which are wider than those of {}, counts",
-                              info.target.objective, asked));
+  const std::string asked = info.target.objective, wider = loosest(run.task, asked);
+  if (asked == wider) return;
+  // Otherwise a point that errs as little as was asked for might not do so where that is asked for.
+  const std::string both = fmt::format("{}@{}", wider, asked);
+  const bool has_regimes = run.task.regimes_of(both).size() > run.task.regimes_of(wider).size();
+  info.target.objective = has_regimes ? both : wider;
+  add_notice(run, fmt::format("--pareto error: what keeps the limits of {}, which are wider than those of {}, counts{}",
+                              wider, asked, has_regimes ? fmt::format(", in all regimes of {}", asked) : ""));
 }
 
 /// Whether the cost model guides a run by default: for evolve on a GPU that has a virtual model. Predictions cost less
@@ -112,6 +117,7 @@ bool guided_by_default(std::string_view strategy, const DeviceInfo& device) {
 }
 
 std::uint64_t screen_of(const RunRequest& request, const RunInfo& info, const DeviceInfo& device) {
+  if (!request.proposals.empty()) return 1;  // Nothing else is proposed.
   if (!request.screen.empty()) return parse_number("--screen", request.screen, 1, kMostScreened);
   if (info.keeps_front) return 1;
   return guided_by_default(info.strategy, device) ? ScreeningOptions().among : 1;
@@ -152,7 +158,7 @@ std::vector<DeviceInfo> further_devices_again(const RunRow& row, std::string& no
 /// Results of measured runs on several devices come as they finish, so that none waits for the slowest. Those of
 /// modelled runs, which repeat, come as asked. So do those of runs with a proposer: a resumed run cannot ask it again.
 AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
-  const bool proposes = !request.proposer.empty() || !request.llm.model.empty();
+  const bool proposes = !request.proposer.empty() || !request.llm.model.empty() || !request.proposals.empty();
   if (request.answers.empty()) {
     const bool waits = run.further_devices.empty() || kind_named(run.device.kind).modelled || proposes;
     return waits ? AnswerOrder::asked : AnswerOrder::finished;
@@ -161,7 +167,9 @@ AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
   if (!order) throw usage_error(fmt::format("--answers {}: expected asked or finished", request.answers));
   if (order == AnswerOrder::finished && proposes)
     throw usage_error(fmt::format("--answers finished cannot be combined with {}: name --answers asked",
-                                  request.proposer.empty() ? "--llm" : "--proposer"));
+                                  !request.proposals.empty() ? "--proposals"
+                                  : request.proposer.empty() ? "--llm"
+                                                             : "--proposer"));
   return *order;
 }
 
@@ -349,7 +357,7 @@ PreparedRun prepare_resumed(const RunRequest& request) {
     run.device = same_device(row);
     run.further_devices = further_devices_again(row, run.notice);
   }
-  if (request.evaluations.empty() && row.info.evaluation_limit && row.evaluated >= *row.info.evaluation_limit) {
+  if (!names_limit(request) && row.info.evaluation_limit && row.evaluated >= *row.info.evaluation_limit) {
     run.notice =
         fmt::format("run {} has done its {} evaluations: continue it with a larger --evals", id, row.evaluated);
   }

@@ -46,6 +46,9 @@ struct RunSummary {
   std::vector<HostShare> compiled;  ///< The same where nothing is modelled.
   RunTimes times;
 
+  std::vector<OutcomeRow> proposed;  ///< Those of --proposals.
+  std::vector<std::string> refused;  ///< Proposals that no later question has told, each as JSON with the reason.
+
   bool self_consistent = false;  ///< The task has no reference but a genome.
 
   /// First valid latency over the best's; empty while nothing was valid.
@@ -56,6 +59,9 @@ struct RunSummary {
 /// the author's places into the reasons.
 RunSummary summarise(const Store& store, RunId run, const SearchResult& result,
                      const std::function<std::string(const std::string&)>& placed);
+
+/// What proposers brought after the first `recalled` candidates of a run.
+std::vector<OutcomeRow> proposed_outcomes(const Store& store, RunId run, std::uint64_t recalled);
 
 nlohmann::ordered_json seeds_json(const SeedsBrought& seeds);
 nlohmann::ordered_json exchanges_json(const ExchangeSums& sums);

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/run/run_summary.h"
 #include "cli/subject/json.h"
@@ -31,6 +32,13 @@ Json device_shares_json(const DeviceShares& shares) {
 
 }  // namespace
 
+std::vector<OutcomeRow> proposed_outcomes(const Store& store, RunId run, std::uint64_t recalled) {
+  std::vector<OutcomeRow> proposed;
+  for (OutcomeRow& outcome : store.outcomes(run))
+    if (outcome.op == "proposer" && outcome.ticket >= recalled) proposed.push_back(std::move(outcome));
+  return proposed;
+}
+
 std::string run_document(const RunSummary& summary) {
   Json json = json_document("run");
   json["run"] = run_json(summary.run);
@@ -49,6 +57,8 @@ std::string run_document(const RunSummary& summary) {
   json["front"] = elites_json(summary.front);
   json["seeds"] = seeds_json(summary.seeds);
   json["exchanges"] = exchanges_json(summary.exchanges);
+  json["proposed"] = list_json(summary.proposed, outcome_json);
+  json["refused"] = list_json(summary.refused, [](const std::string& refusal) { return Json::parse(refusal); });
   json["devices"] = device_shares_json(summary.devices);
   json["modelled"] = hosts_json(summary.modelled);
   json["compiled"] = hosts_json(summary.compiled);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <string_view>
 
 #include "cli/text/suggest.h"
@@ -158,15 +159,20 @@ std::string page(const std::string& name, std::string_view summary, std::string_
 }
 
 std::string page_of_program(const CLI::App& app) {
-  std::string commands;
+  std::vector<std::string> groups;
+  std::map<std::string, std::string> commands;  // By group.
   std::string pages;
   for (const CLI::App* command : parts_of(app)) {
-    commands += fmt::format(".TP\n{}\n{}\n", bold(command->get_name()), roff(command->get_description()));
+    std::string& text = commands[command->get_group()];
+    if (text.empty()) groups.push_back(command->get_group());
+    text += fmt::format(".TP\n{}\n{}\n", bold(command->get_name()), roff(command->get_description()));
     pages += fmt::format("{}{}(1)", pages.empty() ? "" : ",\n", bold(man_page_name(command->get_name())));
   }
+  std::string all;
+  for (const std::string& group : groups) all += fmt::format(".SS {}\n{}", roff(group), commands[group]);
   return page("evo", "search for the fastest correct CUDA kernel of a task",
               section("SYNOPSIS", synopsis(app, "evo")) + section("DESCRIPTION", roff(app.get_description())) +
-                  section("COMMANDS", commands) + section("OPTIONS", options_text(app, true)) +
+                  section("COMMANDS", all) + section("OPTIONS", options_text(app, true)) +
                   footer_sections(app.get_footer()) + section("SEE ALSO", pages));
 }
 

@@ -83,6 +83,7 @@ ExportRequest export_request(const Restored& restored) {
                         .evo_version = info.evo_version,
                         .nvrtc_version = info.nvrtc_version,
                         .compile_flags = common_flags(evaluation, info.device.arch),
+                        .day = restored.run.started_at.substr(0, std::string_view("2026-11-30").size()),
                         .rivals = best_rival_text(restored.row.sittings, info.device)};
   for (Timing& timing : request.provenance.timings) timing.samples_us.clear();
   return request;

@@ -63,7 +63,7 @@ std::string task_hash_in_database(const Claim& claim) {
 AttackRecord attack_record(const AttackFind& find, const Task& task, const Target& target, const DeviceInfo& device,
                            const std::string& task_hash, const std::string& origin) {
   Regime regime = find.regime;
-  if (task.objectives.size() > 1) regime.objectives = {target.objective};
+  if (task.objectives.size() > 1) regime.objectives = {std::string(limiting_objective(target.objective))};
   AttackRecord record{.task = task.name,
                       .task_hash = task_hash,
                       .device = record_of(device),

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/sources/shadowing.h"
 #include "cli/sources/templates.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
@@ -46,6 +47,8 @@ PackageRequest package_request(std::vector<ExportRequest> kernels, const std::st
                                   request.name, kernels.front().task.name));
   }
   request.torch_reference = torch_reference(kernels.front());
+  const Provenance& origin = kernels.front().provenance;
+  request.under_evos_licence = is_shipped(origin.task, origin.task_hash);
   request.kernels = std::move(kernels);
   return request;
 }

@@ -102,10 +102,12 @@ std::string axes_svg(const PlotScale& scale, const ScatterAxes& axes) {
   return svg;
 }
 
-std::string line_svg(const PointSeries& series, const PlotScale& scale, const char* colour) {
+std::string steps_svg(const PointSeries& series, const PlotScale& scale, const char* colour) {
   std::string path;
-  for (const auto& point : series.points)
-    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L', scale.x(point.x), scale.y(point.y));
+  for (const auto& point : series.points) {
+    const double x = scale.x(point.x), y = scale.y(point.y);
+    path += path.empty() ? fmt::format("M{:.1f} {:.1f}", x, y) : fmt::format("V{:.1f}H{:.1f}", y, x);
+  }
   return fmt::format("<path fill='none' stroke='{}' d='{}'/>", colour, path);
 }
 
@@ -144,7 +146,7 @@ std::string plot_svg(const ScatterPlot& plot, const std::vector<std::string>& na
     const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
     const char* colour = kSeriesColours[place % kSeriesColours.size()];
     svg += marks_svg(series, scale, colour) + legend_svg(series, colour, legend_y);
-    if (series.joined) svg += line_svg(series, scale, colour);
+    if (series.stepped) svg += steps_svg(series, scale, colour);
     legend_y += kLegendLine;
   }
   return svg;

@@ -14,7 +14,7 @@ struct PointSeries {
     double y = 0;
   };
   std::vector<Point> points;  ///< Positive.
-  bool joined = false;        ///< By a line, in order.
+  bool stepped = false;       ///< Joined by steps, in order: along y to the next point's, then along x.
   bool ringed = false;        ///< Rings instead of dots: what the others are compared with.
 };
 

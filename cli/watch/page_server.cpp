@@ -39,6 +39,7 @@ constexpr std::size_t kMostViewers = 256;        ///< Connections.
 constexpr std::size_t kMostHeadBytes = 8 << 10;  ///< Of a request.
 constexpr auto kPatience = 2s;                   ///< For a viewer's request, and until it takes some of its answer.
 constexpr auto kPagePatience = 10s;              ///< Of a viewer until the owner has looked whether its page is right.
+constexpr auto kFurtherPatience = 60s;           ///< The same for a further page, which is made for the viewer.
 constexpr auto kHeartbeat = 5s;                  ///< Between signs of life, which show that a viewer has gone.
 
 /// 128 bits that nobody can guess.
@@ -88,6 +89,11 @@ std::pair<UniqueFd, int> listen_at(std::uint16_t port) {
 }  // namespace
 
 struct PageServer::Inside {
+  /// A page that is made for one viewer.
+  struct Further {
+    std::string path;
+    std::shared_ptr<const std::string> html;  ///< Null: there is no such page.
+  };
   /// One connection.
   struct Viewer {
     enum class State : std::uint8_t {
@@ -102,10 +108,11 @@ struct PageServer::Inside {
     Clock::time_point deadline = Clock::now() + kPatience;
     std::string asked;  ///< Of the request, so far.
     bool wants_data = false;
-    bool counted = false;        ///< Among the followers, until it has its last event.
-    std::uint64_t question = 0;  ///< Which the owner answers.
-    std::uint64_t seen = 0;      ///< Pages that its events have told of.
-    std::string head;            ///< To be sent, then the body.
+    std::shared_ptr<Further> further;  ///< Null: it wants the page itself, or its data.
+    bool counted = false;              ///< Among the followers, until it has its last event.
+    std::uint64_t question = 0;        ///< Which the owner answers.
+    std::uint64_t seen = 0;            ///< Pages that its events have told of.
+    std::string head;                  ///< To be sent, then the body.
     std::shared_ptr<const std::string> body;
     std::size_t sent = 0;
 
@@ -134,7 +141,8 @@ struct PageServer::Inside {
   mutable std::mutex mutex;
   std::condition_variable for_owner;  ///< A question, or a follower that has gone.
   std::shared_ptr<const ServedPage> page;
-  std::uint64_t pages = 0;  ///< Shown so far.
+  std::vector<std::shared_ptr<Further>> wanted;  ///< By viewers; the owner has not seen them yet.
+  std::uint64_t pages = 0;                       ///< Shown so far.
   std::uint64_t asked = 0, answered = 0;
   std::size_t followers = 0;
   bool ended = false;
@@ -256,11 +264,15 @@ void PageServer::Inside::answer(Viewer& viewer) {
   if (cut == path.npos) return viewer.refuse(301, "It is there.", fmt::format("Location: /{}/\r\n", token));
   const std::string_view wanted = path.substr(cut + 1);
   if (wanted == "events") return follow(viewer);
-  if (!wanted.empty() && wanted != "data") return viewer.refuse(404, "There is nothing here.");
   viewer.wants_data = wanted == "data";
+  if (!wanted.empty() && !viewer.wants_data)
+    viewer.further = std::make_shared<Further>(Further{std::string(wanted), {}});
   viewer.state = Viewer::State::waits;
-  viewer.deadline = Clock::now() + kPagePatience;
-  change([&] { viewer.question = ++asked; });
+  viewer.deadline = Clock::now() + (viewer.further ? kFurtherPatience : kPagePatience);
+  change([&] {
+    viewer.question = ++asked;
+    if (viewer.further) this->wanted.push_back(viewer.further);
+  });
 }
 
 void PageServer::Inside::follow(Viewer& viewer) {
@@ -276,6 +288,12 @@ void PageServer::Inside::follow(Viewer& viewer) {
 void PageServer::Inside::give_page(Viewer& viewer) {
   const std::lock_guard lock(mutex);
   if (answered < viewer.question && !ended && Clock::now() < viewer.deadline) return;
+  if (viewer.further) {
+    if (answered < viewer.question) return viewer.refuse(503, "The page takes too long. Ask for it again.");
+    if (!viewer.further->html) return viewer.refuse(404, "There is nothing here.");
+    const std::shared_ptr<const std::string> html = viewer.further->html;
+    return viewer.send(Viewer::State::takes, answer_head(200, "text/html; charset=utf-8", html->size(), ""), html);
+  }
   if (!page) return viewer.refuse(503, "There is no page yet.");
   const std::shared_ptr<const std::string> body(page, viewer.wants_data ? &page->data : &page->html);
   const char* type = viewer.wants_data ? "application/json" : "text/html; charset=utf-8";
@@ -335,6 +353,20 @@ void PageServer::keep() {
   const std::lock_guard lock(inside_->mutex);
   inside_->answered = inside_->asked;
   inside_->wake.raise();
+}
+
+void PageServer::give_further(const std::function<std::string(const std::string&)>& make) {
+  std::vector<std::shared_ptr<Inside::Further>> wanted;
+  {
+    const std::lock_guard lock(inside_->mutex);
+    wanted.swap(inside_->wanted);
+  }
+  for (const std::shared_ptr<Inside::Further>& one : wanted) {
+    if (one.use_count() == 1) continue;  // Its viewer has gone.
+    std::string html = make(one->path);
+    const std::lock_guard lock(inside_->mutex);
+    if (!html.empty()) one->html = std::make_shared<const std::string>(std::move(html));
+  }
 }
 
 bool PageServer::has_followers() const {

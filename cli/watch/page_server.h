@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,7 @@ struct ServedPage {
 ///     GET /TOKEN/        the page
 ///     GET /TOKEN/data    its data
 ///     GET /TOKEN/events  server-sent events: "state" whenever another page is shown, "end" with the data at the end
+///     GET /TOKEN/PATH    a further page, which the owner makes when it is asked for
 ///
 /// It listens on 127.0.0.1 alone. Without the token, which is drawn anew each time, everything is 404. Other methods
 /// than GET are 405. A Host that is no name of this machine is 403: a web site whose name resolves to 127.0.0.1 (DNS
@@ -43,6 +45,9 @@ class PageServer {
   /// The page that is shown is still right.
   void keep();
   bool has_followers() const;
+  /// Makes the further pages that viewers wait for. `make` gets a path without the token, and gives HTML; empty: there
+  /// is no such page. Called before show() or keep(), which answer all that was asked.
+  void give_further(const std::function<std::string(const std::string&)>& make);
   /// Sends the followers the last event. Returns when they have it, or after `patience`.
   void end(std::chrono::milliseconds patience);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cli/report/page_data.h"
 #include "cli/report/run_choice.h"
@@ -12,9 +13,10 @@
 
 namespace evo::cli {
 
-/// Shows the page of runs on a server, as `evo report` writes it, and keeps it right while viewers look. The database
-/// is only read. Nothing is done while nobody looks, and making pages takes at most a fifth of one core, at a low
-/// priority. The choice of runs is made anew for each page, so that those which begin later are taken in.
+/// Shows the page of runs on a server, as `evo report` writes it, and keeps it right while viewers look. An index of
+/// all runs of the database and their pages are made when a viewer asks for them. The database is only read. Nothing is
+/// done while nobody looks, and making pages takes at most a fifth of one core, at a low priority. The choice of runs
+/// is made anew for each page, so that those which begin later are taken in.
 class RunFollower {
  public:
   /// Shows the first page. Throws like chosen_runs, page_data and report_page. Viewers are told of later errors. All
@@ -27,15 +29,17 @@ class RunFollower {
   void make();
   void refresh();
   std::string state() const;
+  bool has_changed() const;
+  std::string further_page(const std::string& path);
 
   const Store& store_;
   const RunChoice& choice_;
   PageServer& server_;
   ServedPage page_;
-  PageSpace space_;
+  PageSpace space_, further_space_;
   std::int64_t version_ = 0;  ///< Of the store, when the page was made.
   std::uint64_t revision_ = 0;
-  bool running_ = false;
+  std::vector<RunId> running_;                      ///< The runs of the page that go on.
   std::string problem_;                             ///< Why the page is not of that version.
   std::chrono::steady_clock::time_point earliest_;  ///< No page is made before.
 };

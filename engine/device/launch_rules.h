@@ -51,7 +51,7 @@ std::span<const LaunchRules> all_launch_rules();
 /// The rules of a compute capability times ten. A capability that the table lacks has those of the next lower one.
 const LaunchRules& launch_rules(int sm);
 
-/// The limits that every device of a compute capability has. `sm_count` and `wgmma` are left for the caller to fill in.
+/// The limits that every device of a compute capability has. `sm_count` is left for the caller to fill in.
 DeviceLimits limits_of(const LaunchRules& rules);
 
 /// Names the limits in which a device differs from the rules of its compute capability. Empty: none, or the table does

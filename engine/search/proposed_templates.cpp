@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -11,6 +12,7 @@
 #include "engine/base/json_depth.h"
 #include "engine/base/text.h"
 #include "engine/search/near_duplicate.h"
+#include "engine/source/template_paths.h"
 #include "engine/space/space.h"
 #include "engine/task/scope.h"
 
@@ -108,6 +110,31 @@ bool stays_in_patch(const Genome& genome, const SourceTree& tree, const std::str
   return first->first == path;
 }
 
+/// All that the files of a family include from elsewhere.
+std::set<std::string> included_from_elsewhere(const SourceTree& tree, const SourceTree& family,
+                                              const std::string& folder) {
+  std::set<std::string> elsewhere;
+  for (const auto& [path, text] : family)
+    if (!path.ends_with(".json"))
+      for (const std::string& included : template_paths::included_by(tree, folder, path))
+        if (!included.starts_with(folder)) elsewhere.insert(included);
+  return elsewhere;
+}
+
+/// Copies a file that the family includes into its folder, with those on the way to it: a family's own versions come
+/// before those of the templates folder (engine/source/template_paths.h).
+void bring_included(const SourceTree& tree, const std::string& folder, const std::string& path, SourceTree& files) {
+  const std::set<std::string> elsewhere = included_from_elsewhere(tree, files, folder);
+  if (!elsewhere.contains(path)) throw usage_error(fmt::format("there is no file {} that the kernel includes", path));
+  for (const std::string& between : elsewhere)
+    if (template_paths::included_by(tree, folder, between).contains(path))
+      files.emplace(folder + between, tree.at(between));
+  SourceTree all = tree;
+  all.insert(files.begin(), files.end());
+  if (included_from_elsewhere(all, files, folder).contains(path))
+    throw usage_error(fmt::format("{} is included by a path of its own, so it cannot be patched", path));
+}
+
 }  // namespace
 
 SourceTree allele_files(const std::string& task, const std::string& family, const std::string& gene,
@@ -146,8 +173,10 @@ ProposedFiles patched_files(const SourceTree& tree, const std::string& task, con
   files[folder + "family.json"] = bound_family(genome, files[folder + "family.json"]);
   for (TextEdit& edit : edits) {
     if (edit.file == "family.json") throw usage_error("a patch cannot change family.json: send the source with a plan");
-    edit.file = folder + edit.file;
     require_short("a patch", edit.replace);
+    if (edit.file.starts_with(folder)) edit.file.erase(0, folder.size());
+    if (!files.contains(folder + edit.file) && tree.contains(edit.file)) bring_included(tree, folder, edit.file, files);
+    edit.file.insert(0, folder);
   }
   files = edited(files, edits);
   Hasher hasher;

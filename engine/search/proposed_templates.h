@@ -28,7 +28,8 @@ SourceTree allele_files(const std::string& task, const std::string& family, cons
 ProposedFiles source_files(const std::string& task, const std::string& source, std::string_view plan);
 
 /// A kernel of the task with edits, made in order, to files of the genome's family but family.json, named as they are
-/// there: "kernel.cu", "store/vectored.cu". It becomes a family of its own, named after its content, with those files;
+/// there, "kernel.cu", "store/vectored.cu", and to files that these include, named as in the tree, "include/mma.cuh",
+/// of which it gets versions of its own. It becomes a family of its own, named after its content, with those files;
 /// each gene keeps the genome's allele alone, so that the result has the genes of `genome`. Throws usage_error where
 /// the genome's family is not in the tree, or an edit does not fit.
 ProposedFiles patched_files(const SourceTree& tree, const std::string& task, const Genome& genome,

@@ -30,13 +30,14 @@ class ProposedStrategy : public Strategy {
 
   std::optional<Proposal> ask() override {
     earned_ += bandit_.share();
-    std::optional<Proposal> proposal = asked_ < recorded_.tickets ? again() : propose();
+    const bool recalled = asked_ < recorded_.tickets;
+    std::optional<Proposal> proposal = recalled ? again() : propose();
     if (proposal) {
       earned_ -= 1;
       proposed_.insert(proposal->ticket);
       return proposal;
     }
-    if (proposer_ && proposer_->interrupted()) return std::nullopt;
+    if (proposer_ && !recalled && (proposer_->interrupted() || proposer_->alone())) return std::nullopt;
     proposal = strategy_->ask();
     if (!proposal) return std::nullopt;
     for (std::uint64_t& parent : proposal->parents) parent = outer_.at(parent);
@@ -90,7 +91,7 @@ class ProposedStrategy : public Strategy {
     if (!proposer_) return std::nullopt;
     constexpr double kRounding = 1e-9;  // a share of 1/10, ten times, is one
     const bool due = earned_ >= 1 - kRounding;
-    for (int tried = 0; due && tried < kTries; ++tried) {
+    for (int tried = 0; due && (tried < kTries || proposer_->alone()); ++tried) {
       const std::optional<Proposed> proposed = proposer_->next();
       if (!proposed) return std::nullopt;
       std::optional<std::string> why = why_refused(*proposed);
@@ -109,7 +110,9 @@ class ProposedStrategy : public Strategy {
 
   std::optional<std::string> why_refused(const Proposed& proposed) {
     for (const std::uint64_t parent : proposed.parents) {
-      if (!valid_.contains(parent)) return fmt::format("parent {} is no valid candidate of this run", parent);
+      const bool recalled = proposer_->alone() && parent < recorded_.tickets;  // It may be told later.
+      if (!recalled && !valid_.contains(parent))
+        return fmt::format("parent {} is no valid candidate of this run", parent);
     }
     if (proposed.files.empty() && templates_.files_of(proposed.genome).empty())
       return space_.why_illegal(proposed.genome);

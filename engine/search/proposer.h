@@ -31,6 +31,8 @@ class Proposer {
   virtual std::optional<Proposed> next() = 0;
   /// Whether it returned nothing because the search is to end: the caller then stops asking.
   virtual bool interrupted() const { return false; }
+  /// Whether the search ends with its proposals: the strategy is then not asked.
+  virtual bool alone() const { return false; }
   /// Reports why a proposal was not taken. A refusal costs no evaluation.
   virtual void refused(const Proposed& proposed, const std::string& why) = 0;
 };

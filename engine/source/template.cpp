@@ -252,7 +252,7 @@ class Renderer {
   }
 
   void execute(const syntax::Place& place, const syntax::Include& include) {
-    const auto found = template_paths::find_included(tree_, *place.file, include.path);
+    const auto found = template_paths::find_included(tree_, root_folder_, *place.file, include.path);
     if (found == tree_.end()) {
       syntax::fail(place, fmt::format("no file \"{0}\" next to this one or in the templates folder", include.path));
     }
@@ -261,7 +261,7 @@ class Renderer {
 
   /// The text of the file in the place of the line, as the preprocessor would read it: one text is compiled.
   void execute(const syntax::Place& place, const syntax::Quoted& include) {
-    const auto found = template_paths::find_quoted(tree_, *place.file, include.path);
+    const auto found = template_paths::find_quoted(tree_, root_folder_, *place.file, include.path);
     if (found == tree_.end()) return execute(place, include.line);
     const std::string& path = found->first;
     // A file includes itself only behind a guard, which then leaves nothing of it.

@@ -10,26 +10,41 @@ namespace evo {
 
 using template_syntax::directive_of;
 
-std::string included_file(const SourceTree& tree, std::string_view file, std::string_view line) {
+namespace {
+
+/// Where `root` is the folder of the file that is rendered.
+std::string included_in(const SourceTree& tree, std::string_view root, std::string_view file, std::string_view line) {
   if (const std::string quoted = quoted_include(line); !quoted.empty()) {
-    const auto found = template_paths::find_quoted(tree, file, quoted);
+    const auto found = template_paths::find_quoted(tree, root, file, quoted);
     return found == tree.end() ? std::string() : found->first;
   }
   const auto directive = directive_of(line);
   if (!directive || directive->word != "include") return {};
   const std::string path(template_syntax::quoted_path(directive->rest));
-  const auto found = template_paths::find_included(tree, file, path);
+  const auto found = template_paths::find_included(tree, root, file, path);
   return found == tree.end() ? std::string() : found->first;
 }
 
+}  // namespace
+
+std::string included_file(const SourceTree& tree, std::string_view file, std::string_view line) {
+  return included_in(tree, "", file, line);
+}
+
 std::set<std::string> files_included_by(const SourceTree& tree, const std::string& file) {
+  return template_paths::included_by(tree, template_paths::folder_of(file), file);
+}
+
+std::set<std::string> template_paths::included_by(const SourceTree& tree, std::string_view root,
+                                                  const std::string& file) {
   std::set<std::string> files;
   std::vector<std::string> waiting = {file};
   while (!waiting.empty()) {
     const auto next = tree.find(waiting.back());
     waiting.pop_back();
     if (next == tree.end() || !files.insert(next->first).second) continue;
-    for (const std::string& line : split(next->second, '\n')) waiting.push_back(included_file(tree, next->first, line));
+    for (const std::string& line : split(next->second, '\n'))
+      waiting.push_back(included_in(tree, root, next->first, line));
   }
   return files;
 }

@@ -7,6 +7,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/device/abilities.h"
+#include "engine/device/launch_rules.h"
 #include "engine/expression/json_place.h"
 #include "engine/expression/name_scope.h"
 
@@ -293,13 +295,15 @@ std::vector<Family> load_families(const SourceTree& tree, const Task& task) {
 }
 
 Bindings facts_of(const DeviceLimits& limits) {
-  return {{"sm", std::int64_t{limits.sm}},
-          {"smem_per_block", limits.smem_per_block_bytes},
-          {"smem_per_sm", limits.smem_per_sm_bytes},
-          {"registers_per_sm", limits.registers_per_sm},
-          {"threads_per_block", std::int64_t{limits.threads_per_block}},
-          {"sm_count", std::int64_t{limits.sm_count}},
-          {"wgmma", limits.wgmma}};
+  Bindings facts{{"sm", std::int64_t{limits.sm}},
+                 {"smem_per_block", limits.smem_per_block_bytes},
+                 {"smem_per_sm", limits.smem_per_sm_bytes},
+                 {"registers_per_sm", limits.registers_per_sm},
+                 {"threads_per_block", std::int64_t{limits.threads_per_block}},
+                 {"threads_per_sm", std::int64_t{launch_rules(limits.sm).threads_per_sm()}},
+                 {"sm_count", std::int64_t{limits.sm_count}}};
+  for (const Ability& ability : abilities()) facts.emplace(ability.name, ability.at(limits.sm));
+  return facts;
 }
 
 }  // namespace evo

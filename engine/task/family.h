@@ -65,7 +65,7 @@ struct Family {
   std::string task;
   std::string name;
   std::string summary;
-  Expression legal;  ///< `requires`: over facts, options and shape parameters ("sm >= 89 && K % 8 == 0").
+  Expression legal;  ///< `requires`: over facts, options and shape parameters ("fp8_convert && K % 8 == 0").
   std::vector<Gene> genes;
   std::vector<Derived> derived;
   std::vector<Constraint> constraints;  ///< Over genes, derived values, facts, options and specialised parameters.

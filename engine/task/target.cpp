@@ -60,6 +60,8 @@ Target make_target(const Task& task, std::string_view device_kind, const std::ve
   Target target;
   target.options = chosen_options(task, options);
   target.objective = objective.empty() ? task.objectives.front().name : task.objective(objective).name;
+  if (const std::size_t at = objective.find('@'); at != std::string_view::npos)
+    target.objective += "@" + task.objective(objective.substr(at + 1)).name;
   const auto set = task.shape_sets.find(std::string(device_kind));
   std::vector<std::string> timed = shapes;
   if (timed.empty())
@@ -134,7 +136,8 @@ void keep_constraints_of(const Target& target, Family& family) {
   };
   std::erase_if(family.constraints, [&](const Constraint& constraint) {
     const std::vector<std::string>& objectives = constraint.objectives;
-    if (!objectives.empty() && std::ranges::find(objectives, target.objective) == objectives.end()) return true;
+    if (!objectives.empty() && std::ranges::find(objectives, limiting_objective(target.objective)) == objectives.end())
+      return true;
     const auto meant = [&](const Shape& shape) { return meets(constraint, shape); };
     return std::ranges::none_of(target.timed, meant) && std::ranges::none_of(target.validated, meant);
   });

@@ -46,7 +46,17 @@ Bindings parse_parameters(const Task& task, std::string_view text) {
   return parameters;
 }
 
+/// "fast" and "faithful" of "fast@faithful"; of one name that and nothing.
+std::pair<std::string_view, std::string_view> parts_of(std::string_view objective) {
+  const std::size_t at = std::min(objective.find('@'), objective.size());
+  return {objective.substr(0, at), objective.substr(std::min(at + 1, objective.size()))};
+}
+
 }  // namespace
+
+std::string_view limiting_objective(std::string_view objective) {
+  return parts_of(objective).first;
+}
 
 const Shape& Task::shape(std::string_view wanted) const {
   for (const Shape& shape : shapes) {
@@ -57,18 +67,24 @@ const Shape& Task::shape(std::string_view wanted) const {
 
 std::vector<Regime> Task::regimes_of(std::string_view objective) const {
   std::vector<Regime> drawn;
+  const auto [first, second] = parts_of(objective);
   std::ranges::copy_if(regimes, std::back_inserter(drawn), [&](const Regime& regime) {
-    return regime.objectives.empty() || std::ranges::find(regime.objectives, objective) != regime.objectives.end();
+    return regime.objectives.empty() ||
+           std::ranges::any_of(regime.objectives, [&](const auto& name) { return name == first || name == second; });
   });
   return drawn;
 }
 
 const Objective& Task::objective(std::string_view wanted) const {
-  for (const Objective& objective : objectives) {
-    if (objective.name == wanted || (!objective.formerly.empty() && objective.formerly == wanted)) return objective;
-  }
-  throw usage_error(
-      fmt::format("task {} has no objective '{}'; there are {}", name, wanted, list_of(names_of(objectives))));
+  const auto named = [this](std::string_view one) -> const Objective& {
+    for (const Objective& objective : objectives)
+      if (objective.name == one || (!objective.formerly.empty() && objective.formerly == one)) return objective;
+    throw usage_error(
+        fmt::format("task {} has no objective '{}'; there are {}", name, one, list_of(names_of(objectives))));
+  };
+  const auto [first, second] = parts_of(wanted);
+  if (first != wanted) named(second);
+  return named(first);
 }
 
 const Tensor* Task::tensor(std::string_view wanted) const {
@@ -112,7 +128,7 @@ std::vector<std::string> cautions(const SourceTree& tree, std::string_view task,
   const std::string file = std::string(task) + "/cautions.json";
   if (!tree.contains(file)) return {};
   std::vector<std::string> sentences;
-  if (const auto place = JsonPlace::read(tree, file).find(objective)) {
+  if (const auto place = JsonPlace::read(tree, file).find(limiting_objective(objective))) {
     for (const JsonPlace& sentence : place->items()) sentences.push_back(sentence.text());
   }
   return sentences;

@@ -61,6 +61,10 @@ struct Objective {
   std::string formerly = {};  ///< The name that it had once: it still means this one.
 };
 
+/// A target may name two: with "fast@faithful" candidates keep the limits of fast, in the regimes of faithful, too.
+/// This is the first.
+std::string_view limiting_objective(std::string_view objective);
+
 /// Which shapes are timed and validated by default on one kind of device.
 struct ShapeSets {
   std::vector<std::string> timed;
@@ -107,7 +111,8 @@ struct Task {
   std::string hash;
 
   const Shape& shape(std::string_view name) const;  ///< Throws usage_error listing the names there are.
-  std::vector<Regime> regimes_of(std::string_view objective) const;  ///< At least the first regime.
+  /// At least the first regime. `objective` is one, or two as limiting_objective() has it; for the next one, too.
+  std::vector<Regime> regimes_of(std::string_view objective) const;
   const Objective& objective(std::string_view name) const;  ///< Throws usage_error listing the names there are.
   const Tensor* tensor(std::string_view name) const;        ///< Null when there is none.
   Bindings default_options() const;

@@ -17,6 +17,7 @@ TensorRates tensor_rates(int sm) {
   if (sm >= 100) return {128, 8192, 16384, 16384};
   if (sm >= 90) return {256, 4096, 8192, 8192};
   if (sm >= 89) return {0, 1024, 2048, 2048};
+  if (sm == 87) return {0, 2048, 0, 4096};
   if (sm >= 86) return {0, 1024, 0, 2048};
   if (sm >= 80) return {128, 2048, 0, 4096};
   if (sm >= 75) return {0, 1024, 0, 2048};

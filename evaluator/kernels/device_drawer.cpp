@@ -12,6 +12,7 @@
 #include "evaluator/base/log.h"
 #include "evaluator/device/draw_steps.h"
 #include "evaluator/device/inputs.h"
+#include "evaluator/device/recipe_fingerprint.h"
 #include "evaluator/device/regime_values.h"
 #include "evaluator/device/scale_groups.h"
 #include "evaluator/kernels/kernel_call.h"
@@ -42,10 +43,10 @@ std::array<Ends, 2> ends_of(std::uint64_t elements) {
   return {Ends{0, std::min(elements, kDrawnByBoth)}, Ends{last, elements}};
 }
 
-/// The input whose scales these are.
-const InputRecipe* scaled_by(const CaseRecipe& recipe, std::size_t number) {
+/// The number of the input whose scales these are; of none: that of no input.
+std::size_t scaled_by(const CaseRecipe& recipe, std::size_t number) {
   const auto found = std::ranges::find_if(recipe.inputs, [&](const InputRecipe& one) { return one.scale == number; });
-  return found == recipe.inputs.end() ? nullptr : &*found;
+  return static_cast<std::size_t>(found - recipe.inputs.begin());
 }
 
 bool is_drawn_by_formula(const InputRecipe& input) {
@@ -93,13 +94,32 @@ bool DeviceDrawer::draws(const CaseRecipe& recipe, std::size_t number) const {
   if (!why_unfit_.empty()) return false;
   const InputRecipe& input = recipe.inputs.at(number);
   if (!input.is_computed) return draws_elements(recipe, input);
-  const InputRecipe* codes = scaled_by(recipe, number);
-  return codes != nullptr && input.strides.empty() && !input.widened && draws_elements(recipe, *codes);
+  const std::size_t codes = scaled_by(recipe, number);
+  return codes < recipe.inputs.size() && input.strides.empty() && !input.widened &&
+         draws_elements(recipe, recipe.inputs[codes]);
 }
 
 bool DeviceDrawer::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddress to) {
-  const InputRecipe& asked = recipe.inputs.at(number);
-  const InputRecipe& input = asked.is_computed ? *scaled_by(recipe, number) : asked;
+  const InputRecipe& input = recipe.inputs.at(number);
+  if (input.is_computed) {
+    const std::vector<Quantiser>* of_groups = quantisers_of(recipe, scaled_by(recipe, number));
+    if (of_groups != nullptr) device_->upload(to, stored(input.dtype, *of_groups));
+    return of_groups != nullptr;
+  }
+  if (!input.scale) {
+    run("evo_draw", recipe, input, tables_for(input), {to});
+    return as_the_host(recipe, input, {}, to);
+  }
+  const std::vector<Quantiser>* of_groups = quantisers_of(recipe, number);
+  if (of_groups == nullptr) return false;
+  const std::vector<std::byte> scales = stored(DType::f32, *of_groups);
+  const DeviceMemory there = uploaded(scales.data(), scales.size());
+  const Tables tables = tables_for(input);
+  run("evo_encode", recipe, input, tables, {to, there.address(), tables.axes.address()});
+  return as_the_host(recipe, input, *of_groups, to);
+}
+
+DeviceDrawer::Tables DeviceDrawer::tables_for(const InputRecipe& input) const {
   std::vector<double> numbers = {0, 1, 0};  // Where no table is: of columns, and of rows.
   std::vector<StepOnDevice> steps;
   for (const InputStep& step : input.steps) {
@@ -123,35 +143,28 @@ bool DeviceDrawer::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddr
   }
   std::vector<ScaleGroups::Axis> axes;
   if (input.scale) axes = ScaleGroups(input.dims, input.scale_dims).axes();
-  const Tables tables{uploaded(steps.data(), steps.size() * sizeof(StepOnDevice)),
-                      uploaded(numbers.data(), numbers.size() * sizeof(double)),
-                      uploaded(axes.data(), axes.size() * sizeof(ScaleGroups::Axis)), axes.size()};
-  if (!input.scale) {
-    run("evo_draw", recipe, input, tables, {to});
-    return as_the_host(recipe, input, {}, to);
-  }
-  const std::vector<Quantiser> of_groups = quantisers_of(recipe, input, tables);
-  if (!scales_as_the_host(recipe, input, of_groups)) return false;
-  if (asked.is_computed) {
-    device_->upload(to, stored(asked.dtype, of_groups));
-    return true;
-  }
-  const std::vector<std::byte> scales = stored(DType::f32, of_groups);
-  const DeviceMemory there = uploaded(scales.data(), scales.size());
-  run("evo_encode", recipe, input, tables, {to, there.address(), tables.axes.address()});
-  return as_the_host(recipe, input, of_groups, to);
+  return {uploaded(steps.data(), steps.size() * sizeof(StepOnDevice)),
+          uploaded(numbers.data(), numbers.size() * sizeof(double)),
+          uploaded(axes.data(), axes.size() * sizeof(ScaleGroups::Axis)), axes.size()};
 }
 
-std::vector<Quantiser> DeviceDrawer::quantisers_of(const CaseRecipe& recipe, const InputRecipe& input,
-                                                   const Tables& tables) const {
+const std::vector<Quantiser>* DeviceDrawer::quantisers_of(const CaseRecipe& recipe, std::size_t codes) {
+  if (std::string of = fingerprint(recipe); of != quantised_) {
+    quantised_ = std::move(of);
+    quantisers_.clear();
+  }
+  if (const auto found = quantisers_.find(codes); found != quantisers_.end()) return &found->second;
+  const InputRecipe& input = recipe.inputs.at(codes);
   std::vector<float> largest(ScaleGroups(input.dims, input.scale_dims).count());
   const DeviceMemory there = uploaded(largest.data(), largest.size() * sizeof(float));
+  const Tables tables = tables_for(input);
   run("evo_largest", recipe, input, tables, {there.address(), tables.axes.address()});
   device_->download(std::as_writable_bytes(std::span(largest)), there.address());
   std::vector<Quantiser> of_groups;
   of_groups.reserve(largest.size());
   for (const float most : largest) of_groups.push_back(quantiser_of(recipe, input, -most, most));
-  return of_groups;
+  if (!scales_as_the_host(recipe, input, of_groups)) return nullptr;
+  return &quantisers_.emplace(codes, std::move(of_groups)).first->second;
 }
 
 void DeviceDrawer::run(const char* kernel, const CaseRecipe& recipe, const InputRecipe& input, const Tables& tables,

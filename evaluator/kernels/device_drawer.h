@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,9 @@ class DeviceDrawer final : public InputDrawer {
 
  private:
   struct Tables;
-  std::vector<Quantiser> quantisers_of(const CaseRecipe& recipe, const InputRecipe& input, const Tables& tables) const;
+  Tables tables_for(const InputRecipe& input) const;
+  /// Of the groups of an input of codes, for the codes and for their scales; null where they are not the host's.
+  const std::vector<Quantiser>* quantisers_of(const CaseRecipe& recipe, std::size_t codes);
   /// Whether the elements at either end, or the scales of groups there, are the host's. Else it is unfit from now on.
   bool as_the_host(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<Quantiser>& of_groups,
                    DeviceAddress drawn);
@@ -41,6 +44,8 @@ class DeviceDrawer final : public InputDrawer {
   Device* device_;
   const Module* module_;
   std::string why_unfit_;
+  std::string quantised_;  ///< The fingerprint of the recipe that the next ones are of.
+  std::map<std::size_t, std::vector<Quantiser>> quantisers_;
 };
 
 }  // namespace evo

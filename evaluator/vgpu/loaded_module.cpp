@@ -6,6 +6,7 @@
 
 #include "evaluator/compile/writable_globals.h"
 #include "evaluator/vgpu/isa/instruction_set.h"
+#include "evaluator/vgpu/isa/target_needs.h"
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "evaluator/vgpu/ptx/parser.h"
 
@@ -16,6 +17,7 @@ LoadedModule::LoadedModule(GlobalMemory& memory, std::string ptx, Build build, c
   const std::vector<std::string> writable = writable_globals(ptx);
   const std::unique_ptr<ptx::Module> module = ptx::parse(std::move(ptx));
   target_ = module->target;
+  require_target(*module);
   try {
     place_variables(*module);
     for (const NamedVariable& variable : variables_)
@@ -65,7 +67,9 @@ void LoadedModule::place_variables(const ptx::Module& module) {
     if (variable.space == ptx::Space::global || variable.space == ptx::Space::constant) {
       if (variable.unsized)
         throw LoadError("variable '" + std::string(variable.name) + "' is not defined in the module");
-      address = memory_->allocate(variable.bytes, std::string(variable.name), variable.space == ptx::Space::constant);
+      address = variable.managed ? memory_->allocate_shared(variable.bytes, std::string(variable.name))
+                                 : memory_->allocate(variable.bytes, std::string(variable.name),
+                                                     variable.space == ptx::Space::constant);
       owned_.push_back(address);
       variables_.push_back({std::string(variable.name), address, variable.bytes});
     }

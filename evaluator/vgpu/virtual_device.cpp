@@ -9,13 +9,13 @@
 #include "engine/base/demangled.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
-#include "engine/device/launch_rules.h"
 #include "evaluator/base/random.h"
 #include "evaluator/device/constants.h"
 #include "evaluator/device/digest.h"
 #include "evaluator/numbers/elements.h"
 #include "evaluator/vgpu/cost/device_models.h"
 #include "evaluator/vgpu/cost/modelled_counters.h"
+#include "evaluator/vgpu/launch_limits.h"
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"
 #include "evaluator/vgpu/plan_memory.h"
@@ -42,6 +42,16 @@ class VirtualDevice : public VirtualGpu {
     if (sanitiser_) sanitiser_->allocated(address, bytes);
     return address;
   }
+  DeviceAddress allocate_shared(std::size_t bytes, const std::string& name) override {
+    const DeviceAddress address = memory_.allocate_shared(bytes, name);
+    watch_shared(address, bytes);
+    return address;
+  }
+  void share(std::span<std::byte> host, const std::string& name) override {
+    memory_.share(host, name);
+    watch_shared(reinterpret_cast<DeviceAddress>(host.data()), host.size());
+  }
+  void share_with_host(DeviceAddress begin) override { memory_.share_with_host(begin); }
   void free(DeviceAddress address) override {
     memory_.free(address);
     if (sanitiser_) sanitiser_->freed(address);
@@ -85,6 +95,8 @@ class VirtualDevice : public VirtualGpu {
   }
   std::optional<std::vector<DeclaredParameter>> parameters(const Module& module,
                                                            const std::string& kernel) const override;
+  std::optional<KernelFacts> facts(const Module& module, const std::string& kernel,
+                                   std::string& refused) const override;
   std::vector<DeclaredVariable> variables(const Module& module) const override;
   void limit_instructions(std::uint64_t of_a_warp) override {
     budget_.warp_instructions = of_a_warp;
@@ -124,8 +136,6 @@ class VirtualDevice : public VirtualGpu {
                    std::optional<Failure>& failure);
   LaunchCost run_traced(const LoadedModule& module, const evo::Launch& planned, const TracedRun& how,
                         Launch& launch) const;
-  std::optional<Failure> check_limits(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
-  Occupancy occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const;
   void zero_workspaces(const Plan& plan, const Buffers& buffers);
   void watch_plan(const Plan& plan, const Buffers& buffers);
   void begin_call(const LoadedModule& module, const Plan& plan, const Buffers& buffers);
@@ -133,6 +143,12 @@ class VirtualDevice : public VirtualGpu {
   GlobalMemory* moving() { return sanitiser_ ? nullptr : &memory_; }
   template <class Run>
   void watched(Launch& launch, Run run) const;
+  /// The host may write it at any time.
+  void watch_shared(DeviceAddress address, std::size_t bytes) {
+    if (!sanitiser_) return;
+    sanitiser_->allocated(address, bytes);
+    sanitiser_->written(address, bytes, memory_);
+  }
 
   const DeviceModel& model_;
   DeviceInfo info_;
@@ -141,10 +157,6 @@ class VirtualDevice : public VirtualGpu {
   GlobalMemory memory_;
   std::unique_ptr<Sanitiser> sanitiser_;  ///< Null: launches are not sanitised.
 };
-
-Failure refusal(const std::string& reason) {
-  return failure_of(Verdict::launch_failed, reason);
-}
 
 std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<Failure>& failure) {
   if (binary.ptx.empty()) {
@@ -163,41 +175,6 @@ std::unique_ptr<Module> VirtualDevice::load(const Binary& binary, std::optional<
   }
 }
 
-/// A cluster that the kernel was built for counts when the launch has none.
-Dim3 cluster_of(const Kernel& kernel, const evo::Launch& planned) {
-  return kernel.required_cluster[0] != 0 && volume(planned.cluster) <= 1 ? kernel.required_cluster : planned.cluster;
-}
-
-/// What the driver would refuse on the model GPU.
-std::optional<Failure> VirtualDevice::check_limits(const Kernel& kernel, const evo::Launch& planned,
-                                                   const Build& build) const {
-  const std::uint64_t threads = volume(planned.block);
-  const auto refuse = [&](const std::string& why) { return refusal(fmt::format("kernel {}: {}", kernel.name, why)); };
-  const std::int64_t smem = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes;
-  if (auto reason = illegal_launch(info_.limits, {planned.grid, planned.block, cluster_of(kernel, planned), smem}))
-    return refuse(*reason);
-  const std::uint64_t limit = volume(kernel.maximum_block);
-  if (limit != 0 && threads > limit)
-    return refuse(fmt::format("block of {} threads exceeds __launch_bounds__ {}", threads, limit));
-  if (kernel.required_block[0] != 0 &&
-      !std::equal(planned.block.begin(), planned.block.end(), kernel.required_block.begin())) {
-    return refuse("a block of another size than the kernel requires");
-  }
-  if (kernel.required_cluster[0] != 0 && cluster_of(kernel, planned) != kernel.required_cluster)
-    return refuse("a cluster of another size than the kernel requires");
-  if (occupancy_of(kernel, planned, build).blocks == 0) {
-    return refuse(fmt::format("too many resources: {} registers for each of {} threads",
-                              build.kernel(planned.kernel).registers, threads));
-  }
-  return std::nullopt;
-}
-
-Occupancy VirtualDevice::occupancy_of(const Kernel& kernel, const evo::Launch& planned, const Build& build) const {
-  return occupancy(info_.limits, {.threads = static_cast<std::int64_t>(volume(planned.block)),
-                                  .registers_per_thread = build.kernel(planned.kernel).registers,
-                                  .smem_bytes = std::int64_t{kernel.static_smem_bytes} + planned.dynamic_smem_bytes});
-}
-
 std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const evo::Launch& planned, Launch& launch) {
   const Kernel* kernel = nullptr;
   try {
@@ -210,7 +187,8 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
     for (const std::string& name : module.kernel_names()) names.push_back(readable_kernel_name(name));
     return refusal(fmt::format("the program has no kernel {}; there are: {}", planned.kernel, list_of(names)));
   }
-  if (auto failure = check_limits(*kernel, planned, module.build())) return failure;
+  const int registers = module.build().kernel(planned.kernel).registers;
+  if (auto failure = check_limits(info_.limits, *kernel, planned, registers)) return failure;
   launch.kernel = kernel;
   launch.memory = &memory_;
   launch.grid = planned.grid;
@@ -218,12 +196,11 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
   launch.cluster = cluster_of(*kernel, planned);
   launch.dynamic_smem_bytes = planned.dynamic_smem_bytes;
   launch.programmatic = planned.programmatic;
-  launch.registers_per_thread =
-      static_cast<std::uint32_t>(std::max(module.build().kernel(planned.kernel).registers, 0));
+  launch.registers_per_thread = static_cast<std::uint32_t>(std::max(registers, 0));
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
   launch.resident_blocks =
-      static_cast<std::uint32_t>(occupancy_of(*kernel, planned, module.build()).blocks * model_.sm_count);
+      static_cast<std::uint32_t>(occupancy_of(info_.limits, *kernel, planned, registers).blocks * model_.sm_count);
   launch.threads = threads_;
   launch.budget = budget_;
   if (kernel->cooperative && volume(planned.grid) > launch.resident_blocks)
@@ -369,16 +346,20 @@ PlanCost VirtualDevice::cost_of(const LoadedModule& module, const Plan& plan, co
 
 std::optional<std::vector<DeclaredParameter>> VirtualDevice::parameters(const Module& module,
                                                                         const std::string& kernel) const {
+  std::string refused;
+  std::optional<KernelFacts> facts = this->facts(module, kernel, refused);
+  return facts ? std::optional(std::move(facts->parameters)) : std::nullopt;
+}
+
+std::optional<KernelFacts> VirtualDevice::facts(const Module& module, const std::string& kernel,
+                                                std::string& refused) const {
+  const auto& loaded = dynamic_cast<const LoadedModule&>(module);
   try {
-    const Kernel* found = dynamic_cast<const LoadedModule&>(module).kernel(kernel);
-    if (found == nullptr) return std::nullopt;
-    std::vector<DeclaredParameter> declared;
-    for (const KernelParameter& parameter : found->parameters)
-      declared.push_back({parameter.bytes, std::string(ptx::name_of(parameter.type))});
-    return declared;
-  } catch (const LoadError&) {
-    return std::nullopt;
+    if (const Kernel* found = loaded.kernel(kernel)) return facts_of(*found, loaded.build().kernel(kernel).registers);
+  } catch (const LoadError& error) {
+    refused = error.what();
   }
+  return std::nullopt;
 }
 
 std::vector<DeclaredVariable> VirtualDevice::variables(const Module& module) const {
@@ -417,7 +398,11 @@ std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo
     footprint_bytes += static_cast<std::int64_t>(buffer->end - buffer->begin);
     written.push_back({buffer->begin, buffer->end - buffer->begin});
   }
-  run.cost = run_traced(loaded, planned, {Blocks::all, false, footprint_bytes, written, 0}, launch);
+  if (run.modelled) {
+    run.cost = run_traced(loaded, planned, {Blocks::all, false, footprint_bytes, written, 0}, launch);
+  } else {
+    watched(launch, [](Launch& one) { run_blocks(one); });
+  }
   run.printed = std::move(launch.printed);
   run.warp_instructions = launch.executed;
   return launch.failure;

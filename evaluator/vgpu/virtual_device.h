@@ -10,6 +10,7 @@
 
 #include "evaluator/device/device.h"
 #include "evaluator/vgpu/cost/cost_model.h"
+#include "evaluator/vgpu/launch_limits.h"
 #include "evaluator/vgpu/machine/finding.h"
 
 namespace evo::vgpu {
@@ -22,21 +23,10 @@ DeviceInfo model_info(std::string_view model);
 
 /// The results of one launch, apart from memory.
 struct KernelRun {
-  std::string printed;  ///< By printf.
+  bool modelled = true;  ///< Whether the cost is wanted.
+  std::string printed;   ///< By printf.
   std::uint64_t warp_instructions = 0;
   LaunchCost cost;  ///< Modelled, with warm caches.
-};
-
-/// A parameter of a kernel, as PTX declares it.
-struct DeclaredParameter {
-  std::size_t bytes = 0;
-  std::string type;  ///< "f32", "u64", "b8" (of an array).
-};
-/// A __device__ or __constant__ variable.
-struct DeclaredVariable {
-  std::string name;  ///< In PTX.
-  DeviceAddress address = 0;
-  std::size_t bytes = 0;
 };
 
 /// What a virtual GPU can do beyond a Device: run any kernel, with arguments that no plan describes.
@@ -47,6 +37,16 @@ class VirtualGpu : public Device {
   /// Nothing for a kernel that is missing or cannot be run.
   virtual std::optional<std::vector<DeclaredParameter>> parameters(const Module& module,
                                                                    const std::string& kernel) const = 0;
+  /// Nothing, likewise; `refused` says why it cannot be run.
+  virtual std::optional<KernelFacts> facts(const Module& module, const std::string& kernel,
+                                           std::string& refused) const = 0;
+  // For a host in this process whose memory kernels share:
+  /// At first: buffers are at this address and behind it, where the host has nothing.
+  virtual void share_with_host(DeviceAddress begin) = 0;
+  /// Zeros that the host reaches at the same address. free() ends them.
+  virtual DeviceAddress allocate_shared(std::size_t bytes, const std::string& name) = 0;
+  /// Memory of the host that kernels may reach at its address, until free().
+  virtual void share(std::span<std::byte> host, const std::string& name) = 0;
   /// Memory that the host may write and read as it does buffers.
   virtual std::vector<DeclaredVariable> variables(const Module& module) const = 0;
   /// From now on a launch fails once a warp has executed more instructions.

@@ -10,8 +10,7 @@
 
 namespace evo {
 
-EVO_FIELDS(DeviceLimits, sm, smem_per_block_bytes, smem_per_sm_bytes, registers_per_sm, threads_per_block, sm_count,
-           wgmma);
+EVO_FIELDS(DeviceLimits, sm, smem_per_block_bytes, smem_per_sm_bytes, registers_per_sm, threads_per_block, sm_count);
 EVO_FIELDS(DeviceInfo, id, kind, name, arch, uuid, driver, limits, memory_bytes, l2_bytes, clock_ghz,
            memory_gbytes_per_s, launch_floor_us);
 

@@ -39,10 +39,11 @@ const Named* named(const std::vector<Named>& all, const std::string& name) {
 /// Writes the launch function of one specialisation.
 class LaunchWriter {
  public:
-  explicit LaunchWriter(const Specialised& specialised)
+  LaunchWriter(const Specialised& specialised, bool guarded)
       : request_(*specialised.request),
         family_(request_.family),
         specialised_(specialised),
+        guarded_(guarded),
         block_(block_of(specialised)),
         written_(written_parameters(request_.task)) {
     for (const std::string& name : request_.task.shape_parameters) runtime_.insert(name);
@@ -57,6 +58,7 @@ class LaunchWriter {
     code += "\n" + wrapped(fmt::format("inline cudaError_t launch{}(", tail_of(specialised_)), parameters, ") {");
     code += fmt::format("  if (!accepted{}({{{}}})) return cudaErrorInvalidValue;\n", tail_of(specialised_),
                         signature_of(request_).shape);
+    if (guarded_) code += "  if (const cudaError_t error = has_kernels(); error != cudaSuccess) return error;\n";
     code += derived_ + workspaces();
     for (const TensorMapSpec& map : family_.tensor_maps) code += tensor_map(map);
     for (const ConstantSpec& constant : family_.constants) code += this->constant(constant);
@@ -401,6 +403,7 @@ class LaunchWriter {
   const ExportRequest& request_;
   const Family& family_;
   const Specialised& specialised_;
+  bool guarded_;
   KernelBlock block_;
   std::set<std::string> runtime_;  // names that the function's code may use: shape parameters, derived values
   expr::WrittenNames written_;     // as it has them, where that is another name
@@ -410,8 +413,8 @@ class LaunchWriter {
 
 }  // namespace
 
-std::string launch_function(const Specialised& specialised) {
-  return LaunchWriter(specialised).write();
+std::string launch_function(const Specialised& specialised, bool guarded) {
+  return LaunchWriter(specialised, guarded).write();
 }
 
 }  // namespace evo

@@ -33,6 +33,7 @@ struct Provenance {
   std::string evo_version;
   std::string nvrtc_version;
   std::vector<std::string> compile_flags;  ///< Without the architecture and the register cap.
+  std::string day = {};                    ///< "2026-11-30", when its run began. For people and packages.
   std::string rivals = {};                 ///< How it did beside rivals, for people; empty: it was not timed with any.
 };
 

@@ -10,6 +10,7 @@
 #include "engine/base/text.h"
 #include "population/code/kernel_source.h"
 #include "population/code/specialised.h"
+#include "population/code/target_guard.h"
 #include "population/export/choice.h"
 #include "population/export/host_code.h"
 #include "population/export/main_code.h"
@@ -77,12 +78,12 @@ std::string preamble(const std::string& host) {
       uses("std::mutex") ? "#include <mutex>\n" : ""));
 }
 
-std::string kernels_code(const std::vector<Specialised>& specialisations) {
+std::string kernels_code(const std::vector<Specialised>& specialisations, const TargetGuard& guard) {
   std::string code;
   for (std::size_t i = 0; i < specialisations.size(); ++i) {
     const Specialised& specialised = specialisations[i];
     const std::string& source = specialised.request->programs[specialised.program].source;
-    const std::string marked = begin_marker(i) + exported_source(source) + end_marker(i);
+    const std::string marked = begin_marker(i) + guarded_source(exported_source(source), guard.macro) + end_marker(i);
     code += '\n';
     code += kernel_block(source, marked, block_of(specialised));
   }
@@ -90,10 +91,11 @@ std::string kernels_code(const std::vector<Specialised>& specialisations) {
 }
 
 /// Everything between the two comments of a file.
-std::string code_of(const std::vector<Specialised>& kernels, const std::vector<Measured>& measured) {
-  const std::string host = host_code(kernels, measured);
+std::string code_of(const std::vector<Specialised>& kernels, const std::vector<Measured>& measured,
+                    const TargetGuard& guard) {
+  const std::string host = host_code(kernels, measured, guard);
   const bool checks_itself = !has_torch_reference(kernels.front().request->task);
-  return kernel_includes(kernels) + preamble(host) + kernels_code(kernels) +
+  return kernel_includes(kernels) + definition_of(guard) + preamble(host) + kernels_code(kernels, guard) +
          unless_nvrtc(host + (checks_itself ? main_code(kernels, measured) : ""));
 }
 
@@ -141,7 +143,7 @@ std::string export_cuda(const ExportRequest& request, const std::string& launche
   const std::string provenance = provenance_block(request, name);
   const FileNames names = names_of(name, provenance);
   const std::vector<Specialised> kernels = specialised_of(requests, names, Naming::by_specialisation);
-  return readable_provenance(requests.front(), names) + code_of(kernels, {}) + provenance;
+  return readable_provenance(requests.front(), names) + code_of(kernels, {}, target_guard(requests)) + provenance;
 }
 
 std::string export_dispatch(const std::vector<ExportRequest>& requests, const std::string& launcher) {
@@ -151,7 +153,8 @@ std::string export_dispatch(const std::vector<ExportRequest>& requests, const st
   const FileNames names = names_of(name, provenance);
   const std::vector<Specialised> kernels = specialised_of(requests, names, Naming::numbered);
   const std::vector<Measured> measured = measured_of(kernels);
-  return readable_dispatch(requests, kernels, measured) + code_of(kernels, measured) + provenance;
+  return readable_dispatch(requests, kernels, measured) + code_of(kernels, measured, target_guard(requests)) +
+         provenance;
 }
 
 std::string launcher_check(const std::vector<ExportRequest>& requests, const std::string& launcher) {

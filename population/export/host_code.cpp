@@ -142,8 +142,8 @@ class LauncherWriter {
                                       fmt::join(filled, ", "))) +
              "\n";
     doc +=
-        "// Returns once everything is in the stream; keeps nothing that depends on thread, stream, device or "
-        "context.\n"
+        "// Returns once everything is in the stream; keeps nothing that depends on thread, stream or context.\n"
+        "// cudaErrorNoKernelImageForDevice: the file was compiled for none of the device's targets that run it.\n"
         "// cudaErrorInvalidValue: a size is not positive or too large,\n"
         "// or an address is null or not aligned";
     const std::string values = supported(specialisations_);
@@ -240,14 +240,17 @@ class LauncherWriter {
 
 }  // namespace
 
-std::string host_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured) {
+std::string host_code(const std::vector<Specialised>& specialisations, const std::vector<Measured>& measured,
+                      const TargetGuard& guard) {
   const std::string host = specialisations.front().names.name_space("host");
   std::string launches;
-  for (const Specialised& specialised : specialisations) launches += launch_function(specialised);
+  for (const Specialised& specialised : specialisations) launches += launch_function(specialised, !guard.macro.empty());
   const auto uses = [&](std::string_view text) { return launches.find(text) != std::string::npos; };
   std::string code =
       "\n" + rendered(embedded::export_host_helpers,
                       {{"host", host},
+                       {"other_target", guard.macro},
+                       {"guarded", !guard.macro.empty()},
                        {"reals", uses("static_cast<double>")},
                        {"tensor_maps", std::ranges::any_of(specialisations,
                                                            [](const Specialised& s) {

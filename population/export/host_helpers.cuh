@@ -76,6 +76,33 @@ inline bool aligned(std::initializer_list<const void*> addresses, std::uintptr_t
   return true;
 }
 
+//% if guarded
+
+// Tells images apart: with 64 threads it is of a target that runs the kernels, with 32 of another one.
+#ifndef ${other_target}
+static __global__ void __launch_bounds__(64) image() {}
+#else
+static __global__ void __launch_bounds__(32) image() {}
+#endif
+
+// Whether the current device has loaded the kernels, and not those that trap. A device's answer never changes: those that
+// have them are kept.
+inline cudaError_t has_kernels() {
+  static std::atomic<unsigned long long> devices{0};
+  int device = 0;
+  const cudaError_t current = cudaGetDevice(&device);
+  if (current != cudaSuccess) return current;
+  const unsigned long long bit = device < 64 ? 1ULL << device : 0;
+  if ((devices.load(std::memory_order_relaxed) & bit) != 0) return cudaSuccess;
+  cudaFuncAttributes attributes = {};
+  const cudaError_t asked = cudaFuncGetAttributes(&attributes, (const void*)&image);
+  if (asked != cudaSuccess) return asked;
+  if (attributes.maxThreadsPerBlock != 64) return cudaErrorNoKernelImageForDevice;
+  devices.fetch_or(bit, std::memory_order_relaxed);
+  return cudaSuccess;
+}
+//% end
+
 // The launch is of a size that was accepted.
 inline cudaError_t start(const void* kernel, const Launch& launch, void** arguments, cudaStream_t stream) {
   cudaLaunchAttribute attributes[3] = {};

@@ -16,6 +16,7 @@
 #include "engine/source/compile_options.h"
 #include "engine/source/template.h"
 #include "population/code/kernel_source.h"
+#include "population/code/target_guard.h"
 #include "population/code/text.h"
 #include "population/export/choice.h"
 
@@ -188,11 +189,11 @@ std::string within_comment(const std::string& json) {
 }
 
 /// All that read_exports reads of one kernel, without the files and the samples, which are many.
-ordered_json kernel_json(const ExportRequest& request) {
+ordered_json kernel_json(const ExportRequest& request, const TargetGuard& guard) {
   ExportedKernel kernel{request.provenance, {}};
   for (const Program& program : request.programs)
     kernel.programs.push_back({program.specialisation, program.max_registers, program.source_hash,
-                               hash_hex(exported_source(program.source))});
+                               hash_hex(guarded_source(exported_source(program.source), guard.macro))});
   auto json = to_json<ordered_json>(kernel);
   json["salt"] = fmt::format("{:x}", request.provenance.salt);
   for (ordered_json& timing : json["timings"]) timing.erase("samples_us");
@@ -210,7 +211,7 @@ std::string block_of(const std::string& launcher, const ordered_json& members) {
 
 std::string nvcc_command(std::span<const ExportRequest> requests) {
   const std::string& arch = requests.front().provenance.device.arch;
-  // -arch=sm_90a would also make plain compute_90 PTX (nvcc 13.0), which has no wgmma.
+  // One target: -arch=sm_90a compiles for compute_90, too (nvcc 13.0).
   const std::vector<std::string> options = common_options(requests);
   const auto is_standard = [](const std::string& option) { return option.starts_with("-std="); };
   const auto standard = std::ranges::max_element(options, {}, is_standard);
@@ -270,16 +271,17 @@ std::string readable_dispatch(const std::vector<ExportRequest>& requests,
 }
 
 std::string provenance_block(const ExportRequest& request, const std::string& launcher) {
-  ordered_json json = kernel_json(request);
+  ordered_json json = kernel_json(request, target_guard({&request, 1}));
   add_files(json, request.task, exported_files(request));
   return block_of(launcher, json);
 }
 
 std::string dispatch_provenance_block(const std::vector<ExportRequest>& requests, const std::string& launcher) {
+  const TargetGuard guard = target_guard(requests);
   ordered_json kernels = ordered_json::array();
   SourceTree files;
   for (const ExportRequest& request : requests) {
-    kernels.push_back(kernel_json(request));
+    kernels.push_back(kernel_json(request, guard));
     files.merge(exported_files(request));
   }
   ordered_json json = {{"kernels", kernels}};

@@ -30,7 +30,7 @@ SourceTree flashinfer_bench_package(const PackageRequest& request);
 SourceTree kernelbench_package(const PackageRequest& request);
 /// For robust-kbench: a folder of its tasks with forward.cu.
 SourceTree robust_kbench_package(const PackageRequest& request);
-/// A folder that pip installs and Hugging Face's kernel-builder builds: the exported files, a binding, Python, tests.
+/// A folder that pip installs: the exported files, a binding, Python, tests.
 SourceTree torch_package(const PackageRequest& request);
 
 }  // namespace evo

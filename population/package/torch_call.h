@@ -58,7 +58,7 @@ std::vector<std::string> launchers_of(const PackageRequest& request);
 /// kernel's that has it. `kernels`: of the request, numbered.
 std::vector<Measured> measured_to_choose(const PackageRequest& request, const std::vector<Specialised>& kernels);
 
-/// The architecture of a kernel's device as torch and kernel-builder write it: "9.0a".
+/// The architecture of a kernel's device as torch writes it: "9.0a".
 std::string torch_arch(const ExportRequest& kernel);
 
 /// Fit for a string of Python, of TOML and for Markdown.

@@ -17,7 +17,7 @@ __REFERENCE_IMPORT__
 
 __all__ = [__ALL__]
 
-#: That of evo, with a hash of the kernels.
+#: The day of the newest kernel, with a hash of all of them.
 __version__ = "__VERSION__"
 #: What the kernels were made for.
 OPTIONS = {__OPTIONS__}
@@ -27,6 +27,7 @@ ARCHITECTURES = [__ARCHITECTURES__]
 SEARCHED = [__SEARCHED__]
 #: How many calls torch computed instead of a kernel, by reason.
 fallbacks = Counter()
+_warned_of_sizes = False
 
 
 def runs_on(device=None):
@@ -43,12 +44,26 @@ def runs_on(device=None):
 
 
 def supports(__SIZES__, device=None):
-    """Whether there is a kernel for these sizes that the GPU runs."""
+    """Whether there is a kernel for these sizes that the GPU runs. searched() says whether it was chosen for them."""
     return _has_kernel(__SIZES__) and runs_on(device)
+
+
+def searched(__SIZES__):
+    """Whether each size lies between those that kernels were chosen by. Beyond, kernels are right, but may be slow."""
+    return all(min(known) <= size <= max(known) for size, *known in zip((__SIZES_ASSIGNED__), *SEARCHED))
 
 
 def _has_kernel(__SIZES__):
     return __SUPPORT__
+
+
+def _warn_beyond_search(*sizes):
+    """Says once that a kernel computes sizes that no search was for."""
+    global _warned_of_sizes
+    if _warned_of_sizes or torch.compiler.is_compiling() or searched(*sizes):
+        return
+    _warned_of_sizes = True
+    warnings.warn(f"__NAME__: no search was for __SIZES__ = {sizes}: the kernel is right, but was chosen by {SEARCHED}")
 
 
 def _falls_back(why):
@@ -97,13 +112,7 @@ def _fake_out(__OUT_PARAMETERS__):
     _checked_sizes(__CALL__)
 
 
-def _no_backward(context, *gradients):
-    raise RuntimeError(
-        "__NAME__.__TASK__ has no backward: call it under torch.no_grad(), or detach its inputs"
-    )
-
-
-torch.library.register_autograd(add_op_namespace_prefix("__TASK__"), _no_backward)
+__BACKWARD__
 
 
 def __TASK__(__CALL__, *, out=None):
@@ -113,16 +122,17 @@ def __TASK__(__CALL__, *, out=None):
 
     out: __OUT_DOC__. Without it they are new.
     """
-    if not __FIRST__.is_cuda:
-        raise RuntimeError(f"__NAME__: expected __FIRST__ to be a CUDA tensor, but it is on {__FIRST__.device}")
     if out is not None and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (__READ_TUPLE__)):
         raise RuntimeError(
             "__NAME__.__TASK__(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad"
         )
     # What torch compiles was looked at before, without.
-    if not _has_kernel(*_sizes(__CALL__)) or not (torch.compiler.is_compiling() or runs_on(__FIRST__.device)):
+    of_call = _sizes(__CALL__)
+    runs = __FIRST__.is_cuda and (torch.compiler.is_compiling() or runs_on(__FIRST__.device))
+    if not runs or not _has_kernel(*of_call):
         return _outside(__CALL__, out)
+    _warn_beyond_search(*of_call)
     if out is None:
         return ops.__TASK__(__CALL__)
     __OUT_CALL__

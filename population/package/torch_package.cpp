@@ -21,8 +21,8 @@
 
 // torch_project.toml, torch_fallback.py, ...
 namespace evo::embedded {
-extern const std::string_view torch_project, torch_fallback, torch_no_fallback, torch_module, torch_draws, torch_tests,
-    torch_setup, torch_read_me;
+extern const std::string_view torch_project, torch_fallback, torch_no_fallback, torch_backward, torch_no_backward,
+    torch_module, torch_draws, torch_tests, torch_setup, torch_read_me, licence;
 }  // namespace evo::embedded
 
 namespace evo {
@@ -120,9 +120,13 @@ class TorchPackageWriter {
     if (has_reference()) files[package + "/_reference.py"] = request_.torch_reference;
     files[fmt::format("tests/test_{}.py", request_.name)] = tests();
     files["setup.py"] = setup();
-    files["pyproject.toml"] = filled(embedded::torch_project,
-                                     {{"NAME", request_.name}, {"SUMMARY", summary_of(task_)}, {"VERSION", version()}});
-    files["build.toml"] = build_toml();
+    files["pyproject.toml"] =
+        filled(embedded::torch_project,
+               {{"NAME", request_.name},
+                {"SUMMARY", summary_of(task_)},
+                {"VERSION", version()},
+                {"LICENCE", request_.under_evos_licence ? "license = { text = \"Apache-2.0\" }" : ""}});
+    if (request_.under_evos_licence) files["LICENSE"] = std::string(embedded::licence);
     files["README.md"] = read_me();
     return files;
   }
@@ -130,12 +134,18 @@ class TorchPackageWriter {
  private:
   bool has_reference() const { return !request_.torch_reference.empty(); }
 
-  /// Another one for other kernels: "0.2.0+e7068ea16e27".
+  /// Another one for other kernels, and a later one for newer: "2026.11.30+e7068ea16e27".
   std::string version() const {
     constexpr std::size_t kDigits = 12;
-    std::string text;
-    for (const ExportRequest& kernel : request_.kernels) text += export_cuda(kernel, request_.name);
-    return request_.kernels.front().provenance.evo_version + "+" + hash_hex(text).substr(0, kDigits);
+    std::string text, day;
+    for (const ExportRequest& kernel : request_.kernels) {
+      text += export_cuda(kernel, request_.name);
+      day = std::max(day, kernel.provenance.day);
+    }
+    std::vector<std::string> numbers = split(day.empty() ? "0" : day, '-');
+    // As pip writes them: 2026.1.2.
+    for (std::string& number : numbers) number.erase(0, std::min(number.find_first_not_of('0'), number.size() - 1));
+    return fmt::format("{}+{}", fmt::join(numbers, "."), hash_hex(text).substr(0, kDigits));
   }
 
   std::vector<std::string> size_names() const { return task_.shape_parameters; }
@@ -266,6 +276,8 @@ class TorchPackageWriter {
     Replacements values = common();
     const std::string outside =
         filled(has_reference() ? embedded::torch_fallback : embedded::torch_no_fallback, values);
+    const std::string backward =
+        filled(has_reference() ? embedded::torch_backward : embedded::torch_no_backward, values);
     std::vector<std::string> read;
     for (const TorchTensor* tensor : call_.read()) read.push_back(tensor->name);
     std::string out_doc = "a tensor for the result";
@@ -274,7 +286,7 @@ class TorchPackageWriter {
     const std::string expressions = support + expectations() + new_outputs();
     values.insert(values.end(), {{"IMPORTS", expressions.find("math.") == std::string::npos ? "" : "import math"},
                                  {"REFERENCE_IMPORT", has_reference() ? "from ._reference import reference" : ""},
-                                 {"ALL", fmt::format("\"OPTIONS\", {}\"{}\", \"supports\"",
+                                 {"ALL", fmt::format("\"OPTIONS\", {}\"{}\", \"searched\", \"supports\"",
                                                      has_reference() ? "\"reference\", " : "", task_.name)},
                                  {"OPTIONS", python_options(call_)},
                                  {"VERSION", version()},
@@ -290,6 +302,7 @@ class TorchPackageWriter {
                                  {"OUT_DOC", out_doc},
                                  {"READ_TUPLE", tuple_items(read)},
                                  {"DOC", tensors_doc("")},
+                                 {"BACKWARD", backward},
                                  {"OUTSIDE", outside}});
     return filled(embedded::torch_module, values);
   }
@@ -360,19 +373,13 @@ class TorchPackageWriter {
     return filled(embedded::torch_setup, {{"NAME", request_.name}, {"KERNELS", kernels}});
   }
 
-  std::string build_toml() const {
-    std::string text = fmt::format(
-        "[general]\nname = \"{}\"\nbackends = [\"cuda\"]\n\n[torch]\nsrc = [\"torch-ext/torch_binding.cpp\"]\n",
-        request_.name);
-    for (std::size_t i = 0; i < launchers_.size(); ++i) {
-      text += fmt::format(
-          "\n[kernel.{0}]\nbackend = \"cuda\"\ndepends = [\"torch\"]\nsrc = [\"kernels/{0}.cu\"]\n"
-          "cuda-capabilities = [\"{1}\"]\n",
-          launchers_[i], torch_arch(request_.kernels[i]));
-      for (const std::string& flag : flags_of(i))
-        if (flag.starts_with("-maxrregcount")) text += fmt::format("cuda-flags = [\"{}\"]\n", flag);
-    }
-    return text;
+  std::string gradients() const {
+    const std::string none = "- There is no backward: it raises an error.";
+    if (!has_reference()) return none;
+    return fmt::format(
+        "{} With `{}.backward_by_torch = True`, or `EVO_BACKWARD=torch`,\n"
+        "  torch computes gradients from the reference in its own operations.",
+        none, request_.name);
   }
 
   std::string read_me() const {
@@ -392,6 +399,10 @@ class TorchPackageWriter {
                   {{"DOC", tensors_doc("- ")},
                    {"KERNELS", kernels},
                    {"CAUTIONS", where_not},
+                   {"GRADIENTS", gradients()},
+                   {"LICENCE", request_.under_evos_licence
+                                   ? "The kernels are made from evo's templates: Apache License 2.0 (`LICENSE`)."
+                                   : "The kernels are under the licence of the sources that they were made from."},
                    {"OUTSIDE_DOC", has_reference() ? "Other sizes are computed in torch's own\n  operations, "
                                                      "slower (`torch-ext/" +
                                                          request_.name + "/_reference.py`)."

@@ -188,6 +188,25 @@ class Tests(unittest.TestCase):
         with torch.no_grad():
             function(*arguments)
 
+    def test_torch_computes_gradients_where_that_is_chosen(self):
+        arguments = inputs(*SIZES[0])
+        floating = [tensor for tensor in arguments if tensor.dtype in (torch.float16, torch.bfloat16, torch.float32)]
+        if not floating or not hasattr(package, "reference"):
+            self.skipTest("no input can have a gradient")
+        for tensor in floating:
+            tensor.requires_grad_()
+
+        def gradients(call):
+            results = [tensor for tensor in listed(call(*arguments)) if tensor.requires_grad]
+            return torch.autograd.grad([tensor.float().sum() for tensor in results], floating, allow_unused=True)
+
+        with mock.patch.object(package, "backward_by_torch", True):
+            got = gradients(function)
+        for a, b in zip(got, gradients(package._by_reference)):
+            self.assertEqual(a is None, b is None)
+            if a is not None:
+                torch.testing.assert_close(a, b)
+
     def refused(self, arguments, message):
         for call in (operator, function):
             with self.assertRaisesRegex(RuntimeError, message):
@@ -222,10 +241,25 @@ class Tests(unittest.TestCase):
         longer = torch.zeros(shape, device="cuda").to(right[number].dtype)
         self.refused([*right[:number], longer, *right[number + 1 :]], "of shape")
 
-    def test_tensors_on_the_cpu_are_refused(self):
+    def test_torch_computes_what_is_on_the_cpu(self):
         arguments = [tensor.cpu() if isinstance(tensor, torch.Tensor) else tensor for tensor in inputs(*SIZES[0])]
-        with self.assertRaisesRegex(RuntimeError, "CUDA tensor"):
-            function(*arguments)
+        if hasattr(package, "reference"):
+            self.assert_same(function(*arguments), package._outside(*arguments, None))
+            with mock.patch.dict(os.environ, EVO_STRICT="1"), self.assertRaisesRegex(RuntimeError, "EVO_STRICT=1"):
+                function(*arguments)
+        else:
+            with self.assertRaisesRegex(RuntimeError, "CUDA tensor"):
+                function(*arguments)
+
+    def test_a_size_beyond_those_searched_is_said_once(self):
+        beyond = [sizes for sizes in SIZES if not package.searched(*sizes)]
+        if not beyond:
+            self.skipTest("every size of these tests was searched")
+        with mock.patch.object(package, "_warned_of_sizes", False), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                function(*inputs(*beyond[0]))
+        self.assertEqual(["no search was for" in str(warning.message) for warning in said], [True])
 
     def test_views(self):
         """A view that begins at a multiple of __ALIGNMENT__ bytes is taken, another one is refused."""

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "population/results/recorded_families.h"
 
 namespace evo {
 namespace {
@@ -63,6 +64,28 @@ void require_sizes(const Results& results) {
   }
 }
 
+/// Adds families and shape parameters: those of the task, or, where its files are not there, what the results show.
+void describe(const Store& store, Results& results) {
+  const SourceTree files = store.task_files(results.info.task_hash);
+  if (files.empty()) {
+    for (const Shape& shape : results.info.target.timed)
+      for (const auto& [name, value] : shape.parameters)
+        if (std::ranges::find(results.shape_parameters, name) == results.shape_parameters.end())
+          results.shape_parameters.push_back(name);
+    std::vector<OutcomeRow> outcomes;
+    for (const RunId run : results.runs) std::ranges::move(store.outcomes(run), std::back_inserter(outcomes));
+    for (Recording& recording : recorded_families(outcomes)) results.families.push_back(std::move(recording.family));
+    return;
+  }
+  const Task task = load_task(files, results.info.task);
+  results.shape_parameters = task.shape_parameters;
+  for (Family& family : load_families(files, task)) {
+    const bool occurs = std::any_of(results.rows.begin(), results.rows.end(),
+                                    [&](const ResultRow& row) { return row.genome.family == family.name; });
+    if (occurs) results.families.push_back(std::move(family));
+  }
+}
+
 void add_value(std::vector<Value>& values, const Value& value) {
   if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
 }
@@ -88,19 +111,8 @@ Results results_of(const Store& store, const std::vector<RunId>& runs) {
     throw usage_error(fmt::format("nothing was evaluated in {} {} of {} yet", runs.size() == 1 ? "run" : "runs",
                                   fmt::join(results.runs, ", "), store.path().string()));
   }
-  const SourceTree files = store.task_files(results.info.task_hash);
-  if (files.empty()) {
-    throw usage_error(fmt::format("run {} of {} was imported without the files of {}: export it where it was made",
-                                  results.runs.front(), store.path().string(), results.info.task));
-  }
-  const Task task = load_task(files, results.info.task);
-  results.shape_parameters = task.shape_parameters;
+  describe(store, results);
   require_sizes(results);
-  for (Family& family : load_families(files, task)) {
-    const bool occurs = std::any_of(results.rows.begin(), results.rows.end(),
-                                    [&](const ResultRow& row) { return row.genome.family == family.name; });
-    if (occurs) results.families.push_back(std::move(family));
-  }
   return results;
 }
 

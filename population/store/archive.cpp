@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "population/store/board.h"
+#include "population/store/checks_under_way.h"
 #include "population/store/elite_checks.h"
 #include "population/store/evaluation_rows.h"
 #include "population/store/record_rows.h"
@@ -39,9 +40,6 @@ std::optional<CandidateId> find_candidate(Database& database, RunId run, std::ui
 
 namespace {
 
-/// Elites that are found wrong before the search goes on, where it waits for checks; and once it has ended.
-constexpr std::size_t kMostFoundAtOnce = 4, kMostFoundAtEnd = 24;
-
 class RunArchive final : public Archive {
  public:
   RunArchive(Database& database, RunId run, EliteComparer compare, EliteChecks checks)
@@ -49,7 +47,7 @@ class RunArchive final : public Archive {
         run_(run),
         board_(board_of(database, run)),
         compare_(std::move(compare)),
-        checks_(std::move(checks)),
+        checks_(database, run, std::move(checks)),
         recorded_(answers_of(database, run)),
         recalled_(retractions_of(database, run)) {
     if (compare_.start) challengers_ = uncompared(database, run, board_);
@@ -93,11 +91,9 @@ class RunArchive final : public Archive {
     if (const auto again = recalled_.extract(answered)) tickets = again.mapped();
     if (answered < recorded_) return tickets;
     if (wait == Wait::until_checked)
-      check_what_is_left();
-    else if (checks_.every == 0)
-      check_beside();
-    else if (answered % checks_.every == 0)
-      check_until_found(kMostFoundAtOnce);
+      checks_.after_search();
+    else
+      checks_.after_answer(answered);
     std::ranges::copy(take_untold(database_, run_, answered), std::back_inserter(tickets));
     return tickets;
   }
@@ -125,62 +121,6 @@ class RunArchive final : public Archive {
     return row.natural(0);
   }
 
-  /// Takes the result of the checks under way, if it is there, and begins those of the best elite that needs them.
-  void check_beside() {
-    if (checking_.valid() && checking_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
-    if (checking_.valid()) take_checked();
-    begin_checks();
-  }
-
-  /// Waits for checks until so many have found something or none is left. Returns how many have.
-  std::size_t check_until_found(std::size_t most) {
-    std::size_t found = 0;
-    while (found < most && (checking_.valid() || begin_checks())) {
-      while (checking_.wait_for(std::chrono::milliseconds(100)) == std::future_status::timeout)
-        if (checks_.stop != nullptr && checks_.stop->load()) return found;
-      if (take_checked()) ++found;
-    }
-    return found;
-  }
-
-  /// Where one elite after the other is wrong, so may be all candidates.
-  void check_what_is_left() {
-    if (!checks_.start || found_at_end_ >= kMostFoundAtEnd) return;
-    all_checked_ = false;  // Other processes may have changed the elites.
-    found_at_end_ += check_until_found(kMostFoundAtOnce);
-    if (found_at_end_ >= kMostFoundAtEnd)
-      notice(fmt::format("{} elites were wrong, one after the other: the next ones stay provisional", found_at_end_));
-  }
-
-  /// Of the best elite that needs them. False: none does.
-  bool begin_checks() {
-    if (!checks_.start || all_checked_) return false;
-    const std::vector<CandidateId> provisional = provisional_elites(database_, run_);
-    all_checked_ = provisional.empty();
-    if (all_checked_) return false;
-    checked_ = provisional.front();
-    checking_ = checks_.start(checked_);
-    return true;
-  }
-
-  /// Whether they found something. Where the machine fails, elites stay provisional.
-  bool take_checked() {
-    try {
-      const CheckedElite checked = checking_.get();
-      if (!settle_checks(database_, checked_, checked)) return false;
-      if (checks_.found) checks_.found(checked_, *checked.finding);
-      return true;
-    } catch (const Error& error) {
-      checks_.start = {};
-      notice(fmt::format("elites stay provisional: {}", error.what()));
-      return false;
-    }
-  }
-
-  void notice(const std::string& line) const {
-    if (checks_.notice) checks_.notice(line);
-  }
-
   /// Of the fastest challenger with the elite that it would displace. False: none is left, or it is not the time.
   bool begin_comparison(EliteComparer::When when) {
     if (challengers_.empty() || !compare_.may_start(when)) return false;
@@ -206,7 +146,7 @@ class RunArchive final : public Archive {
     std::erase_if(challengers_, [this](const Contender& one) { return one.candidate == compared_.candidate; });
     if (!is_valid(database_, compared_.candidate)) return;
     insert_comparison(database_, compared_.candidate, *result);
-    all_checked_ = false;
+    checks_.look_again();
     if (result->displaces()) compete(database_, board_, compared_);
     transaction.commit();
   }
@@ -221,7 +161,7 @@ class RunArchive final : public Archive {
     if (proposal.exchange > 0)
       database_.prepare("INSERT INTO exchange_candidate VALUES (?, ?)").bind(id, proposal.exchange).run();
     insert_evaluation(database_, id, evaluation);
-    if (evaluation.verdict == Verdict::valid) all_checked_ = false;
+    if (evaluation.verdict == Verdict::valid) checks_.look_again();
     std::optional<Contender> uncertain;
     // Without its sources (imported results) a candidate can be neither verified nor taken away.
     if (evaluation.verdict == Verdict::valid && !candidate.programs.empty()) {
@@ -294,17 +234,13 @@ class RunArchive final : public Archive {
   RunId run_;
   std::int64_t board_;
   EliteComparer compare_;
-  EliteChecks checks_;
+  ChecksUnderWay checks_;
   const std::uint64_t recorded_;                                  ///< Answers of the run when the archive was made.
   std::map<std::uint64_t, std::vector<std::uint64_t>> recalled_;  ///< Retractions until then.
   std::vector<Contender> challengers_;  ///< Faster than an elite by too little to know without a comparison.
   Contender compared_;                  ///< The one that is compared, and with which elite.
   CandidateId incumbent_ = 0;
   std::future<std::optional<EliteComparison>> comparison_;  ///< Valid, if one is under way.
-  CandidateId checked_ = 0;                                 ///< Whose checks are under way.
-  std::future<CheckedElite> checking_;                      ///< Valid, if some are.
-  std::size_t found_at_end_ = 0;
-  bool all_checked_ = false;  ///< No elite was provisional, and no valid candidate came since.
 };
 
 }  // namespace

@@ -264,7 +264,7 @@ ReadTransaction::ReadTransaction(Database& database) {
 // Nothing was written, so rolling back is as good as committing.
 ReadTransaction::~ReadTransaction() = default;
 
-Database::Database(const std::filesystem::path& path, Access access, int busy_timeout_ms) : path_(path) {
+Database::Database(const std::filesystem::path& path, Access access, int busy_timeout_ms) : path_(path), leases_(path) {
   connection_ = explained(path_, [&] {
     if (access == Access::read) return connect_to_read(path_, busy_timeout_ms);
     const bool create = access == Access::create;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "population/store/run_leases.h"
 
 namespace SQLite {
 class Database;
@@ -122,6 +123,7 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+  RunLeases& leases() { return leases_; }
   Statement prepare(std::string_view sql) { return Statement(*this, std::string(sql)); }
   void execute(const char* sql);
   /// As execute, but returns false instead of throwing while another process holds a lock.
@@ -135,6 +137,7 @@ class Database {
   friend class ReadTransaction;
 
   std::filesystem::path path_;
+  RunLeases leases_;
   std::unique_ptr<SQLite::Database> connection_;
   std::map<std::string, std::vector<std::unique_ptr<SQLite::Statement>>> idle_;  ///< By their SQL.
 };

@@ -79,9 +79,9 @@ EVO_FIELDS(RunInfo, answers, target, family, strategy, seed, salt, evaluation_li
            until_us, settles, settled_until, screen, width, seeds, command_line, evo_version, nvrtc_version);
 
 enum class RunStatus {
-  running,  ///< Or its process was killed: it can be resumed.
+  running,  ///< A process holds its lease.
   finished,
-  interrupted,  ///< Ctrl-C or out of time: it can be resumed.
+  interrupted,  ///< Ctrl-C, out of time or killed: it can be resumed.
   failed,       ///< The machine failed.
 };
 
@@ -222,6 +222,13 @@ EVO_FIELDS(ExchangeRecord, model, prompt_tokens, answer_tokens, cost, seconds, f
 
 using ExchangeId = std::int64_t;
 
+/// An exchange of a run, and what came of it.
+struct ExchangeRow {
+  ExchangeRecord exchange;
+  std::string at;                       ///< When it was recorded: UTC, ISO 8601.
+  std::vector<CandidateId> candidates;  ///< That its answer proposed.
+};
+
 /// Cost and results of the exchanges of a run.
 struct ExchangeSums {
   std::string model;  ///< Of the last one.
@@ -352,10 +359,12 @@ struct EliteComparer {
 struct EliteChecks {
   /// Starts the checks of an elite, which is committed. Its result throws where the machine fails. Empty: none.
   std::function<std::future<CheckedElite>(CandidateId)> start = {};
-  /// Elites are checked after every so many answers, and the search waits for the results: where the same seed must
-  /// give the same run. 0: beside the search, as elites enter.
+  /// Where the same seed must give the same run the search is told at every so-many-th answer what checks have found:
+  /// of elites as old as that, and it waits for those that are not ready. 0: it is told as soon as that is known.
   std::uint64_t every = 0;
   const std::atomic<bool>* stop = nullptr;  ///< Ends a wait for checks. May be null.
+  /// Ends a wait while the search goes on: its time is over. May be empty.
+  std::function<bool()> out_of_time = {};
   /// Given an elite that was found wrong, and is none any more. May be empty.
   std::function<void(CandidateId, const EliteFinding&)> found = {};
   /// Given one line for people. May be empty.

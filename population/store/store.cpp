@@ -137,6 +137,7 @@ RunId Store::begin_run(const RunInfo& info) {
         .bind(id, ++position, device_id(database, further))
         .run();
   }
+  database.leases().take(id);
   transaction.commit();
   return id;
 }
@@ -147,6 +148,7 @@ RunInfo Store::reopen_run(RunId run_id, std::optional<std::uint64_t> evaluation_
   WriteTransaction transaction(database);
   std::optional<RunRow> row = run(run_id);
   if (!row) throw no_such_run(database, run_id);
+  database.leases().take(run_id);
   if (evaluation_limit) row->info.evaluation_limit = evaluation_limit;
   if (settled_until) {
     row->info.settles = false;
@@ -169,6 +171,7 @@ void Store::finish_run(RunId run, RunStatus status) {
   Statement update = database.prepare("UPDATE run SET status = ?, finished_at = ? WHERE id = ?");
   if (update.bind(enumerator_name(status), now_of(database), run).run() != 1) throw no_such_run(database, run);
   transaction.commit();
+  database.leases().give_back(run);
 }
 
 std::unique_ptr<Archive> Store::archive(RunId run, EliteComparer compare, EliteChecks checks) {

@@ -94,6 +94,7 @@ class Store {
   /// Adds an exchange with a language model to a run. A candidate refers to it by Proposal::exchange.
   ExchangeId record_exchange(RunId run, const ExchangeRecord& exchange);
   std::optional<ExchangeRecord> exchange_of(CandidateId candidate) const;
+  std::vector<ExchangeRow> exchanges(RunId run) const;  ///< The oldest first.
   ExchangeSums exchange_sums(RunId run) const;
 
   /// The candidate of a proposal of a run.

@@ -14,6 +14,25 @@ NoteRow read_note(const Statement& row) {
   return {row.integer(0), row.integer(1), row.text(2), row.text(3)};
 }
 
+/// What read_exchange reads, but for the candidates.
+std::string select_exchanges(std::string_view which) {
+  return "SELECT exchange.id, exchange.at, asked.content, asked.hash, answered.content, answered.hash, " +
+         columns_of<ExchangeRecord>("exchange.") +
+         " FROM exchange JOIN text AS asked ON asked.id = exchange.prompt "
+         "JOIN text AS answered ON answered.id = exchange.answer " +
+         std::string(which);
+}
+
+ExchangeRow read_exchange(const Statement& row) {
+  ExchangeRow read;
+  int column = 6;
+  read_next(row, column, read.exchange);
+  read.at = row.text(1);
+  read.exchange.prompt = intact_text(row, 2);
+  read.exchange.answer = intact_text(row, 4);
+  return read;
+}
+
 }  // namespace
 
 void Store::add_note(CandidateId candidate, const std::string& text) {
@@ -58,20 +77,24 @@ ExchangeId Store::record_exchange(RunId run, const ExchangeRecord& exchange) {
 }
 
 std::optional<ExchangeRecord> Store::exchange_of(CandidateId candidate) const {
-  static const std::string kSelect =
-      "SELECT asked.content, asked.hash, answered.content, answered.hash, " + columns_of<ExchangeRecord>("exchange.") +
-      " FROM exchange_candidate JOIN exchange ON exchange.id = exchange_candidate.exchange "
-      "JOIN text AS asked ON asked.id = exchange.prompt JOIN text AS answered ON answered.id = exchange.answer "
-      "WHERE candidate = ?";
-  Statement row = database_->prepare(kSelect);
+  Statement row = database_->prepare(
+      select_exchanges("JOIN exchange_candidate ON exchange.id = exchange_candidate.exchange WHERE candidate = ?"));
   row.bind(candidate);
   if (!row.next()) return std::nullopt;
-  ExchangeRecord exchange;
-  int column = 4;
-  read_next(row, column, exchange);
-  exchange.prompt = intact_text(row, 0);
-  exchange.answer = intact_text(row, 2);
-  return exchange;
+  return read_exchange(row).exchange;
+}
+
+std::vector<ExchangeRow> Store::exchanges(RunId run) const {
+  std::vector<ExchangeRow> rows;
+  Statement row = database_->prepare(select_exchanges("WHERE exchange.run = ? ORDER BY exchange.id"));
+  row.bind(run);
+  while (row.next()) {
+    rows.push_back(read_exchange(row));
+    rows.back().candidates =
+        read_rows(*database_, "SELECT candidate FROM exchange_candidate WHERE exchange = ? ORDER BY candidate",
+                  row.integer(0), [](const Statement& one) -> CandidateId { return one.integer(0); });
+  }
+  return rows;
 }
 
 ExchangeSums Store::exchange_sums(RunId run) const {

@@ -44,6 +44,8 @@ RunRow run_of(Database& database, const Statement& row) {
   RunInfo& info = run.info;
   read_row(row, info.task, info.task_hash, info.objective, info.device, run);
   info.further_devices = further_devices_of(database, run.id);
+  // Its process was killed.
+  if (run.status == RunStatus::running && !database.leases().is_held(run.id)) run.status = RunStatus::interrupted;
   return run;
 }
 

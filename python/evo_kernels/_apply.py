@@ -142,7 +142,7 @@ def apply(what: Any, *, verbose: bool = True) -> Applied:
 
     what: a database or its path, whose best kernels that were measured on this model of GPU are built and loaded, one
         for each task and objective; or a list of candidates, results and kernels. The kernel that was timed at the
-        call's sizes computes it, else that of the nearest sizes. Calls are F.scaled_dot_product_attention, F.rms_norm, softmax, matmul and
+        call's sizes computes it, else that of the nearest sizes. Calls are F.scaled_dot_product_attention, F.rms_norm, F.layer_norm, softmax, log_softmax, matmul and
         linear without a bias, where dtype, options and sizes are those of a kernel. Everything else runs as before.
 
     `applied.calls` and `applied.report()` say which calls were routed, and why others were not; a summary is printed
@@ -178,7 +178,7 @@ def _fitting(elites: Sequence[Dict[str, Any]], db: str, notes: List[str]) -> Lis
     model = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
     found = []
     for one in sorted(elites, key=lambda one: float(one["latency_us"])):
-        if one["rank"] != 1 or one["task"] not in {"f16_sdpa", "softmax", "rms_norm", "gemm_bf16"}:
+        if one["rank"] != 1 or one["task"] not in {"f16_sdpa", "softmax", "rms_norm", "layer_norm", "gemm_bf16"}:
             continue
         name = f"candidate {one['candidate']} of {one['task']}"
         why = (

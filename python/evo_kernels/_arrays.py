@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import Any, ContextManager, List, Mapping, Optional, Sequence
+from typing import Any, Callable, ContextManager, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._program import EvoError
 
@@ -72,6 +72,30 @@ def _in_python(words: List[str]) -> str:
         words.pop(0)
         return f"({chosen} if {text} else {_in_python(words)})"
     return text
+
+
+class Tensor(NamedTuple):
+    """A tensor that a kernel takes."""
+
+    name: str
+    use: str  # "in", "out", "in out" of a launcher, "inout" of a form
+    dtype: str
+    dims: Tuple[str, ...]
+
+
+def add_sizes(
+    sizes: Dict[str, int], tensors: Sequence[Tensor], arrays: Sequence[Any], is_size: Callable[[str], bool], of: str = ""
+) -> None:
+    """Adds what the shapes of arrays tell. Raises EvoError where they contradict each other."""
+    for tensor, array in zip(tensors, arrays):
+        shape = getattr(array, "shape", None)
+        if shape is None:
+            continue
+        if len(shape) != len(tensor.dims):
+            raise EvoError(f"{of}{tensor.name} is [{', '.join(tensor.dims)}], not {list(shape)}")
+        for name, size in zip(tensor.dims, shape):
+            if is_size(name) and sizes.setdefault(name, int(size)) != size:
+                raise EvoError(f"{of}{name} is {sizes[name]}, and {tensor.name} has {size} of it")
 
 
 def address_of(array: Any) -> int:

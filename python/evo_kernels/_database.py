@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._frames import frame, frame_of_rows
-from ._program import DATABASE, DONE, NOTHING_VALID, EvoError, call, document
+from ._program import DATABASE, DONE, NOTHING_VALID, EvoError, call, document, written
 
 if TYPE_CHECKING:
     from ._load import Kernel
@@ -145,10 +144,7 @@ def export_candidates(
 
 def page_data(runs: Sequence[int], db: str) -> Dict[str, Any]:
     """The data of a report's page (docs/json.md)."""
-    with tempfile.TemporaryDirectory(prefix="evo-") as folder:
-        file = Path(folder) / "page.json"
-        call(["report", *map(str, runs), "--db", db, "--predict", "0", "-o", str(file)])
-        return json.loads(file.read_text(encoding="utf-8"))
+    return json.loads(written(["report", *map(str, runs), "--db", db, "--predict", "0"], "page.json"))
 
 
 def candidates_frame(data: Mapping[str, Any]) -> Any:

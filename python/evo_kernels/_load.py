@@ -13,9 +13,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Literal, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, overload
+from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
 
-from ._arrays import address_of, check_array, current_stream, on_device, torch_device
+from ._arrays import Tensor, add_sizes, address_of, check_array, current_stream, on_device, torch_device
 from ._database import Candidate, Database, PathLike, export_candidates
 from ._program import DATABASE, MISSING, USAGE, EvoError
 
@@ -53,15 +53,6 @@ class Kernel:
     def __repr__(self) -> str:
         numbers = ", ".join(str(one.id) for one in self.candidates)
         return f"<kernel of {self.task}{', candidate ' + numbers if numbers else ''}>"
-
-
-class Tensor(NamedTuple):
-    """A tensor that a launcher takes."""
-
-    name: str
-    use: str  # "in", "out", "in out"
-    dtype: str
-    dims: Tuple[str, ...]
 
 
 class ArrayKernel:
@@ -132,15 +123,7 @@ class ArrayKernel:
 
     def _sizes(self, arrays: Sequence[Any], given: Mapping[str, float]) -> Dict[str, int]:
         sizes: Dict[str, int] = {name: int(value) for name, value in given.items() if name in self.sizes}
-        for tensor, array in zip(self.tensors, arrays):
-            shape = getattr(array, "shape", None)
-            if shape is None:
-                continue
-            if len(shape) != len(tensor.dims):
-                raise EvoError(f"{self.name}: {tensor.name} is [{', '.join(tensor.dims)}], not {list(shape)}")
-            for name, size in zip(tensor.dims, shape):
-                if name in self.sizes and sizes.setdefault(name, int(size)) != size:
-                    raise EvoError(f"{self.name}: {name} is {sizes[name]}, and {tensor.name} has {size} of it")
+        add_sizes(sizes, self.tensors, arrays, self.sizes.__contains__, f"{self.name}: ")
         missing = [name for name in self.sizes if name not in sizes]
         if missing:
             raise EvoError(f"{self.name}: no shape tells {', '.join(missing)}: give it by name")

@@ -92,7 +92,9 @@ def _attention(
     return Call("f16_sdpa", options, tuple(query.shape), (query, key, value), tuple(query.shape))
 
 
-def _softmax(input: Any, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Any = None) -> Matched:
+def _softmax(
+    input: Any, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Any = None, *, logarithm: bool = False
+) -> Matched:
     if dim is None or input.dim() == 0 or dim % input.dim() != input.dim() - 1:
         return "not over the last dimension"
     if dtype is not None and dtype != input.dtype:
@@ -102,11 +104,37 @@ def _softmax(input: Any, dim: Optional[int] = None, _stacklevel: int = 3, dtype:
     if not input.is_contiguous():
         return NOT_CONTIGUOUS
     rows = input.reshape(1, -1, input.shape[-1])
-    return Call("softmax", {"dtype": _dtype(input), "causal": False}, tuple(rows.shape), (rows,), tuple(input.shape))
+    options = {"dtype": _dtype(input), "causal": False, "logarithm": logarithm}
+    return Call("softmax", options, tuple(rows.shape), (rows,), tuple(input.shape))
 
 
 def _softmax_of_torch(input: Any, dim: Optional[int] = None, dtype: Any = None) -> Matched:
     return _softmax(input, dim, dtype=dtype)
+
+
+def _log_softmax(input: Any, dim: Optional[int] = None, _stacklevel: int = 3, dtype: Any = None) -> Matched:
+    return _softmax(input, dim, dtype=dtype, logarithm=True)
+
+
+def _log_softmax_of_torch(input: Any, dim: Optional[int] = None, dtype: Any = None) -> Matched:
+    return _softmax(input, dim, dtype=dtype, logarithm=True)
+
+
+def _layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Matched:
+    if len(tuple(normalized_shape)) != 1:
+        return "more than the last dimension is normalised"
+    if weight is None:
+        return "there is no weight"
+    if any(one is not None and one.dtype != input.dtype for one in (weight, bias)):
+        return "weight or bias and input have different dtypes"
+    if not input.is_contiguous():
+        return NOT_CONTIGUOUS
+    rows = input.reshape(-1, input.shape[-1])
+    options = {"dtype": _dtype(input), "has_bias": bias is not None, "epsilon": float(eps)}
+    tensors = (rows, weight) if bias is None else (rows, weight, bias)
+    return Call("layer_norm", options, tuple(rows.shape), tensors, tuple(input.shape))
 
 
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Optional[float] = None) -> Matched:
@@ -154,6 +182,10 @@ def operators() -> Dict[Any, Tuple[str, Callable[..., Matched]]]:
         (F.softmax, "softmax", _softmax),
         (torch.softmax, "softmax", _softmax_of_torch),
         (torch.Tensor.softmax, "softmax", _softmax_of_torch),
+        (F.log_softmax, "log_softmax", _log_softmax),
+        (torch.log_softmax, "log_softmax", _log_softmax_of_torch),
+        (torch.Tensor.log_softmax, "log_softmax", _log_softmax_of_torch),
+        (F.layer_norm, "layer_norm", _layer_norm),
         (F.linear, "linear", _linear),
         (torch.matmul, "matmul", _matmul),
         (torch.mm, "matmul", _matmul),

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
@@ -85,6 +86,14 @@ def call(arguments: Sequence[str], accepted: Tuple[int, ...] = (DONE,), folder: 
 def document(arguments: Sequence[str], accepted: Tuple[int, ...] = (DONE,)) -> Dict[str, Any]:
     """What the program prints with --json."""
     return json.loads(call([*arguments, "--json"], accepted))
+
+
+def written(arguments: Sequence[str], name: str) -> str:
+    """What a command writes to a file of this name."""
+    with tempfile.TemporaryDirectory(prefix="evo-") as folder:
+        file = Path(folder) / name
+        call([*arguments, "-o", str(file)])
+        return file.read_text(encoding="utf-8")
 
 
 def one_shape(shape: Shape) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import html
 import os
-import tempfile
 from pathlib import Path
 from typing import Any, Optional, Union
 
 from ._database import Database, PathLike
-from ._program import DATABASE, EvoError, call
+from ._program import DATABASE, EvoError, written
 
 
 class Page:
@@ -46,7 +45,4 @@ def report(
     arguments = ["report", *numbers, "--db", next(iter(files.values()), DATABASE)]
     if task:
         arguments += ["--task", task]
-    with tempfile.TemporaryDirectory(prefix="evo-") as folder:
-        page = Path(folder) / "report.html"
-        call([*arguments, "-o", str(page)])
-        return Page(page.read_text(encoding="utf-8"))
+    return Page(written(arguments, "report.html"))

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._database import Candidate, PathLike, candidates_frame, export_candidates, page_data
+from ._database import Candidate, PathLike, candidates_frame, page_data
 from ._program import (
     DATABASE,
     DONE,
@@ -101,7 +101,7 @@ class Result:
 
     def export(self, path: PathLike, *, format: Optional[str] = None, name: Optional[str] = None) -> Path:
         """Writes the best kernel as one .cu file, or with `format` ("torch", ...) as a folder (docs/export.md)."""
-        return export_candidates([self.best.id], self.db, path, format=format, name=name)
+        return self.best.export(path, format=format, name=name)
 
     def load(self) -> "Kernel":
         """The best kernel as a callable: see evo_kernels.load."""

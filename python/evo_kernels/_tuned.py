@@ -12,9 +12,9 @@ import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._arrays import TORCH_TYPES, check_array, dim_value, is_torch
+from ._arrays import TORCH_TYPES, Tensor, add_sizes, check_array, dim_value, is_torch
 from ._database import Candidate, PathLike
 from ._load import ArrayKernel, load
 from ._program import DATABASE, EvoError, document
@@ -24,13 +24,6 @@ from ._tune import placed, tune
 _ARGUMENT = re.compile(r"^\s*(\w+)\s*=\s*(?:(inout|in|out|scratch)\s+)?([\w:]+)\s*\[([^\]]*)\]")
 #: Of the form, what says where and how long is searched, and not what.
 _SEARCH = ("device", "time", "evals", "db", "progress")
-
-
-class _Argument(NamedTuple):
-    name: str
-    use: str  # "in", "out", "inout"
-    dtype: str
-    dims: Tuple[str, ...]
 
 
 class Tuned:
@@ -103,12 +96,7 @@ class Tuned:
 
     def _sizes(self, arrays: Sequence[Any]) -> Dict[str, int]:
         sizes: Dict[str, int] = {}
-        for argument, array in zip(self._taken, arrays):
-            if len(array.shape) != len(argument.dims):
-                raise EvoError(f"{argument.name} is [{', '.join(argument.dims)}], not {list(array.shape)}")
-            for dim, size in zip(argument.dims, array.shape):
-                if dim.isidentifier() and sizes.setdefault(dim, int(size)) != size:
-                    raise EvoError(f"{dim} is {sizes[dim]}, and {argument.name} has {size} of it")
+        add_sizes(sizes, self._taken, arrays, str.isidentifier)
         for argument, array in zip(self._taken, arrays):
             check_array(argument.name, array, argument.dtype, argument.dims, sizes)
         missing = [name for name in self._key if name not in sizes]
@@ -165,10 +153,10 @@ def tuned(
     return decorated
 
 
-def _tensor_arguments(arguments: Sequence[str]) -> List[_Argument]:
+def _tensor_arguments(arguments: Sequence[str]) -> List[Tensor]:
     found = [match for match in map(_ARGUMENT.match, arguments) if match and match[2] != "scratch"]
     return [
-        _Argument(one[1], one[2] or "in", one[3], tuple(dim.strip() for dim in re.split(r",(?![^(]*\))", one[4])))
+        Tensor(one[1], one[2] or "in", one[3], tuple(dim.strip() for dim in re.split(r",(?![^(]*\))", one[4])))
         for one in found
     ]
 
@@ -179,7 +167,7 @@ def _device(name: str) -> Mapping[str, Any]:
     return document(["space", "--task", "softmax", "--device", name])["device"]
 
 
-def _empty(argument: _Argument, sizes: Mapping[str, int], like: Any) -> Any:
+def _empty(argument: Tensor, sizes: Mapping[str, int], like: Any) -> Any:
     """A new array of the same library as `like`."""
     shape = [dim_value(dim, sizes) for dim in argument.dims]
     if None in shape:

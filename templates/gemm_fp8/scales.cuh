@@ -1,3 +1,6 @@
+enum class Scaling { tensor, rows, blocks };
+constexpr Scaling scaling = Scaling::${scaling};
+
 // Scales of the task, and sums as mma and wgmma leave them: of each 8 columns a lane has four, two neighbours in row
 // `first_row` and two in first_row + 8.
 

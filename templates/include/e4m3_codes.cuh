@@ -2,7 +2,7 @@
 // `unit` multiplies sums in f32. NaN codes become numbers but for ConvertDecoder. Needs types.cuh, convert.cuh and
 // f16x2.cuh.
 
-//% if sm >= 89
+//% if fp8_convert
 // The converter of sm_89 and newer.
 struct ConvertDecoder {
   static constexpr float unit = 1.0f;

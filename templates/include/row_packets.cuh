@@ -9,7 +9,7 @@ constexpr int packet_bytes = ${packet_bytes};
 constexpr int packet_elements = packet_bytes / sizeof(Element);
 constexpr int packets = ${packets};                     // of a thread in a row
 constexpr bool persistent = ${ctas_per_sm > 0};  // CTAs walk over all rows
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 typedef Packet<packet_bytes> RowPacket;
 
 #include "include/row_reduction.cuh"

@@ -8,6 +8,6 @@
 constexpr int packet_bytes = ${packet_bytes};
 constexpr int packet_elements = packet_bytes / sizeof(Element);
 typedef Packet<packet_bytes> ElementPacket;
-constexpr bool waits_for_launches = ${sm >= 90 && pdl};
+constexpr bool waits_for_launches = ${dependent_launch && pdl};
 
 #include "quantise/codes.cuh"

@@ -1,4 +1,4 @@
-// y = softmax(x) over rows of ${M} elements${causal ? ', causal' : ''}: one CTA for each row, in double
+// y = softmax(x) over rows of ${M} elements${causal ? ', causal' : ''}${logarithm ? ', or its logarithm' : ''}: one CTA for each row, in double
 // precision on the exactly decoded elements.
 
 #include "include/reference/elements.cuh"
@@ -7,6 +7,8 @@ extern "C" __global__ void softmax_reference(const Element* x, float* y, int N) 
   constexpr int M = ${M};
   __shared__ double of_thread[128];
   const long long row = (long long)blockIdx.x * M;
+  constexpr bool logarithm = ${logarithm};
+  const double unseen = logarithm ? -INFINITY : 0;
   constexpr bool causal = ${causal};
   const int visible = causal ? min(max((int)(blockIdx.x % N) + M - N + 1, 0), M) : M;
   double own_max = -1e300;
@@ -23,7 +25,8 @@ extern "C" __global__ void softmax_reference(const Element* x, float* y, int N) 
   double row_sum = 0;
   for (int i = 0; i < 128; ++i) row_sum += of_thread[i];
   for (int column = threadIdx.x; column < M; column += 128) {
-    const double weight = column < visible ? exp(decode(x[row + column]) - row_max) / row_sum : 0;
-    y[row + column] = (float)weight;
+    const double exponent = decode(x[row + column]) - row_max;
+    const double result = logarithm ? exponent - log(row_sum) : exp(exponent) / row_sum;
+    y[row + column] = (float)(column < visible ? result : unseen);
   }
 }

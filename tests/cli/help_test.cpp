@@ -1,7 +1,9 @@
 #include <iterator>
+#include <sstream>
 
 #include "bench.h"
 #include "cli/commands/commands.h"
+#include "cli/shell/help_text.h"
 
 using namespace evo::testing;
 
@@ -48,6 +50,39 @@ TEST_CASE("every command prints its help") {
     CHECK(outcome.code == 0);
     CHECK(outcome.out.find("evo " + command) != std::string::npos);
     CHECK(run_evo({"help", command}).out == outcome.out);
+  }
+}
+
+TEST_CASE("commands stand in groups, and each has an example in its help and its manual page") {
+  const std::string help = run_evo({"--help"}).out;
+  for (const char* group : {"\nSearch:\n", "\nLook:\n", "\nTake away:\n", "\nJudge:\n", "\nTools:\n"}) {
+    INFO(group);
+    CHECK(help.find(group) != std::string::npos);
+  }
+  CHECK(run_evo({"man"}).out.find(".SS Take away\n") != std::string::npos);
+  for (const std::string& command : kCommands) {
+    INFO(command);
+    CHECK(run_evo({command, "--help"}).out.find("Example:\n  ") != std::string::npos);
+    CHECK(run_evo({"man", command}).out.find(".SH EXAMPLE\n") != std::string::npos);
+  }
+}
+
+TEST_CASE("help is broken between words to the width that there is, below the text that it goes on from") {
+  const std::string help =
+      "Usage: evo x\n\n  -a,--all WORD               One two three four five\n  --a-long-name WORD\n";
+  CHECK(evo::cli::wrapped_help(help, 200) == help);
+  CHECK(evo::cli::wrapped_help(help, 44) ==
+        "Usage: evo x\n\n  -a,--all WORD               One two three\n                              four five\n"
+        "  --a-long-name WORD\n");
+  CHECK(evo::cli::wrapped_help("one two three", 7) == "one two\nthree");
+  CHECK(evo::cli::wrapped_help("aVeryLongWordAlone b", 5) == "aVeryLongWordAlone\nb");
+  CHECK(evo::cli::wrapped_help("", 5) == "");
+  for (const std::string& command : kCommands) {
+    std::istringstream lines(run_evo({command, "--help"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      INFO(command << ": " << line);
+      CHECK((line.size() <= 100 || line.find_first_of(' ', line.find_first_not_of(' ')) == std::string::npos));
+    }
   }
 }
 

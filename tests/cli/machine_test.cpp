@@ -44,6 +44,7 @@ TEST_CASE("evo doctor says what works and what this machine lacks") {
   CHECK(check_of("database")["ok"] == true);
   CHECK(check_of("NVIDIA driver")["ok"] == false);
   CHECK(check_of("NVIDIA driver")["fix"].is_string());
+  for (const char* tool : {"nvcc", "torch", "libcurl"}) CHECK(check_of(tool)["ok"].is_boolean());
   // It leaves no file behind.
   CHECK(bench.files().size() == 4);
   const Outcome text = bench.evo({"doctor"});

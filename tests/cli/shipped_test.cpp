@@ -35,6 +35,20 @@ TEST_CASE("the shipped tasks load, and their spaces are large") {
   CHECK(bench.json({"space", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates})["legal"] > 100'000);
 }
 
+TEST_CASE("a shape that is too much work for the virtual GPU is refused at once, with one that is not") {
+  const Bench bench;
+  const auto refused = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--device", "vgpu", "--shapes", "decode", "--templates", kTemplates});
+    check_refused(bench.evo(arguments), 2,
+                  {"shape decode is too much work for the virtual GPU: 2.2 times", "such as small", "--device"});
+  };
+  refused({"run", "--task", "fp8_attention"});
+  refused({"attack", "fp8_attention"});
+  bench.write("solution.json", "{}");
+  refused({"verify", "solution.json", "--task", "fp8_attention"});
+  CHECK(bench.files() == std::vector<std::string>{"solution.json"});
+}
+
 TEST_CASE("evo tasks prints the limits of each objective") {
   const Bench bench;
   const std::string tasks = bench.evo({"tasks", "--templates", kTemplates}).out;

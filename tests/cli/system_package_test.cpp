@@ -24,10 +24,11 @@ std::string output_of(const Bench& bench, const std::string& line) {
 }
 
 void check_installed(const Bench& bench, const std::string& root) {
-  for (const std::string file : {"bin/evo", "share/evo/templates/fp8_sdpa/task.json",
-                                 "share/evo/rivals/torch_library.py", "share/bash-completion/completions/evo",
-                                 "share/zsh/site-functions/_evo", "share/fish/vendor_completions.d/evo.fish",
-                                 "share/man/man1/evo.1", "share/man/man1/evo-run.1", "share/doc/evo/LICENSE"}) {
+  for (const std::string file :
+       {"bin/evo", "share/evo/templates/fp8_sdpa/task.json", "share/evo/rivals/torch_library.py",
+        "share/bash-completion/completions/evo", "share/zsh/site-functions/_evo",
+        "share/fish/vendor_completions.d/evo.fish", "share/man/man1/evo.1", "share/man/man1/evo-run.1",
+        "share/doc/evo/LICENSE", "share/evo/docs/trust.md"}) {
     INFO(file);
     CHECK(std::filesystem::is_regular_file(bench / (root + "/" + file)));
   }
@@ -35,6 +36,9 @@ void check_installed(const Bench& bench, const std::string& root) {
   CHECK(holds(output_of(bench, root + "/bin/evo tasks"), "in " + (bench / (root + "/share/evo/templates")).string()));
   CHECK(holds(output_of(bench, root + "/bin/evo baseline --list"),
               (bench / (root + "/share/evo/rivals/torch_library.py")).string()));
+  // And its messages name the pages where they are.
+  CHECK(holds(output_of(bench, root + "/bin/evo run --help"),
+              "(" + (bench / (root + "/share/evo/docs/proposer.md")).string() + ")"));
   CHECK(output_of(bench, root + "/bin/evo complete run --task fp8_q") == "words\nfp8_qkt\t\n");
 }
 

@@ -211,6 +211,35 @@ TEST_CASE("a patch that does not fit, leaves its family or changes the plan is r
         }).find("no family 'none'") != std::string::npos);
 }
 
+TEST_CASE("a patch edits files that the kernel includes, and has versions of its own of them and of those between") {
+  ScaleProposals scale;
+  SourceTree tree = scale.tree;
+  tree["include/outer.cuh"] = "// outer\n//% include \"inner.cuh\"\n";
+  tree["include/inner.cuh"] = "// inner of ${vector}\n";
+  tree["include/other.cuh"] = "// other\n";
+  tree["scale/plain/kernel.cu"] += "//% include \"include/outer.cuh\"\n//% include \"include/other.cuh\"\n";
+  ProposedTemplates templates(tree, scale.task, scale.target, scale.facts);
+  const ProposedFiles patch = patched_files(tree, "scale", scaled_by("plain", 2),
+                                            {{"include/inner.cuh", "// inner", "// patched inner"},
+                                             {"scale/plain/kernel.cu", "include/other.cuh", "include/inner.cuh"}});
+  templates.admit(patch.genome, patch.files);
+  const std::string source = templates.build(patch.genome).programs.at(0).source;
+  CHECK(source.ends_with("// outer\n// patched inner of 2\n// patched inner of 2\n"));
+  for (const auto& [path, text] : patch.files) CHECK(path.starts_with("scale/" + patch.genome.family + "/"));
+  // The task's own kernel is as it was, and the patch can be patched again.
+  const Candidate plain = templates.build(scaled_by("plain", 2));
+  CHECK(plain.programs.at(0).source.ends_with("// outer\n// inner of 2\n// other\n"));
+  const ProposedFiles again = patched_files(templates.all_files(), "scale", patch.genome,
+                                            {{"include/inner.cuh", "// patched", "// twice patched"}});
+  templates.admit(again.genome, again.files);
+  CHECK(templates.build(again.genome).programs.at(0).source.ends_with("// twice patched inner of 2\n"));
+  const auto refusal = [&](const std::string& file) {
+    return complaint_of([&] { patched_files(tree, "scale", scaled_by("plain", 2), {{file, "a", "b"}}); });
+  };
+  CHECK(refusal("scale/task.json") == "there is no file scale/task.json that the kernel includes");
+  CHECK(refusal("include/none.cuh").find("there is no file") != std::string::npos);
+}
+
 TEST_CASE("an allele or a kernel that is nearly another is refused, and the message names the other") {
   ScaleProposals scale;
   scale.templates.admit(scaled_by("quick"), scale.allele("quick", "int a = ${vector}; // mine\n"));

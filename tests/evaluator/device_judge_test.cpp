@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <map>
+#include <ranges>
 
 #include "engine/base/error.h"
 #include "engine/record/enumerators.h"
 #include "evaluator/vgpu/virtual_device.h"
 #include "judged_cases.h"
+#include "tests/evaluator/worker/spoilt_device.h"
 
 using namespace evo;
 using namespace evo::testing;
@@ -42,6 +45,39 @@ TEST_CASE("a device draws and compares as the host does: every regime, 300 cases
   CHECK(compared.difference == "");
   CHECK(compared.passed > 50);
   CHECK(compared.passed < 250);
+}
+
+TEST_CASE("the largest values of groups are sought once for an input of codes and its scales") {
+  std::map<std::string, int> launches;
+  SpoiltDevice counted(vgpu::make_device("h200", 2), [&](Device&, const Plan& plan, const Buffers&) {
+    for (const Launch& launch : plan.launches) ++launches[launch.kernel];
+  });
+  std::optional<DeviceJudge> judge;
+  try {
+    judge.emplace(judge_on(counted));
+  } catch (const Error& error) {
+    SKIP(error.what());
+  }
+  CaseRecipe recipe = coded(recipe_of(Distribution::normal, DType::e4m3, 1, 0), 0);
+  for (InputRecipe input : coded(recipe_of(Distribution::normal, DType::s8, 3, 0), 1).inputs) {
+    if (input.scale) input.scale = 3;
+    recipe.inputs.push_back(input);
+  }
+  const auto drawn_as_the_host = [&] {
+    const PristineInputs inputs(counted, recipe, 64, &judge->drawer());
+    const std::vector<std::vector<std::byte>> wanted = generate_inputs(recipe);
+    return std::ranges::all_of(std::views::iota(std::size_t{0}, wanted.size()), [&](std::size_t i) {
+      std::vector<std::byte> found(inputs.bytes(i));
+      counted.download(found, inputs.address(i));
+      return judge->drawer().draws(recipe, i) && found == wanted[i];
+    });
+  };
+  CHECK(drawn_as_the_host());
+  CHECK(launches["evo_encode"] == 2);
+  CHECK(launches["evo_largest"] == 2);
+  ++recipe.seed;  // Another case has its own.
+  CHECK(drawn_as_the_host());
+  CHECK(launches["evo_largest"] == 4);
 }
 
 TEST_CASE("what a candidate writes into drawn inputs or an answer is seen, and an answer lies hidden") {

@@ -139,9 +139,6 @@ CaseRecipe recipe_of(Distribution distribution, DType dtype, double gain, std::u
   return recipe;
 }
 
-namespace {
-
-/// Codes of two matrices in groups of 9 of a row, of a row, of 2 rows, of a matrix or of all, and their scales.
 CaseRecipe coded(CaseRecipe recipe, std::uint64_t number) {
   constexpr std::array<std::array<std::uint64_t, 3>, 5> kGroups = {
       {{6, 11, 4}, {6, 11, 1}, {6, 6, 1}, {6, 1, 1}, {1, 1, 1}}};
@@ -156,6 +153,8 @@ CaseRecipe coded(CaseRecipe recipe, std::uint64_t number) {
   recipe.inputs.push_back(scales);
   return recipe;
 }
+
+namespace {
 
 std::vector<CaseRecipe> drawn_recipes() {
   std::vector<CaseRecipe> recipes;

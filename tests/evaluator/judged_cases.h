@@ -26,5 +26,7 @@ JudgedCases draw_both(Device& device, DeviceJudge& judge);
 
 /// Six matrices of eleven rows of 35 elements.
 CaseRecipe recipe_of(Distribution distribution, DType dtype, double gain, std::uint64_t seed);
+/// Codes of them in groups of 9 of a row, of a row, of 2 rows, of a matrix or of all, by the number; and their scales.
+CaseRecipe coded(CaseRecipe recipe, std::uint64_t number);
 
 }  // namespace evo::testing

@@ -635,23 +635,24 @@ TEST_CASE("a resumed run is told what was retracted at the same answers, and rec
   Store store = Store::open(":memory:", Store::Mode::write);
   const RunId run = store.begin_run(run_info());
   FakeChecks fake{.wrong = {2}, .checked = {}};
+  const auto answer = [](Archive& archive, std::uint64_t number) {
+    record_valid(archive, number - 1, 1);
+    return archive.retracted(number, Archive::Wait::no);
+  };
   {
     const auto archive = store.archive(run, {}, fake.checks(2));
-    record_valid(*archive, 0, 1);
-    CHECK(archive->retracted(1, Archive::Wait::no).empty());
-    record_valid(*archive, 1, 1);
-    CHECK(archive->retracted(2, Archive::Wait::no) == std::vector<std::uint64_t>{1});
-    record_valid(*archive, 2, 1);
-    CHECK(archive->retracted(3, Archive::Wait::no).empty());
+    for (std::uint64_t number = 1; number < 4; ++number) CHECK(answer(*archive, number).empty());
+    CHECK(answer(*archive, 4) == std::vector<std::uint64_t>{1});
+    CHECK(answer(*archive, 5).empty());
   }
   const auto resumed = store.archive(run, {}, fake.checks(2));
   const Evaluation recalled = resumed->recall(proposal(1))->evaluation;
   CHECK(recalled.verdict == Verdict::valid);
   CHECK(recalled.latency_us == 99);
   CHECK(recalled.reason.empty());
-  CHECK(resumed->retracted(1, Archive::Wait::no).empty());
-  CHECK(resumed->retracted(2, Archive::Wait::no) == std::vector<std::uint64_t>{1});
-  CHECK(resumed->retracted(3, Archive::Wait::no).empty());
+  for (std::uint64_t number = 1; number < 4; ++number) CHECK(resumed->retracted(number, Archive::Wait::no).empty());
+  CHECK(resumed->retracted(4, Archive::Wait::no) == std::vector<std::uint64_t>{1});
+  CHECK(resumed->retracted(5, Archive::Wait::no).empty());
 }
 
 TEST_CASE("a finding from outside of a run reaches its search when it is resumed") {

@@ -35,7 +35,7 @@ ExportRequest export_request(const SourceTree& tree, const std::string& task, co
   request.task = load_task(tree, task);
   Provenance& provenance = request.provenance;
   provenance.target = make_target(request.task, "cuda", shapes, {});
-  const DeviceLimits limits{sm, 101376, 102400, 65536, 1024, 58, sm == 90};
+  const DeviceLimits limits{sm, 101376, 102400, 65536, 1024, 58};
   const std::string arch = "sm_" + std::to_string(sm) + (sm == 90 ? "a" : "");
   provenance.device = {"cuda:0", "cuda", "Test GPU", arch, "GPU-1", "580.1", facts_of(limits)};
   const Bindings facts = joined(provenance.device.facts, provenance.target.options);

@@ -4,6 +4,7 @@
 #include "engine/base/rng.h"
 #include "engine/task/plan_resolution.h"
 #include "population/code/kernel_source.h"
+#include "population/code/target_guard.h"
 #include "population/export/read_export.h"
 #include "tests/population/export_fixture.h"
 #include "tests/population/export_program.h"
@@ -112,10 +113,12 @@ TEST_CASE("task, family, plans and reference come from the exported file alone")
   }
 }
 
-TEST_CASE("the file contains the kernels as they were compiled") {
+TEST_CASE("the file contains the kernels as they were compiled, guarded for other targets") {
   const ExportRequest request = toy_request();
   const std::string text = export_cuda(request);
-  for (const Program& program : request.programs) CHECK(count_of(text, program.source) == 1);
+  const std::string guard = target_guard({&request, 1}).macro;
+  for (const Program& program : request.programs)
+    CHECK(count_of(text, guarded_source(exported_source(program.source), guard)) == 1);
 }
 
 TEST_CASE("a macro in #pragma unroll, which nvcc does not expand, is exported as its number") {

@@ -111,29 +111,57 @@ constexpr std::string_view kReadTables = R"py(
 try:
     import tomllib
     project = tomllib.loads((root / "pyproject.toml").read_text())
-    build = tomllib.loads((root / "build.toml").read_text())
     name = project["project"]["name"]
-    assert build["general"]["name"] == name
-    sources = [source for kernel in build["kernel"].values() for source in kernel["src"]] + build["torch"]["src"]
-    assert all((root / source).is_file() for source in sources), sources
+    assert (root / "torch-ext" / name).is_dir(), name
 except ImportError:
     name = next(path.name for path in (root / "torch-ext").iterdir() if path.is_dir())
 )py";
 
 }  // namespace
 
-TEST_CASE("a package for torch holds the exported file unchanged, a binding, Python, tests and both builders' files") {
+TEST_CASE("a package for torch holds the exported file unchanged, a binding, Python and tests") {
   const PackageRequest request = shipped_package("softmax");
   const SourceTree files = torch_format().write(request);
   std::string paths;
   for (const auto& [path, text] : files) paths += path + "\n";
   CHECK(paths ==
-        "README.md\nbuild.toml\nkernels/evo_softmax.cu\npyproject.toml\nsetup.py\n"
+        "README.md\nkernels/evo_softmax.cu\npyproject.toml\nsetup.py\n"
         "tests/test_evo_softmax.py\ntorch-ext/evo_softmax/__init__.py\ntorch-ext/evo_softmax/_reference.py\n"
         "torch-ext/torch_binding.cpp\n");
   CHECK(files.at("kernels/evo_softmax.cu") == export_cuda(request.kernels.front(), "evo_softmax"));
   CHECK(files.at("torch-ext/evo_softmax/_reference.py") == shipped().at("softmax/reference.py"));
   CHECK(torch_format().write(request) == files);
+}
+
+TEST_CASE("a package's version is the day of its newest kernel with a hash of all, as pip writes it") {
+  PackageRequest request = two_kernels();
+  const auto version = [&] {
+    const std::string project = torch_format().write(request).at("pyproject.toml");
+    const std::size_t begin = project.find("version = \"") + 11;
+    return project.substr(begin, project.find('"', begin) - begin);
+  };
+  request.kernels[0].provenance.day = "2026-01-02";
+  request.kernels[1].provenance.day = "2025-12-31";
+  const std::string first = version();
+  CHECK_THAT(first, Catch::Matchers::Matches("2026\\.1\\.2\\+[0-9a-f]{12}"));
+  CHECK(version() == first);
+  request.kernels[1].provenance.day = "2026-10-20";
+  request.kernels[1].programs.front().source += "// another\n";
+  CHECK_THAT(version(), Catch::Matchers::Matches("2026\\.10\\.20\\+[0-9a-f]{12}"));
+  CHECK(version().substr(11) != first.substr(9));
+}
+
+TEST_CASE("a package of evo's own task holds its licence, and that of another task claims none") {
+  PackageRequest request = shipped_package("softmax");
+  SourceTree files = torch_format().write(request);
+  CHECK(!files.contains("LICENSE"));
+  CHECK_THAT(files.at("pyproject.toml"), !ContainsSubstring("Apache"));
+  CHECK_THAT(files.at("README.md"), ContainsSubstring("under the licence of the sources"));
+  request.under_evos_licence = true;
+  files = torch_format().write(request);
+  CHECK_THAT(files.at("LICENSE"), ContainsSubstring("Apache License"));
+  CHECK_THAT(files.at("pyproject.toml"), ContainsSubstring("license = { text = \"Apache-2.0\" }"));
+  CHECK(python(files, std::string(kReadFiles) + std::string(kReadTables)).exit_code == 0);
 }
 
 TEST_CASE("a package for torch says where its kernels do not hold") {

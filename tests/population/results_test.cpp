@@ -345,7 +345,12 @@ TEST_CASE("written results are imported as a run of the same objective") {
     CHECK(imported.candidate(*imported.candidate_of(run, 2))->genome == other(128, "a,b"));
     // Candidates without sources never become elites.
     CHECK(imported.elites().empty());
-    CHECK_THAT(error_of([&] { results_of(imported, {run}); }), ContainsSubstring("was imported without the files"));
+    // They can be exported again: genes have the alleles that occur.
+    const Results again = results_of(imported, {run});
+    CHECK(again.rows.size() == 3);
+    CHECK(again.families.size() == 2);
+    CHECK(read_results(text_in("t4", again), "again.json").rows.size() == 3);
+    CHECK(text_in("csv", again).find("a,b") != std::string::npos);
     CHECK(imported.check().empty());
   }
 }

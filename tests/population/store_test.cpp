@@ -1,7 +1,11 @@
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <limits>
+#include <memory>
 #include <set>
 
 #include "engine/base/hash.h"
@@ -10,6 +14,7 @@
 using namespace evo;
 using namespace evo::test;
 using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
 
 TEST_CASE("every field of a run is read back") {
   Store store = Store::open(":memory:", Store::Mode::write);
@@ -62,6 +67,48 @@ TEST_CASE("only the files that a task's hash covers are taken from a tree") {
                                                  {"toy/plain/kernel.cu", "toy2/plain/part.cuh"},
                                                  {"toy2/plain/part.cuh", "4"},
                                                  {"include/a.cuh", "5"}});
+}
+
+TEST_CASE("a run goes on for other connections while its process holds it, and is interrupted when that is gone") {
+  const TempFolder folder;
+  const fs::path path = folder / "evo.db";
+  auto begun = std::make_unique<Store>(Store::open(path, Store::Mode::write));
+  const RunId id = begun->begin_run(run_info());
+  const Store reads = Store::open(path, Store::Mode::read);
+  Store other = Store::open(path, Store::Mode::change);
+  CHECK(reads.run(id)->status == RunStatus::running);
+  CHECK_THAT(error_of([&] { other.reopen_run(id); }),
+             ContainsSubstring(fmt::format("run {} goes on in process {} on ", id, ::getpid())));
+  begun.reset();
+  CHECK(reads.run(id)->status == RunStatus::interrupted);
+  CHECK(reads.runs().front().status == RunStatus::interrupted);
+  other.reopen_run(id);
+  CHECK(reads.run(id)->status == RunStatus::running);
+  other.finish_run(id, RunStatus::finished);
+  CHECK(reads.run(id)->status == RunStatus::finished);
+  std::size_t files = 0;
+  for (const auto& file : fs::directory_iterator(folder.path()))
+    files += file.path().filename().string().find("-run-") != std::string::npos ? 1 : 0;
+  CHECK(files == 0);
+}
+
+TEST_CASE("a run whose process was killed is interrupted although its file stays") {
+  const TempFolder folder;
+  const fs::path path = folder / "evo.db";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Store store = Store::open(path, Store::Mode::write);
+    store.begin_run(run_info());
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(fs::exists(path.string() + "-run-1"));
+  Store store = Store::open(path, Store::Mode::change);
+  CHECK(store.run(1)->status == RunStatus::interrupted);
+  store.reopen_run(1);
+  CHECK(store.run(1)->status == RunStatus::running);
 }
 
 TEST_CASE("a finished run has an end and a status, and a resumed one runs again") {

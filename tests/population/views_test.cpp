@@ -21,10 +21,10 @@ std::vector<std::vector<std::string>> rows_of(const std::filesystem::path& path,
 
 using Rows = std::vector<std::vector<std::string>>;
 
-struct Sample {
+struct SampleDatabase {
   TempFolder folder;
   std::filesystem::path path = folder / "evo.db";
-  Sample() {
+  SampleDatabase() {
     Store store = Store::open(path, Store::Mode::write);
     const auto archive = store.archive(store.begin_run(run_info()));
     const auto add = [&](std::uint64_t ticket, std::vector<std::uint64_t> parents, double latency) {
@@ -42,7 +42,7 @@ struct Sample {
 }  // namespace
 
 TEST_CASE("the view elites ranks the best three") {
-  const Sample sample;
+  const SampleDatabase sample;
   CHECK(rows_of(sample.path, "SELECT rank, task, device, objective, candidate, latency_us, registers FROM elites") ==
         Rows{{"1", "toy", "Test GPU", "latency mission out=f16", "4", "20.0", "72"},
              {"2", "toy", "Test GPU", "latency mission out=f16", "3", "30.0", "72"},
@@ -50,13 +50,13 @@ TEST_CASE("the view elites ranks the best three") {
 }
 
 TEST_CASE("the view leaderboard has one line for each task, device and objective") {
-  const Sample sample;
+  const SampleDatabase sample;
   CHECK(rows_of(sample.path, "SELECT task, device, best, latency_us, runs, evaluated, valid FROM leaderboard") ==
         Rows{{"toy", "Test GPU", "4", "20.0", "1", "5", "4"}});
 }
 
 TEST_CASE("the view lineage has the ancestors of each elite") {
-  const Sample sample;
+  const SampleDatabase sample;
   CHECK(rows_of(sample.path, "SELECT distance, candidate, op, latency_us FROM lineage WHERE elite = 4") ==
         Rows{{"0", "4", "crossover", "20.0"},
              {"1", "1", "random", "40.0"},
@@ -65,7 +65,7 @@ TEST_CASE("the view lineage has the ancestors of each elite") {
 }
 
 TEST_CASE("every table is STRICT and foreign keys hold") {
-  const Sample sample;
+  const SampleDatabase sample;
   CHECK(rows_of(sample.path,
                 "SELECT name FROM pragma_table_list WHERE type = 'table' AND strict = 0 AND name NOT LIKE "
                 "'sqlite_%'") == Rows{});

@@ -18,7 +18,7 @@ except ImportError:
 def kernel_of_sevens(value=7, searched=((1, 6, 64),)):
     """A package as evo export writes it, whose kernel is for rows of 64, and told from torch by its answer."""
     package = types.SimpleNamespace(
-        OPTIONS={"dtype": "f32", "causal": False},
+        OPTIONS={"dtype": "f32", "causal": False, "logarithm": False},
         supports=lambda B, N, M: M == 64,
         SEARCHED=list(searched),
         softmax=lambda x, out=None: torch.full_like(x, value),
@@ -49,6 +49,9 @@ class Apply(unittest.TestCase):
             (lambda x: torch.softmax(x, 0), [wide], "not over the last dimension"),
             (lambda x: torch.softmax(x, -1), [wide], "no kernel of this size: evo run --task softmax --shapes 1,2,128"),
             (lambda x: torch.softmax(x, -1), [rows64.bfloat16()], "no kernel with these options: evo run"),
+            (lambda x: torch.log_softmax(x, -1), [rows64], "no kernel with these options: evo run"),
+            (lambda x: F.layer_norm(x, (64,)), [rows64], "there is no weight"),
+            (lambda x: F.layer_norm(x, (64,), x[0], x[1]), [rows64], "no kernel of layer_norm: evo run"),
             (lambda x: torch.softmax(x, -1), [rows64.t()], "not contiguous"),
             (lambda x: torch.softmax(x, -1), [torch.randn(3, 2, 64).transpose(0, 1)], "not contiguous"),
             (lambda a, b: a @ b, [rows64, rows64], "dtype torch.float32"),
@@ -118,7 +121,8 @@ class Apply(unittest.TestCase):
         self.assertEqual(
             sorted(profile.commands),
             ["evo run --task gemm_bf16 --shapes 8,64,16 --option out=bf16 --option b_layout=nk",
-             "evo run --task softmax --shapes 1,8,64 --option dtype=bf16 --option causal=false"],
+             "evo run --task softmax --shapes 1,8,64 --option dtype=bf16 --option causal=false "
+             "--option logarithm=false"],
         )  # fmt: skip
         self.assertAlmostEqual(sum(row["share"] for row in profile.rows), 1)
         self.assertGreater(profile.covered, 0)

@@ -30,18 +30,19 @@ const std::vector<Layer> kLayers = {
       "engine/replay"}},
     {"evaluator",
      {"engine"},
-     {"evaluator/numbers",        "evaluator/base",        "evaluator/device",     "evaluator/kernels",
-      "evaluator/compile",        "evaluator/cuda",        "evaluator/vgpu/ptx",   "evaluator/vgpu/numbers",
-      "evaluator/vgpu/machine",   "evaluator/vgpu/decode", "evaluator/vgpu/parts", "evaluator/vgpu/isa",
-      "evaluator/vgpu/sanitiser", "evaluator/vgpu/cost",   "evaluator/vgpu",       "evaluator/worker",
-      "evaluator/hosts",          "evaluator/judge",       "evaluator/timing",     "evaluator/pipeline"}},
+     {"evaluator/numbers",         "evaluator/base",           "evaluator/device",     "evaluator/kernels",
+      "evaluator/compile",         "evaluator/cuda",           "evaluator/vgpu/ptx",   "evaluator/vgpu/numbers",
+      "evaluator/vgpu/machine",    "evaluator/vgpu/decode",    "evaluator/vgpu/parts", "evaluator/vgpu/isa",
+      "evaluator/vgpu/sanitiser",  "evaluator/vgpu/cost",      "evaluator/vgpu",       "evaluator/program",
+      "evaluator/program/runtime", "evaluator/program/driver", "evaluator/worker",     "evaluator/hosts",
+      "evaluator/judge",           "evaluator/timing",         "evaluator/pipeline"}},
     {"population",
      {"engine"},
      {"population/store", "population/code", "population/export", "population/package", "population/results"}},
     {"cli",
      {"engine", "evaluator", "population"},
      {"cli/text", "cli/sources", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/llm", "cli/run",
-      "cli/proposer", "cli/rivals", "cli/report", "cli/watch", "cli/selftest", "cli/signature", "cli/shell",
+      "cli/proposer", "cli/mcp", "cli/rivals", "cli/report", "cli/watch", "cli/selftest", "cli/signature", "cli/shell",
       "cli/commands", "cli"}},
 };
 
@@ -52,6 +53,8 @@ const std::vector<std::string> kOnlyInSources = {"nlohmann/json.hpp", "CLI/",   
 /// Headers of templates over such a library, or of what a folder's sources share: only sources include them, and each
 /// other.
 const std::set<std::string> kForSources = {"engine/record/record_json.h",
+                                           "cli/llm/conversation.h",
+                                           "cli/proposer/known_candidates.h",
                                            "engine/expression/json_value.h",
                                            "evaluator/worker/wire_forms.h",
                                            "population/store/record_rows.h",
@@ -230,6 +233,18 @@ TEST_CASE("files include only what their layer and folder may see, and no units 
 TEST_CASE("every folder of the map exists") {
   for (const Layer& layer : kLayers) {
     for (const std::string& folder : layer.folders) CHECK(fs::is_directory(fs::path(EVO_SOURCE_DIR) / folder));
+  }
+}
+
+TEST_CASE("the library for whole programs includes nothing but itself and what the virtual GPU includes") {
+  for (const auto& [path, text] : project()) {
+    if (!path.starts_with("evaluator/program/")) continue;
+    for (const std::string& include : scan(path, text).quoted) {
+      INFO(path << " includes " << include);
+      CHECK((include.starts_with("evaluator/program/") || include.starts_with("evaluator/vgpu/") ||
+             include.starts_with("engine/base/") || include.starts_with("engine/device/") ||
+             include.starts_with("engine/result/")));
+    }
   }
 }
 

@@ -84,8 +84,10 @@ void run_kernels(const char* task, const std::string& family, int count, std::si
 
 TEST_CASE("kernels of every shipped family give the same bits where tensors begin at other multiples of 16 bytes",
           "[long]") {
-  for (const char* task : {"fp8_sdpa", "f16_sdpa", "fp8_qkt", "gemm_bf16", "gemm_fp8", "grouped_gemm", "rms_norm",
-                           "softmax", "quantise", "sim_fp8_sdpa", "sim_fp8_qkt"}) {
+  for (const char* task : {"fp8_sdpa",     "f16_sdpa",     "fp8_qkt",     "gemm_bf16",     "gemm_fp8",
+                           "grouped_gemm", "rms_norm",     "layer_norm",  "norm_backward", "softmax",
+                           "quantise",     "sim_fp8_sdpa", "sim_fp8_qkt", "cross_entropy", "cross_entropy_backward",
+                           "transpose",    "reduce",       "histogram",   "scan",          "top_k"}) {
     const Task shipped = load_task(shipped_templates(), task);
     const Aimed aimed(task, hopper(), {shipped.shape_sets.at("vgpu").timed.front()});
     const Space space = aimed.space();

@@ -10,7 +10,7 @@ using namespace evo::test;
 TEST_CASE("random genomes of every task render to kernels without directives or includes of templates", "[long]") {
   for (const std::string& task : task_names(shipped_templates())) {
     for (const Gpu& gpu : {l4(), h200(), hopper()}) {
-      if (task == "fp8_attention" && !gpu.limits.wgmma) continue;
+      if (task == "fp8_attention" && gpu.facts.at("wgmma") == Value{false}) continue;
       std::vector<std::string> shapes = load_task(shipped_templates(), task).shape_sets.at("vgpu").timed;
       if (task == "fp8_sdpa" || task == "fp8_qkt") shapes = {"mission", "d128"};
       const Aimed aimed(task, gpu, shapes);

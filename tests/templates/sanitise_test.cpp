@@ -168,3 +168,29 @@ TEST_CASE("random kernels of grouped_gemm's families have no races and no uninit
   check_clean("grouped_gemm", "wgmma", "tails", {{"act", std::string("silu_mul")}});
   check_clean("grouped_gemm", "wgmma", "turns");
 }
+
+TEST_CASE("random kernels of norms have no races and no uninitialised reads", "[long]") {
+  check_clean("layer_norm", "row", "small_five");
+  check_clean("norm_backward", "rows", "small_five");
+}
+
+TEST_CASE("random kernels of cross_entropy and its gradient have no races and no uninitialised reads", "[long]") {
+  check_clean("cross_entropy", "rows", "few");
+  check_clean("cross_entropy_backward", "rows", "few");
+}
+
+TEST_CASE("random kernels of transpose and reduce have no races and no uninitialised reads", "[long]") {
+  check_clean("transpose", "tiles", "column");
+  check_clean("reduce", "rows", "row");
+  check_clean("reduce", "columns", "column", {{"axis", std::string("columns")}, {"op", std::string("argmax")}});
+}
+
+TEST_CASE("random kernels of histogram and scan have no races and no uninitialised reads", "[long]") {
+  check_clean("histogram", "counts", "few");
+  check_clean("scan", "look_back", "tile");
+}
+
+TEST_CASE("random kernels of top_k's families have no races and no uninitialised reads", "[long]") {
+  check_clean("top_k", "warp", "small");
+  check_clean("top_k", "radix", "small");
+}

@@ -7,8 +7,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/rng.h"
+#include "engine/device/launch_rules.h"
 #include "engine/task/scope.h"
 #include "evaluator/compile/nvrtc_compiler.h"
+#include "evaluator/cuda/device_query.h"
 
 namespace evo::test {
 namespace {
@@ -43,32 +45,24 @@ Compiler& nvrtc_or_skip() {
   return *nvrtc;
 }
 
+Gpu gpu_of(int sm, int sm_count) {
+  DeviceLimits limits = limits_of(launch_rules(sm));
+  limits.sm_count = sm_count;
+  return {cuda::arch_name(sm / 10, sm % 10), facts_of(limits)};
+}
+
 Gpu l4() {
-  return {"L4",
-          "sm_89",
-          {.sm = 89,
-           .smem_per_block_bytes = 101376,
-           .smem_per_sm_bytes = 102400,
-           .registers_per_sm = 65536,
-           .threads_per_block = 1024,
-           .sm_count = 58}};
+  return gpu_of(89, 58);
 }
 
 Gpu h200() {
-  return {"H200",
-          "sm_90a",
-          {.sm = 90,
-           .smem_per_block_bytes = 232448,
-           .smem_per_sm_bytes = 233472,
-           .registers_per_sm = 65536,
-           .threads_per_block = 1024,
-           .sm_count = 132}};
+  Gpu gpu = hopper();
+  gpu.facts["wgmma"] = false;
+  return gpu;
 }
 
 Gpu hopper() {
-  Gpu gpu = h200();
-  gpu.limits.wgmma = true;
-  return gpu;
+  return gpu_of(90, 132);
 }
 
 Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>& shapes, const Bindings& options)
@@ -77,7 +71,7 @@ Aimed::Aimed(std::string_view task_name, Gpu gpu, const std::vector<std::string>
       target_(make_target(task_, "cuda", shapes, options)) {}
 
 Space Aimed::space() const {
-  const Bindings facts = joined(facts_of(gpu_.limits), target_.options);
+  const Bindings facts = joined(gpu_.facts, target_.options);
   std::vector<Family> families = load_families(shipped_templates(), task_);
   Target any = target_;
   any.objective.clear();  // Genomes of every objective.
@@ -93,8 +87,7 @@ std::vector<Genome> Aimed::sample(const Space& space, int count, std::uint64_t s
 }
 
 Candidate Aimed::candidate(const Space& space, const Genome& genome) const {
-  return make_candidate(shipped_templates(), task_, space.family(genome.family), genome, target_,
-                        facts_of(gpu_.limits));
+  return make_candidate(shipped_templates(), task_, space.family(genome.family), genome, target_, gpu_.facts);
 }
 
 }  // namespace evo::test

@@ -23,13 +23,14 @@ Compiler& nvrtc_or_skip();
 
 /// The facts of a GPU that templates use.
 struct Gpu {
-  std::string name;
   std::string arch;  ///< What NVRTC compiles for.
-  DeviceLimits limits;
+  Bindings facts;
 };
+/// With all that a compute capability has; some number of SMs.
+Gpu gpu_of(int sm, int sm_count = 100);
 Gpu l4();
+/// Without wgmma: families for every GPU alone.
 Gpu h200();
-/// The same with the instructions that only Hopper has: wgmma, mbarriers, tensor maps.
 Gpu hopper();
 
 /// A shipped task aimed at some of its shapes on a GPU.

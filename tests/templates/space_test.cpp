@@ -9,7 +9,7 @@ TEST_CASE(
   for (const Gpu& gpu : {l4(), h200()}) {
     for (const char* shape : {"mission", "d128"}) {
       const Space space = Aimed("fp8_sdpa", gpu, {shape}).space();
-      INFO(gpu.name << " " << shape << ": " << space.size("mma_sync"));
+      INFO(gpu.arch << " " << shape << ": " << space.size("mma_sync"));
       CHECK(space.size("mma_sync") >= 300'000);
     }
   }
@@ -24,7 +24,7 @@ TEST_CASE("every option and head dimension 256 leave mma_sync tens of thousands 
              std::tuple{"d256", "mask", "none"},
          }) {
       const Space space = Aimed("fp8_sdpa", gpu, {shape}, {{option, std::string(value)}}).space();
-      INFO(gpu.name << " " << shape << " " << option << "=" << value << ": " << space.size("mma_sync"));
+      INFO(gpu.arch << " " << shape << " " << option << "=" << value << ": " << space.size("mma_sync"));
       CHECK(space.size("mma_sync") >= 50'000);
     }
   }
@@ -33,7 +33,7 @@ TEST_CASE("every option and head dimension 256 leave mma_sync tens of thousands 
 TEST_CASE("fp8_qkt has at least a hundred thousand legal mma_sync genomes on either GPU") {
   for (const Gpu& gpu : {l4(), h200()}) {
     const Space space = Aimed("fp8_qkt", gpu, {"mission"}).space();
-    INFO(gpu.name << ": " << space.size("mma_sync"));
+    INFO(gpu.arch << ": " << space.size("mma_sync"));
     CHECK(space.size("mma_sync") >= 100'000);
   }
 }
@@ -44,12 +44,12 @@ TEST_CASE("every allele of every mma_sync gene occurs in a legal genome") {
       const Aimed aimed(task, gpu, {"mission"});
       const Space space = aimed.space();
       for (const Gene& gene : space.family("mma_sync").genes) {
-        if (gene.name == "pdl" && gpu.limits.sm < 90) continue;  // needs an instruction of sm_90
+        if (gene.name == "pdl" && gpu.facts.at("dependent_launch") == Value{false}) continue;  // needs griddepcontrol
         for (const Value& allele : gene.alleles) {
           Rng rng(1);
           const Genome genome = space.complete({"mma_sync", {{gene.name, allele}}}, rng);
           const auto found = genome.genes.find(gene.name);
-          INFO(task << " " << gpu.name << " " << gene.name << "=" << expr::to_string(allele));
+          INFO(task << " " << gpu.arch << " " << gene.name << "=" << expr::to_string(allele));
           // A gene with a condition is active only with certain other genes; then sampling must find the allele.
           bool occurs = found != genome.genes.end() && found->second == allele;
           for (int i = 0; i < 3000 && !occurs; ++i) {

@@ -55,3 +55,27 @@ TEST_CASE("device code of a template names nothing of the global scope") {
     }
   }
 }
+
+namespace {
+
+/// What a template says of an architecture instead of asking for what the GPU can do; empty: nothing.
+std::string named_architecture(const std::string& line) {
+  static const std::regex kNamed(R"(\bsm\b|__CUDA_ARCH__|threads <= \d{4})");
+  std::smatch found;
+  return std::regex_search(line, found, kNamed) ? found.str() : "";
+}
+
+}  // namespace
+
+TEST_CASE("no template names an architecture: it asks for what a GPU can do") {
+  CHECK(named_architecture(R"("requires": "sm >= 80")") == "sm");
+  CHECK(named_architecture("min_blocks * threads <= 2048") == "threads <= 2048");
+  CHECK(named_architecture("min_blocks * threads <= threads_per_sm").empty());
+  for (const auto& [path, source] : shipped_templates()) {
+    if (!is_device_code(path) && !path.ends_with(".json")) continue;
+    for (const std::string& line : split(source, '\n')) {
+      INFO(path << ": " << line);
+      CHECK(named_architecture(line).empty());
+    }
+  }
+}

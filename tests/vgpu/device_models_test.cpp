@@ -19,13 +19,13 @@ DeviceInfo info_of(std::string_view name) {
   return device_info(device_model(name));
 }
 
-TEST_CASE("the models are h200 by default, h100, a100, l4 and rtx4090") {
+TEST_CASE("the models are h200 by default and GPUs from T4 to GH200") {
   std::string names;
   for (const DeviceModel& model : device_models()) {
     names.append(model.name).append(" ");
     CHECK(&device_model(model.name) == &model);
   }
-  CHECK(names == "h200 h100 a100 l4 rtx4090 ");
+  CHECK(names == "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 ");
 }
 
 TEST_CASE("an unknown model is refused with the list of names") {
@@ -35,7 +35,7 @@ TEST_CASE("an unknown model is refused with the list of names") {
   } catch (const Error& error) {
     CHECK(error.fault() == Fault::usage);
     CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("b200") &&
-                                 Catch::Matchers::ContainsSubstring("h200, h100, a100, l4, rtx4090"));
+                                 Catch::Matchers::ContainsSubstring("h200, h100, h100_pcie, gh200, a100,"));
   }
 }
 
@@ -45,6 +45,9 @@ TEST_CASE("each model compiles for its own architecture") {
   CHECK(info_of("a100").arch == "sm_80");
   CHECK(info_of("l4").arch == "sm_89");
   CHECK(info_of("rtx4090").arch == "sm_89");
+  CHECK(info_of("rtx3090").arch == "sm_86");
+  CHECK(info_of("orin").arch == "sm_87");
+  CHECK(info_of("t4").arch == "sm_75");
 }
 
 TEST_CASE("plain targets run on newer models, those with suffix a on their own, those with suffix f in their family") {
@@ -91,7 +94,7 @@ TEST_CASE("the facts of each model are complete and consistent") {
           info.limits.smem_per_sm_bytes);
     CHECK(info.limits.smem_per_sm_bytes <= model.l1_and_smem_bytes);
     CHECK(info.limits.registers_per_sm == 65536);
-    CHECK(info.l2_bytes >= 40'000'000);
+    CHECK(info.l2_bytes >= 4'000'000);
     CHECK(info.memory_bytes > info.l2_bytes);
     CHECK(info.launch_floor_us > 0);
     CHECK(model.dependent_launch_us <= model.launch_floor_us);
@@ -110,6 +113,24 @@ TEST_CASE("the H200's peaks are the vendor's at its maximum clock") {
   CHECK(info_of("a100").peak_tflops(DType::e4m3) == 0);
   CHECK(info_of("a100").peak_tflops(DType::f16) == Catch::Approx(312).epsilon(0.01));
   CHECK(info_of("l4").peak_tflops(DType::e4m3) == Catch::Approx(242).epsilon(0.01));
+}
+
+TEST_CASE("each model's tensor cores have the published rate of f16") {
+  const auto rate = [](std::string_view name) {
+    const DeviceModel& model = device_model(name);
+    return model.mma.half * model.sm_count * model.clock_ghz * 1e-3;
+  };
+  CHECK(rate("a100") == Catch::Approx(312).epsilon(0.01));
+  CHECK(rate("a100_40gb") == Catch::Approx(312).epsilon(0.01));
+  CHECK(rate("a10") == Catch::Approx(125).epsilon(0.01));
+  CHECK(rate("rtx3090") == Catch::Approx(71).epsilon(0.01));
+  CHECK(rate("orin") == Catch::Approx(42.5).epsilon(0.01));
+  CHECK(rate("l4") == Catch::Approx(121).epsilon(0.01));
+  CHECK(rate("l40s") == Catch::Approx(366).epsilon(0.01));
+  CHECK(rate("rtx4090") == Catch::Approx(165).epsilon(0.01));
+  CHECK(rate("t4") == Catch::Approx(65).epsilon(0.01));
+  const DeviceModel& pcie = device_model("h100_pcie");
+  CHECK(pcie.wgmma.half * pcie.sm_count * pcie.sustained_clock_ghz * 1e-3 == Catch::Approx(756).epsilon(0.01));
 }
 
 }  // namespace

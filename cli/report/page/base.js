@@ -29,6 +29,10 @@ const view = {
   run: "all",          // Or a run's place.
   family: null,        // Its name; null: that of the fastest.
   alleles: new Map(),  // By family: the allele that lines of the best fifty must have, by gene.
+  text: "",            // What shown candidates must say (filters.js).
+  zooms: new Map(),    // By plot: what is shown of it.
+  tables: new Map(),   // By long table: its order and its place.
+  folded: new Set(),   // Candidates of the whole tree whose descendants are hidden.
 };
 
 // --- elements

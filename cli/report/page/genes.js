@@ -4,12 +4,15 @@ const kBest = 50;
 const kMostAxes = 12;
 const kShownGenes = 10;
 
+/** Without two kernels that differ in a gene alone its share cannot be told from that of others. */
+const isTold = gene => gene.pairs > 0;
+
 function alleleStrip(gene, best) {
   return el("span", {class: "chips"}, gene.alleles.filter(one => one.tried > 0).map(one => {
     const loss = one.best_us === null ? null : one.best_us / best - 1;
     // The nearer to the best, the stronger the shade: none from 50 % behind on.
-    const shade = loss === null ? 0 : Math.max(0, 1 - loss / 0.5);
-    return el("span", {class: `chip allele${loss !== null && loss < 1e-9 ? " top" : ""}`, style: `--shade: ${shade.toFixed(2)}`,
+    const shade = loss === null || !isTold(gene) ? 0 : Math.max(0, 1 - loss / 0.5);
+    return el("span", {class: `chip allele${isTold(gene) && loss !== null && loss < 1e-9 ? " top" : ""}`, style: `--shade: ${shade.toFixed(2)}`,
       title: `${plural(one.tried, "candidate")}, ${one.valid} valid`},
       String(one.allele), " ", el("b", {}, one.best_us === null ? "none valid" : microseconds(one.best_us)));
   }));
@@ -17,21 +20,24 @@ function alleleStrip(gene, best) {
 
 /** The most important genes, and the others behind a fold. */
 function geneTables(family) {
-  const genes = family.genes.filter(gene => gene.alleles.filter(one => one.tried > 0).length > 1);
-  const most = Math.max(...genes.map(gene => gene.importance), 1e-9);
+  const tried = family.genes.filter(gene => gene.alleles.filter(one => one.tried > 0).length > 1);
+  const genes = [...tried.filter(isTold), ...tried.filter(gene => !isTold(gene))];
+  const most = Math.max(...genes.filter(isTold).map(gene => gene.importance), 1e-9);
+  const untold = "No two valid candidates differ in this gene alone.";
   const some = (chosen, caption) => table(
     [{title: "gene"}, {title: "importance"}, {title: "alone", number: true}, {title: "best µs with each allele"}],
     chosen.map(gene => [
       el("code", {}, gene.gene),
-      el("span", {class: "bar-cell"}, el("span", {class: "bar", "aria-hidden": "true"},
-        el("i", {style: `width: ${(100 * gene.importance) / most}%`})), gene.importance > 0 ? percent(gene.importance) : "–"),
-      gene.pairs > 0 ? el("span", {title: plural(gene.pairs, "pair")}, times(gene.pair_ratio)) : "–",
+      !isTold(gene) ? el("span", {title: untold}, "–")
+        : el("span", {class: "bar-cell"}, el("span", {class: "bar", "aria-hidden": "true"},
+          el("i", {style: `width: ${(100 * gene.importance) / most}%`})), gene.importance > 0 ? percent(gene.importance) : "–"),
+      isTold(gene) ? el("span", {title: plural(gene.pairs, "pair")}, times(gene.pair_ratio)) : el("span", {title: untold}, "–"),
       alleleStrip(gene, family.best_us)]),
     caption);
   const rest = genes.slice(kShownGenes);
   return [some(genes.slice(0, kShownGenes), `The most important genes of ${family.family}`),
-    rest.length === 0 ? null : el("details", {class: "more", "data-key": "less important genes"}, el("summary", {}, plural(rest.length, "less important gene")),
-      some(rest, `Less important genes of ${family.family}`))].filter(one => one);
+    rest.length === 0 ? null : el("details", {class: "more", "data-key": "further genes"}, el("summary", {}, plural(rest.length, "further gene")),
+      some(rest, `Further genes of ${family.family}`))].filter(one => one);
 }
 
 /** The rows of a family's fastest valid candidates, one of each genome. */

@@ -57,7 +57,8 @@ function lineageSection() {
         el("span", {class: "node-us"}, node.latency_us === null ? words(node.verdict) : withUnit(node.latency_us)),
         gain === null ? null : el("span", {class: gain >= 1 ? "gain" : "gain loss"}, times(gain)),
         node.rank > 0 ? el("span", {class: "badge"}, ["fastest", "second", "third"][node.rank - 1]) : null,
-        el("span", {class: "node-op"}, about)),
+        el("span", {class: "node-op"}, about),
+        node.parent === null ? null : el("span", {class: "node-op printed"}, `from #${node.parent}`)),
       changeChips(node));
   });
   const list = el("ol", {class: "tree"}, items);

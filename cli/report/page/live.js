@@ -26,8 +26,9 @@ const kFocusable = "a, button, input, select, summary, [tabindex]";
 function redraw() {
   const main = document.querySelector("main");
   const focused = main.contains(document.activeElement) ? keyOf(document.activeElement) : null;
+  const marked = document.activeElement?.name === "sought" ? [document.activeElement.selectionStart, document.activeElement.selectionEnd] : null;
   const folds = [...main.querySelectorAll("details[open]")].map(keyOf);
-  const scrolls = [...main.querySelectorAll(".scroll")].filter(one => one.scrollTop > 0 || one.scrollLeft > 0)
+  const scrolls = [...main.querySelectorAll(".scroll:not(.long)")].filter(one => one.scrollTop > 0 || one.scrollLeft > 0)
     .map(one => [keyOf(one), one.scrollTop, one.scrollLeft]);
   const places = new Map(plots.map(plot => [keyOf(plot.canvas), plot.current]));
   // What the viewer looks at stays where it is: the first section that does not end above the window.
@@ -39,8 +40,11 @@ function redraw() {
   drawPage();
   for (const fold of main.querySelectorAll("details")) if (folds.includes(keyOf(fold))) fold.open = true;
   for (const plot of plots) plot.current = places.get(keyOf(plot.canvas));
-  if (focused !== null)
-    [...main.querySelectorAll(kFocusable)].find(one => keyOf(one) === focused)?.focus({preventScroll: true});
+  if (focused !== null) {
+    const again = [...main.querySelectorAll(kFocusable)].find(one => keyOf(one) === focused);
+    again?.focus({preventScroll: true});
+    if (marked) again?.setSelectionRange?.(...marked);
+  }
   main.style.minHeight = "";
   if (sight) scrollBy({top: sight.getBoundingClientRect().top - height, behavior: "instant"});
   // Folds are filled a moment after they are opened.
@@ -54,28 +58,77 @@ function redraw() {
 
 // --- the line that says how things stand
 
+const kRateOver = 50;  // The newest candidates, which the rate is that of.
+
 const stateText = el("span", {id: "live-state", role: "status"});
+const standingText = el("span", {id: "live-standing"});
+const standingBar = el("progress", {id: "live-progress", "aria-label": "Candidates evaluated"});
 const changeText = el("span", {class: "count"});
 const pauseButton = el("button", {type: "button", id: "live-pause", onclick: () => {
   follower.paused = !follower.paused;
   sayState();
   update();
 }});
-at("subject").after(el("p", {id: "live"}, stateText, changeText, pauseButton));
+at("subject").after(el("p", {id: "live"}, stateText, standingBar, standingText, changeText, pauseButton));
+
+/** Candidates a second of late; null: not known yet. */
+function rateOf(place) {
+  const seconds = candidates.seconds.filter((_, row) => candidates.run[row] === place).slice(-kRateOver);
+  const took = seconds[seconds.length - 1] - seconds[0];
+  return took > 0 ? (seconds.length - 1) / took : null;
+}
+
+/** "26 of 40 evaluated, 31.4 a minute, about 27 s left" of a run that goes on. */
+function standingOf(run, place) {
+  const rate = rateOf(place), limit = run.evaluation_limit;
+  const since = follower.changed === null ? 0 : (new Date() - follower.changed) / 1000;
+  const lasted = candidates.seconds.reduce((most, one, row) => (candidates.run[row] === place ? Math.max(most, one) : most), 0);
+  const left = [limit === null || rate === null ? null : (limit - run.evaluated) / rate - since,
+                run.time_limit_s === null ? null : run.time_limit_s - lasted - since].filter(one => one !== null);
+  const least = Math.min(...left);
+  return [`${grouped(run.evaluated)}${limit === null ? "" : ` of ${grouped(limit)}`} evaluated`,
+    rate === null ? null : `${(60 * rate).toFixed(1)} a minute`,
+    left.length === 0 || least < 0.5 ? null : `about ${duration(least)} left`].filter(part => part).join(", ");
+}
+
+function sayStanding() {
+  const going = [...data.runs.entries()].filter(([, run]) => run.status === "running");
+  const text = follower.last !== null ? "" : going.map(([place, run]) =>
+    `${data.runs.length > 1 ? `run ${run.id}: ` : ""}${standingOf(run, place)}`).join("; ");
+  if (standingText.textContent !== text) standingText.textContent = text;
+  const limited = going.filter(([, run]) => run.evaluation_limit !== null);
+  standingBar.hidden = text === "" || limited.length !== 1;
+  if (standingBar.hidden) return;
+  standingBar.max = limited[0][1].evaluation_limit;
+  standingBar.value = Math.min(standingBar.max, limited[0][1].evaluated);
+}
+setInterval(sayStanding, 1000);
+
+/** How the runs ended: [class, words]. */
+function ending() {
+  const ended = name => data.runs.filter(run => run.status === name).map(run => run.id);
+  const failed = ended("failed"), interrupted = ended("interrupted");
+  if (data.runs.length > 1)
+    return [failed.length > 0 ? "lost" : "over", ["The runs are over", failed.length > 0 ? `${failed.join(", ")} failed` : null,
+      interrupted.length > 0 ? `${interrupted.join(", ")} interrupted` : null].filter(part => part).join("; ")];
+  if (failed.length > 0) return ["lost", "The run failed"];
+  if (interrupted.length > 0) return ["over", `The run was interrupted: evo run --resume ${interrupted[0]} goes on with it`];
+  return ["over", "The run is over"];
+}
 
 function sayState() {
   const over = !data.live.running;
-  const many = data.runs.length > 1;
-  const [kind, text] = follower.last && over ? ["over", many ? "The runs are over" : "The run is over"]
+  const [kind, text] = over && follower.last !== null ? ending()
     : follower.last ? ["over", "The server has ended: this page stays as it is"]
       : follower.lost ? ["lost", follower.source.readyState === EventSource.CLOSED
         ? "No connection: load the page again" : "No connection: trying again"]
         : follower.problem ? ["lost", follower.problem]
           : follower.paused ? ["paused", "Paused"]
-            : over ? ["over", many ? "The runs are over" : "The run is over"] : ["on", "Live"];
+            : over ? ending() : ["on", "Live"];
   at("live").className = kind;
   // A status that is said again is read again.
   if (stateText.textContent !== text) stateText.textContent = text;
+  sayStanding();
   changeText.textContent = follower.changed === null ? "" : `last change ${follower.changed.toLocaleTimeString()}`;
   pauseButton.textContent = follower.paused ? "Go on" : "Pause";
   pauseButton.hidden = over && !follower.paused || follower.last !== null && !follower.paused;

@@ -86,7 +86,7 @@ function answers() {
   const evaluated = data.runs.reduce((sum, run) => sum + run.evaluated, 0);
   at("subject").append(
     el("span", {class: `tag ${data.timing}`}, data.timing), ` ${data.objective} · ${plural(data.runs.length, "run")} · `,
-    `${plural(evaluated, "candidate")}`);
+    `${plural(evaluated, "candidate")}`, ...(data.index ? [" · ", el("a", {href: data.index}, "all runs")] : []));
   at("made").textContent = `Made by evo ${data.evo}.${data.live ? "" : " The page needs no network."}`;
   if (best === null) {
     at("answers").append(el("p", {class: "answer"},
@@ -161,12 +161,14 @@ function frontSection() {
     ...data.rivals.map(rival => ({error: rival.error, us: rival.latency_us, rival}))].sort((a, b) => a.error - b.error);
   const errors = marks.map(mark => mark.error);
   const latencies = marks.map(mark => mark.us);
+  const kept = new Set(data.front);
   const limit = data.limits.find(one => one.relative_l2 !== null)?.relative_l2 ?? null;
   const xRange = roomy(errors, limit === null ? [] : [limit]);
   new Plot(figure, {
     title: "Latency over error",
     summary: `${plural(front.size, "kernel")} on the front, ${rows.length - front.size} others.`,
     legend: [["stage-wrong", "the front", "line"], ["stage-valid", "other valid kernels", "dot"],
+             ...(kept.size > 0 ? [["ink", "kept by --pareto error", "ring"]] : []),
              ...(data.rivals.length > 0 ? [["stage-ran", "rivals", "dot"]] : []),
              ...(limit === null ? [] : [["ink-soft", "limit", "dash"]])],
     height: innerWidth < 480 ? 260 : 340,
@@ -178,10 +180,11 @@ function frontSection() {
         series: [{}, dots(colour("stage-valid"), rows.length > 2000 ? 4 : 6),
                  {stroke: colour("stage-wrong"), width: 2, spanGaps: true, paths: uPlot.paths.stepped({align: 1}),
                   points: {show: true, size: 8, fill: colour("stage-wrong"), stroke: colour("page"), width: 1}},
-                 dots(colour("page"), 11, colour("stage-ran"))],
+                 dots(colour("page"), 11, colour("stage-ran")), dots(colour("ink"), 14, "transparent")],
         hooks: {draw: [u => limit !== null && drawRule(u, "x", limit, "limit", "ink-soft")]},
       },
-      data: [errors, ...[mark => mark.row !== undefined && !front.has(mark.row), mark => front.has(mark.row), mark => mark.rival]
+      data: [errors, ...[mark => mark.row !== undefined && !front.has(mark.row), mark => front.has(mark.row), mark => mark.rival,
+                         mark => kept.has(candidates.id[mark.row])]
         .map(shown => marks.map(mark => (shown(mark) ? mark.us : null)))],
     }),
     points: () => marks.map(mark => ({x: mark.error, y: mark.us, row: mark.row,
@@ -192,12 +195,16 @@ function frontSection() {
         microseconds(mark.us), errorText(mark.error), mark.rival ? "–" : data.genomes[candidates.family[mark.row]].family]),
       "Kernels on the front, and rivals")],
   });
+  if (kept.size > 0)
+    figure.append(table([{title: "kept by --pareto error"}, {title: "latency, µs", number: true}, {title: "error", number: true}, {title: "family"}],
+      data.front.filter(id => rowOf.has(id)).map(id => rowOf.get(id)).map(row => [candidateLink(candidates.id[row]), microseconds(candidates.latency_us[row]),
+        errorText(candidates.relative_l2[row]), kFigures.family(row)]), "The front that the runs keep"));
 }
 
 // --- share of the floor
 
 const engineering = (value, unit) => {
-  const [scale, prefix] = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [0, ""]].find(([least]) => value >= least);
+  const [scale, prefix] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [0, ""]].find(([least]) => value >= least);
   return `${(value / (scale || 1)).toPrecision(3)} ${prefix}${unit}`;
 };
 
@@ -307,6 +314,7 @@ function environmentSection() {
 /** Draws every section from the data. */
 function drawPage() {
   removePlots();
+  removeTables();
   for (const holder of document.querySelectorAll("[data-drawn]")) holder.replaceChildren();
   answers();
   bestPlot("best-by-evaluations", data.by_evaluations, "Over evaluations", "evaluations", value => grouped(Math.round(value)));
@@ -316,6 +324,9 @@ function drawPage() {
   floorSection();
   geneSection();
   lineageSection();
+  treeSection();
+  modelSection();
+  exchangeSection();
   predictionSection();
   phaseSection();
   environmentSection();

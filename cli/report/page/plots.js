@@ -1,6 +1,8 @@
 // Plots drawn by uPlot: they follow the theme and the width, and their points can be chosen with pointer and keyboard.
 
 const plots = [];
+const kLeastDrag = 6;  // Pixels: less is a click.
+const kDoubleClick = 300;  // Milliseconds in which a second click may follow.
 
 function removePlots() {
   for (const plot of plots.splice(0)) plot.uplot?.destroy();
@@ -90,22 +92,30 @@ const linearScale = (low, high) => ({distr: 1, range: [low, high], time: false})
  * - points(): {x, y, row, label} of what can be chosen, or nothing
  * - choose(row): called for a chosen point
  * - numbers: [name, make] of its table
+ * - zooms: the directions in which it can be zoomed; "xy" by default
+ * - zoomed(zoom): called when the viewer has changed what is shown
  */
 class Plot {
   constructor(figure, spec) {
     this.figure = figure;
     this.spec = spec;
+    this.zooms = spec.zooms ?? "xy";
+    const name = `${figure.id} ${spec.title}`;
+    this.zoom = view.zooms.get(name) ?? {};  // Of each direction: [low, high] in the plot's units, or nothing: all.
+    view.zooms.set(name, this.zoom);
     this.canvas = el("div", {class: "canvas", role: "img", "aria-label": `${spec.title}. ${spec.summary}`, "data-key": spec.title});
+    this.whole = el("button", {type: "button", class: "action whole", hidden: true, onclick: () => this.zoomTo({})}, "Whole plot");
     if (spec.points) {
       this.canvas.setAttribute("role", "application");
       this.canvas.setAttribute("tabindex", "0");
-      this.canvas.setAttribute("aria-roledescription", "plot, arrow keys move from point to point, Enter opens one");
+      this.canvas.setAttribute("aria-roledescription",
+        "plot, arrow keys move from point to point, Enter opens one, plus and minus zoom, 0 shows all");
       this.canvas.addEventListener("keydown", event => this.key(event));
       this.canvas.addEventListener("blur", () => hideTip());
     }
     figure.append(el("figcaption", {}, el("b", {}, spec.title),
       el("span", {class: "legend"}, (spec.legend ?? []).map(([name, text, kind]) =>
-        el("span", {}, el("i", {class: `key ${kind}`, style: `--key: var(--${name})`}), text)))));
+        el("span", {}, el("i", {class: `key ${kind}`, style: `--key: var(--${name})`}), text))), this.whole));
     figure.append(this.canvas);
     if (spec.numbers) figure.append(numbersOf(...spec.numbers));
     plots.push(this);
@@ -121,19 +131,80 @@ class Plot {
       width,
       height: this.spec.height ?? (width < 480 ? 240 : 300),
       legend: {show: false},
-      cursor: {drag: {x: false, y: false}, points: {show: false}, x: false, y: false},
       padding: [10, 24, 0, 0],
       ...options,
+      cursor: {drag: {x: this.zooms.includes("x"), y: this.zooms.includes("y"), setScale: false, dist: kLeastDrag},
+        points: {show: false}, x: false, y: false, bind: {dblclick: () => null}},
+      scales: this.scales(options.scales),
+      hooks: {...options.hooks, setSelect: [u => this.selected(u)]},
     };
     this.uplot = new uPlot(all, data, this.canvas);
     this.points = this.spec.points ? this.spec.points() : [];
+    this.whole.hidden = Object.keys(this.zoom).length === 0;
     this.figure.dataset.points = data.slice(1).reduce((sum, series) =>
       sum + series.reduce((count, one) => count + (one === null || one === undefined ? 0 : 1), 0), 0);
+    const {over} = this.uplot;
+    over.addEventListener("mousedown", event => {
+      this.pressed = [event.clientX, event.clientY];
+    });
+    over.addEventListener("dblclick", () => {
+      clearTimeout(this.choosing);
+      this.zoomTo({});
+    });
     if (this.spec.points) {
-      this.uplot.over.addEventListener("mousemove", event => this.hover(event));
-      this.uplot.over.addEventListener("mouseleave", () => hideTip());
-      this.uplot.over.addEventListener("click", event => this.click(event));
+      over.addEventListener("mousemove", event => this.hover(event));
+      over.addEventListener("mouseleave", () => hideTip());
+      over.addEventListener("click", event => this.click(event));
     }
+  }
+
+  // --- zoom
+
+  /** The scales of the plot, narrowed to what the viewer has chosen. */
+  scales(scales) {
+    this.ranges = Object.fromEntries(Object.entries(scales).map(([name, scale]) => [name, scale.range]));
+    return Object.fromEntries(Object.entries(scales).map(([name, scale]) =>
+      [name, {...scale, range: this.zoom[name] ?? scale.range}]));
+  }
+
+  /** The rectangle that was drawn with the pointer becomes the whole plot. */
+  selected(u) {
+    const {left, top, width, height} = u.select;
+    const zoom = {...this.zoom};
+    if (this.zooms.includes("x") && width >= kLeastDrag) zoom.x = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+    if (this.zooms.includes("y") && height >= kLeastDrag && height < u.over.clientHeight)
+      zoom.y = [u.posToVal(top + height, "y"), u.posToVal(top, "y")];
+    // uPlot still works on the pointer's release.
+    setTimeout(() => this.zoomTo(zoom));
+  }
+
+  zoomTo(zoom) {
+    for (const name of ["x", "y"]) delete this.zoom[name];
+    Object.assign(this.zoom, zoom);
+    hideTip();
+    this.draw();
+    this.spec.zoomed?.(this.zoom);
+  }
+
+  /** Whether a point is within what is shown. */
+  holds(point) {
+    return Object.entries(this.zoom).every(([name, [low, high]]) => point[name] >= low && point[name] <= high);
+  }
+
+  /** Nearer to the point where the viewer is, or to the middle; farther with a factor above 1. */
+  zoomBy(factor) {
+    const zoom = {};
+    for (const name of this.zooms) {
+      const logarithmic = this.uplot.scales[name].distr === 3;
+      const [to, from] = logarithmic ? [Math.log, Math.exp] : [value => value, value => value];
+      const [least, most] = this.ranges[name].map(to), [low, high] = (this.zoom[name] ?? this.ranges[name]).map(to);
+      const current = this.points[this.current];
+      const middle = current ? to(current[name]) : (low + high) / 2;
+      const half = (high - low) / 2 * factor;
+      if (2 * half < most - least) zoom[name] = [Math.max(least, middle - half), Math.min(most, middle + half)].map(from);
+    }
+    this.zoomTo(zoom);
+    if (this.points[this.current]) this.tip(this.points[this.current]);
   }
 
   /** The point nearest to a place of the plot, within reach of a finger. */
@@ -157,8 +228,12 @@ class Plot {
   }
 
   click(event) {
-    const point = this.nearest(event.offsetX, event.offsetY);
-    if (point && this.spec.choose) this.spec.choose(point.row);
+    const dragged = this.pressed && Math.hypot(event.clientX - this.pressed[0], event.clientY - this.pressed[1]) >= kLeastDrag;
+    const point = dragged ? null : this.nearest(event.offsetX, event.offsetY);
+    if (!point || !this.spec.choose || event.detail > 1) return;
+    // A second click may follow that shows the whole plot.
+    if (Object.keys(this.zoom).length === 0) this.spec.choose(point.row);
+    else this.choosing = setTimeout(() => this.spec.choose(point.row), kDoubleClick);
   }
 
   tip(point) {
@@ -171,10 +246,15 @@ class Plot {
     if (this.points.length === 0) return;
     const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
     if (step) {
-      this.current = this.current === undefined ? 0 : this.current + step;
-      this.current = Math.min(Math.max(this.current, 0), this.points.length - 1);
-      this.tip(this.points[this.current]);
+      let next = this.current === undefined ? 0 : this.current + step;
+      while (this.points[next] && !this.holds(this.points[next])) next += step;
+      if (this.points[next]) this.current = next;
+      if (this.current !== undefined) this.tip(this.points[this.current]);
       event.preventDefault();
+    } else if (["+", "=", "-", "0"].includes(event.key)) {
+      event.preventDefault();
+      if (event.key === "0") this.zoomTo({});
+      else this.zoomBy(event.key === "-" ? 2 : 0.5);
     } else if (event.key === "Enter" && this.current !== undefined && this.spec.choose) {
       event.preventDefault();  // Else the same key press would choose what gets the focus: the button that closes.
       this.spec.choose(this.points[this.current].row);
@@ -249,3 +329,38 @@ function drawRule(u, scale, value, text, name) {
 }
 
 const dots = (stroke, size, fill = stroke) => ({paths: () => null, points: {show: true, size, fill, stroke, width: 1}});
+
+/** The name of a lane, at its beginning and above its points. */
+function drawLaneName(u, lane, text) {
+  const context = u.ctx;
+  context.save();
+  context.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
+  context.textAlign = "left";
+  context.textBaseline = "bottom";
+  context.lineWidth = 3 * devicePixelRatio;
+  context.strokeStyle = colour("page");
+  context.fillStyle = colour("ink-soft");
+  const place = [u.bbox.left + 4 * devicePixelRatio, u.valToPos(lane + 0.14, "y", true)];
+  context.strokeText(text, ...place);
+  context.fillText(text, ...place);
+  context.restore();
+}
+
+/** Lines between points: [[x, y], [x, y]] each, below all that is drawn. */
+function drawEdges(u, edges, name) {
+  const context = u.ctx;
+  context.save();
+  context.strokeStyle = colour(name);
+  context.lineWidth = devicePixelRatio;
+  context.globalAlpha = edges.length > 2000 ? 0.35 : 0.7;
+  context.beginPath();
+  context.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+  context.clip();
+  context.beginPath();
+  for (const [from, to] of edges) {
+    context.moveTo(u.valToPos(from[0], "x", true), u.valToPos(from[1], "y", true));
+    context.lineTo(u.valToPos(to[0], "x", true), u.valToPos(to[1], "y", true));
+  }
+  context.stroke();
+  context.restore();
+}

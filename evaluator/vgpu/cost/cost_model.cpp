@@ -51,6 +51,18 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
+std::map<std::uint32_t, double> line_shares(const RecordedTrace& trace, const SmResult& sm) {
+  double all = 0;
+  std::map<std::uint32_t, double> shares;
+  for (std::size_t i = 0; i < sm.instruction_clocks.size(); ++i) {
+    if (sm.instruction_clocks[i] <= 0) continue;
+    shares[trace.instructions[i].line] += sm.instruction_clocks[i];
+    all += sm.instruction_clocks[i];
+  }
+  for (auto& [line, clocks] : shares) clocks = share(clocks, all);
+  return shares;
+}
+
 /// Averages over all blocks, each as the trace that stands for it.
 void count_block(LaunchCost& cost, const RecordedTrace& trace, std::span<const BlockWork> work) {
   const std::vector<double> counts = blocks_of_traces(trace, work, cost.blocks);
@@ -104,6 +116,7 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   cost.sm_us = sm.clocks / clocks_per_us;
   for (int i = 0; i < kPipes; ++i) cost.pipe_use[i] = share(sm.busy[i], sm.clocks);
   for (int i = 0; i < kStalls; ++i) cost.stall_share[i] = share(sm.stalls[i], sm.warp_clocks);
+  cost.line_share = line_shares(trace, sm);
   cost.instructions_per_clock = share(sm.instructions, sm.clocks);
   cost.binding = static_cast<Pipe>(largest(cost.pipe_use, 0));
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,7 @@ struct LaunchCost {
   std::string bound;                      ///< In words: "tensor core", "latency (barrier)", "L2 traffic", "launch".
   std::array<double, kPipes> pipe_use{};  ///< Busy fraction of each pipe while the SM works.
   std::array<double, kStalls> stall_share{};   ///< Fraction of the warps' lifetime.
+  std::map<std::uint32_t, double> line_share;  ///< The same by line of the CUDA source; 0: lines that are unknown.
   double instructions_per_clock = 0;           ///< Warp instructions of one SM.
   std::uint64_t instructions_per_block = 0;    ///< Warp instructions.
   std::uint64_t executed = 0;                  ///< Warp instructions of all blocks that ran.

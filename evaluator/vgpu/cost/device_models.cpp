@@ -59,6 +59,29 @@ constexpr DeviceModel h100() {
   return model;
 }
 
+/// Whitepaper: boost clocks, of which the tensor cores keep 1.62 GHz.
+constexpr DeviceModel h100_pcie() {
+  DeviceModel model = h100();
+  model.name = "h100_pcie";
+  model.title = "NVIDIA H100 PCIe";
+  model.sm_count = 114;
+  model.gpc_sms = {16, 16, 16, 16, 16, 16, 18, 0};
+  model.clock_ghz = 1.755;
+  model.sustained_clock_ghz = 1.62;
+  model.memory_gbytes_per_s = 2000;
+  return model;
+}
+
+/// The Hopper of a GH200 with 96 GB.
+constexpr DeviceModel gh200() {
+  DeviceModel model = h200();
+  model.name = "gh200";
+  model.title = "NVIDIA GH200 480GB";
+  model.memory_bytes = 96 * 1000 * 1000 * 1000LL;
+  model.memory_gbytes_per_s = 4000;
+  return model;
+}
+
 /// Rates: CUDA C++ Programming Guide, arithmetic throughput of 8.0; NVIDIA A100 whitepaper. Not measured here.
 constexpr DeviceModel a100() {
   DeviceModel model;
@@ -84,6 +107,105 @@ constexpr DeviceModel a100() {
   model.latencies.mma = 17;
   model.latencies.l2 = 220;
   model.latencies.memory = 480;
+  return model;
+}
+
+constexpr DeviceModel a100_40gb() {
+  DeviceModel model = a100();
+  model.name = "a100_40gb";
+  model.title = "NVIDIA A100-SXM4-40GB";
+  model.memory_bytes = 40 * 1000 * 1000 * 1000LL;
+  model.memory_gbytes_per_s = 1555;
+  return model;
+}
+
+/// Rates: CUDA C++ Programming Guide, arithmetic throughput of 7.5; NVIDIA Turing whitepaper and T4 datasheet.
+/// Latencies: Jia et al. 2019, "Dissecting the NVidia Turing T4 GPU via Microbenchmarking". Not measured here. Its
+/// board power of 70 W holds the clock below the maximum under load; by how much is not published.
+constexpr DeviceModel t4() {
+  DeviceModel model;
+  model.name = "t4";
+  model.title = "Tesla T4";
+  model.arch = "sm_75";
+  model.sm = 75;
+  model.sm_count = 40;
+  model.clock_ghz = 1.59;
+  model.sustained_clock_ghz = 1.59;
+  model.memory_bytes = 16 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 4 * kMiB;
+  model.memory_gbytes_per_s = 320;
+  model.l2_bytes_per_clock = 1024;
+  model.l1_and_smem_bytes = 96 * kKiB;
+  model.launch_floor_us = 1.0;
+  model.dependent_launch_us = 1.0;
+  model.block_launch_clocks = 20;
+  model.rates.float_fma = 64;
+  model.rates.half_fma = 64;
+  model.rates.double_fma = 2;
+  model.mma = {.half = 1024, .half_f16 = 1024, .tf32 = 0, .fp8 = 0, .fp8_f16 = 0, .int8 = 2048, .f64 = 0};
+  model.latencies.mma = 14;
+  model.latencies.l1 = 32;
+  model.latencies.l2 = 188;
+  model.latencies.memory = 480;
+  return model;
+}
+
+/// GA102. Rates: CUDA C++ Programming Guide, arithmetic throughput of 8.6; NVIDIA Ampere GA102 whitepaper; latencies as
+/// those of A100. Not measured here.
+constexpr DeviceModel ga102() {
+  DeviceModel model = a100();
+  model.arch = "sm_86";
+  model.sm = 86;
+  model.clock_ghz = 1.695;
+  model.sustained_clock_ghz = 1.695;
+  model.memory_bytes = 24 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 6 * kMiB;
+  model.l2_bytes_per_clock = 1536;
+  model.l1_and_smem_bytes = 128 * kKiB;
+  model.rates.float_fma = 128;
+  model.rates.half_fma = 64;
+  model.rates.double_fma = 2;
+  return model;
+}
+
+constexpr DeviceModel a10() {
+  DeviceModel model = ga102();
+  model.name = "a10";
+  model.title = "NVIDIA A10";
+  model.sm_count = 72;
+  model.memory_gbytes_per_s = 600;
+  model.mma = {.half = 1024, .half_f16 = 1024, .tf32 = 512, .fp8 = 0, .fp8_f16 = 0, .int8 = 2048, .f64 = 4};
+  return model;
+}
+
+/// GeForce: f32 accumulators halve the tensor cores' rate.
+constexpr DeviceModel rtx3090() {
+  DeviceModel model = ga102();
+  model.name = "rtx3090";
+  model.title = "NVIDIA GeForce RTX 3090";
+  model.sm_count = 82;
+  model.memory_gbytes_per_s = 936;
+  model.mma = {.half = 512, .half_f16 = 1024, .tf32 = 256, .fp8 = 0, .fp8_f16 = 0, .int8 = 2048, .f64 = 4};
+  return model;
+}
+
+/// Jetson AGX Orin with 64 GB, whose CPU shares the memory. Rates: Jetson AGX Orin technical brief; latencies as those
+/// of A100. Not measured here.
+constexpr DeviceModel orin() {
+  DeviceModel model = ga102();
+  model.name = "orin";
+  model.title = "Orin";
+  model.arch = "sm_87";
+  model.sm = 87;
+  model.sm_count = 16;
+  model.clock_ghz = 1.3;
+  model.sustained_clock_ghz = 1.3;
+  model.memory_bytes = 64 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 4 * kMiB;
+  model.memory_gbytes_per_s = 204.8;
+  model.l2_bytes_per_clock = 512;
+  model.l1_and_smem_bytes = 192 * kKiB;
+  model.mma = {.half = 2048, .half_f16 = 2048, .tf32 = 1024, .fp8 = 0, .fp8_f16 = 0, .int8 = 4096, .f64 = 4};
   return model;
 }
 
@@ -120,6 +242,21 @@ constexpr DeviceModel l4() {
   return model;
 }
 
+/// Rates as L4's; its datasheet has the clock and the memory.
+constexpr DeviceModel l40s() {
+  DeviceModel model = l4();
+  model.name = "l40s";
+  model.title = "NVIDIA L40S";
+  model.sm_count = 142;
+  model.clock_ghz = 2.52;
+  model.sustained_clock_ghz = 2.52;
+  model.memory_bytes = 48 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 96 * kMiB;
+  model.memory_gbytes_per_s = 864;
+  model.l2_bytes_per_clock = 3072;
+  return model;
+}
+
 /// GeForce: f32 accumulators halve the tensor cores' rate.
 constexpr DeviceModel rtx4090() {
   DeviceModel model = ada();
@@ -136,7 +273,8 @@ constexpr DeviceModel rtx4090() {
   return model;
 }
 
-constexpr std::array kModels = {h200(), h100(), a100(), l4(), rtx4090()};
+constexpr std::array kModels = {h200(),    h100(), h100_pcie(), gh200(), a100(),    a100_40gb(), a10(),
+                                rtx3090(), orin(), l4(),        l40s(),  rtx4090(), t4()};
 
 }  // namespace
 
@@ -169,7 +307,6 @@ bool runs_target(const DeviceModel& model, std::string_view target) {
 DeviceLimits limits_of(const DeviceModel& model) {
   DeviceLimits limits = evo::limits_of(launch_rules(model.sm));
   limits.sm_count = model.sm_count;
-  limits.wgmma = model.sm == 90;
   return limits;
 }
 

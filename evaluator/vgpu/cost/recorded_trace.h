@@ -13,6 +13,7 @@ namespace evo::vgpu {
 struct RecordedInstruction {
   OpClass op_class = OpClass::nothing;
   std::uint8_t count = 1;
+  std::uint32_t line = 0;  ///< Of the CUDA source; 0: unknown.
   MmaForm mma;
   std::uint32_t pending_groups = 0;
   bool first_in_registers = false;

@@ -41,6 +41,7 @@ RecordedInstruction TraceRecorder::recorded(const TracedInstruction& instruction
   RecordedInstruction kept;
   kept.op_class = again ? OpClass::nothing : instruction.op_class;
   kept.count = instruction.count;
+  kept.line = instruction.line;
   kept.mma = instruction.mma;
   kept.pending_groups = instruction.pending_groups;
   kept.first_in_registers = instruction.first_in_registers;

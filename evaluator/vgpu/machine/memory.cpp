@@ -95,6 +95,23 @@ std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool r
   return begin;
 }
 
+std::uint64_t GlobalMemory::allocate_shared(std::size_t bytes, std::string name) {
+  auto owned = std::make_unique<Owned>();
+  owned->bytes.reset(new (std::nothrow) std::byte[bytes + kAlignment]());
+  if (!owned->bytes) throw machine_error(fmt::format("out of memory: no {} bytes for '{}'", bytes, name));
+  const std::uint64_t begin = aligned(reinterpret_cast<std::uint64_t>(owned->bytes.get()));
+  owned->allocation = {begin, begin + bytes, reinterpret_cast<std::byte*>(begin), std::move(name)};
+  insert(std::move(owned));
+  return begin;
+}
+
+void GlobalMemory::share(std::span<std::byte> host, std::string name) {
+  auto owned = std::make_unique<Owned>();
+  const auto begin = reinterpret_cast<std::uint64_t>(host.data());
+  owned->allocation = {begin, begin + host.size(), host.data(), std::move(name)};
+  insert(std::move(owned));
+}
+
 std::uint64_t GlobalMemory::allocate_for_launch(std::size_t bytes, std::string name) {
   const std::uint64_t begin = place(next_of_launch_, bytes, std::move(name), false).begin;
   next_of_launch_ = aligned(next_of_launch_ + bytes + kGap);
@@ -111,6 +128,7 @@ void GlobalMemory::free(std::uint64_t address) {
 }
 
 void GlobalMemory::make_table(std::uint64_t address) {
+  if (!has_tables_) return;
   for (const auto& owned : buffers_)
     if (owned->allocation.begin == address) owned->allocation.table = owned->allocation.closed = true;
 }

@@ -50,6 +50,16 @@ class GlobalMemory {
   void scatter(std::uint64_t salt);
   /// 256-byte aligned, filled with kFreshByte. Throws machine_error when memory is exhausted.
   std::uint64_t allocate(std::size_t bytes, std::string name, bool read_only = false);
+  /// As allocate(), of zeros, and the host reaches it at the same address.
+  std::uint64_t allocate_shared(std::size_t bytes, std::string name);
+  /// Memory of the host becomes a buffer at the host's own address.
+  void share(std::span<std::byte> host, std::string name);
+  /// For a host that shares its memory: buffers are placed from there on, where the host has nothing. It may hand out
+  /// the address of any variable, so that none is a table.
+  void share_with_host(std::uint64_t begin) {
+    next_ = begin;
+    has_tables_ = false;
+  }
   void free(std::uint64_t address);
   /// Moves the buffer that holds `address` to where nobody can foresee it; its place within a page stays. Returns how
   /// far, which may wrap. 0 without scatter().
@@ -91,6 +101,7 @@ class GlobalMemory {
   std::uint64_t moves_ = 0;            ///< How many were drawn.
   std::optional<std::uint64_t> salt_;  ///< Of the gaps; none: all are alike.
   std::uint64_t heap_bytes_ = 0;       ///< In use.
+  bool has_tables_ = true;
 };
 
 /// "0x7f0000000100, 16 bytes behind 'q' (0x7f0000000000, 256 bytes)": for reports of bad accesses.

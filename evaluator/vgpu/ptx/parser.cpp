@@ -102,8 +102,11 @@ Variable Parser::variable_properties(Space space) {
       lexer_.expect('(');
       while (!lexer_.take(')')) {
         if (lexer_.at_end()) lexer_.fail("the text ends inside an attribute");
-        if (!lexer_.take('.') && !lexer_.take(','))
-          lexer_.starts_number() ? void(lexer_.number()) : void(lexer_.identifier());
+        if (lexer_.take('.') || lexer_.take(',')) continue;
+        if (lexer_.starts_number())
+          lexer_.number();
+        else if (lexer_.identifier() == "managed")
+          result.managed = true;
       }
     } else if (name == "ptr") {
       // A hint at what a pointer parameter points to.

@@ -59,6 +59,7 @@ struct Variable {
   std::uint64_t align = 1;
   std::uint64_t bytes = 0;         ///< 0 with `unsized` for extern arrays.
   bool unsized = false;            ///< `extern .shared .b8 x[];`
+  bool managed = false;            ///< The host reaches it at the same address.
   std::vector<std::uint8_t> data;  ///< Initial bytes; shorter than `bytes` means zeros.
   /// The address of another variable inside the initial bytes. It is patched when the module is loaded.
   struct Relocation {

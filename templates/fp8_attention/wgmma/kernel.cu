@@ -13,7 +13,7 @@ constexpr bool log_sum_exp = ${log_sum_exp};
 
 // What a CTA works on, and where it lies.
 #include "include/attention/e4m3/shared_memory.cuh"
-#include "work.cuh"
+#include "fp8_attention/work.cuh"
 #include "include/attention/pass_tiles.cuh"
 #include "seen_tiles.cuh"
 
@@ -24,7 +24,7 @@ constexpr bool log_sum_exp = ${log_sum_exp};
 #include "include/attention/e4m3/producer.cuh"
 #include "include/attention/e4m3/query.cuh"
 #include "include/attention/e4m3/unseen.cuh"
-#include "rows.cuh"
+//% include "fp8_attention/rows.cuh" with columns = v_path == 'widened' ? 'ColumnsInOrder' : 'ColumnsInTurns'
 
 // A consumer: one warpgroup, 64 query rows of each work, its group's share of the key tiles.
 __device__ __forceinline__ void consume(const SharedMemory& smem, const Arguments& arguments) {
@@ -81,4 +81,4 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks})
 
 // Kernels ahead and behind.
 //% include "include/attention/e4m3/prepass.cuh" with name = 'fp8_attention_transpose_v', sizes = ', int kv_heads', place = 'head % kv_heads, head / kv_heads, 0'
-#include "combine.cuh"
+#include "fp8_attention/combine.cuh"

@@ -26,7 +26,7 @@ constexpr bool split_arrival = ${arrival == 'split'};           // values are wa
 constexpr bool f16_weights = ${pv_math == 'f16'};             // operands of the second product, else e4m3
 constexpr bool promote = ${promote};
 constexpr bool merges_in_f16 = ${merge_type == 'f16'};
-constexpr bool pdl = ${sm >= 90 && pdl};
+constexpr bool pdl = ${dependent_launch && pdl};
 
 constexpr int head_dim = ${D};
 constexpr int tile_q = ${tile_q};                       // query rows of the CTA

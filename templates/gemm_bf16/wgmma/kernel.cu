@@ -2,54 +2,30 @@
 // elements: ${warpgroups} consumer warpgroup(s) of ${m_blocks} block(s) of 64 rows each, and a producer that brings operands with TMA.
 // ${cluster_m} x ${cluster_n} CTAs form a cluster: what several of them need is loaded once.
 
-#include "include/types.cuh"
-#include "include/convert.cuh"
-#include "include/memory.cuh"
-#include "include/swizzle.cuh"
-#include "include/stmatrix.cuh"
-#include "include/warpgroup.cuh"
-#include "include/mbarrier.cuh"
-#include "include/tma.cuh"
-#include "include/wgmma.cuh"
-#include "include/cluster.cuh"
-#include "include/multicast.cuh"
-#include "include/grid_dependency.cuh"
-
-//% include "include/wgmma_product.cuh" with name = 'multiply', columns = tile_n, operands = 'bf16', rows = 'smem', b = b_layout == 'nk' ? 'rows' : 'columns', accumulates = 'asked'
-
-constexpr int tile_m = ${tile_m};
-constexpr int tile_n = ${tile_n};
-constexpr int tile_k = ${tile_k};
-constexpr int stages = ${stages};
-constexpr int warpgroups = ${warpgroups};            // that consume
-constexpr int m_blocks = ${m_blocks};              // blocks of 64 rows of a warpgroup
-constexpr int cluster_m = ${cluster_m};
-constexpr int cluster_n = ${cluster_n};
-constexpr int cluster_size = cluster_m * cluster_n;
-constexpr int consumer_threads = 128 * warpgroups;
-constexpr int threads = ${threads};
-constexpr int a_bytes = ${a_bytes};           // of a stage
-constexpr int b_bytes = ${b_bytes};
-constexpr int min_blocks = ${min_blocks};            // that must fit on an SM
-constexpr bool persistent = ${persistent};        // CTAs make tile after tile
-constexpr bool register_split = ${register_split};    // the producer gives registers to the consumers
+#include "include/gemm/wgmma/prelude.cuh"
 enum class Epilogue { direct, tma };
 constexpr Epilogue epilogue = Epilogue::${epilogue};
-typedef ${result_bytes == 2 ? 'half_bits' : 'float'} Result;               // c, or parts of the sums
 
-#include "gemm_bf16/choices.cuh"
-#include "gemm_bf16/results.cuh"
-#include "gemm_bf16/work.cuh"
-
-#include "tiles.cuh"
-
-#include "shared_memory.cuh"
-
-#include "producer.cuh"
+#include "include/gemm/wgmma/tiles.cuh"
+#include "include/gemm/wgmma/products.cuh"
+#include "include/gemm/wgmma/producer.cuh"
 
 //% slot epilogue
 
-#include "consumer.cuh"
+__device__ __forceinline__ void consume(const SharedMemory& smem, const TensorMap& c_map, Result* c, int M, int N,
+                                        int K) {
+  const int own_row = own_first_row();
+  const StageRelease release = stage_release(smem, rank_of_lane());
+  RingPlace<stages> place;
+  for_each_tile(M, N, K, [&](const Tile& tile) {
+    Sums sums;
+    sum_products(sums, smem, place, own_row, tile.depth.first, tile.depth.end, 1, release);
+    store_results(smem, c_map, c, sums[0], tile, own_row, M, N);
+  });
+  if constexpr (epilogue == Epilogue::tma) {
+    if (threadIdx.x % 128 == 0) wait_for_stores();
+  }
+}
 
 extern "C" __global__ void __launch_bounds__(threads, min_blocks)
     gemm_bf16(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
@@ -57,33 +33,17 @@ extern "C" __global__ void __launch_bounds__(threads, min_blocks)
   extern __shared__ unsigned char smem_storage[];
   const SharedMemory smem = {(shared_address_of(smem_storage) + 1023) & ~1023u};  // swizzle atoms are 1024 bytes
 
-  if (threadIdx.x == consumer_threads) {
-    prefetch_tensor_map(a_map);
-    prefetch_tensor_map(b_map);
-    if constexpr (epilogue == Epilogue::tma) prefetch_tensor_map(c_map);
-    init_barriers(smem);
-  }
-  if constexpr (cluster_size > 1) {
-    sync_cluster();  // nobody sends to a CTA whose barriers are not there yet
+  if constexpr (epilogue == Epilogue::tma) {
+    start_cta(smem, a_map, b_map, c_map);
   } else {
-    __syncthreads();
+    start_cta(smem, a_map, b_map);
   }
-  if constexpr (waits_for_launches) {
-    wait_for_launch_ahead();
-    start_launch_behind();
-  }
-
-  if (threadIdx.x >= consumer_threads) {
-    if constexpr (register_split) shrink_registers_to<${producer_registers}>();
-    if (threadIdx.x == consumer_threads) produce(smem, a_map, b_map, M, N, K);
-  } else {
-    if constexpr (register_split) grow_registers_to<${consumer_registers}>();
-    consume(smem, c_map, c, M, N, K);
-  }
-  if constexpr (cluster_size > 1) {
-    __syncwarp();
-    sync_cluster();  // others may still arrive at this CTA's barriers
-  }
+  split_roles(
+      [&] {
+        if (threadIdx.x == consumer_threads) produce(smem, a_map, b_map, M, N, K);
+      },
+      [&] { consume(smem, c_map, c, M, N, K); });
+  end_cta();
 }
 
-#include "gemm_bf16/reduce.cuh"
+#include "include/gemm/reduce.cuh"

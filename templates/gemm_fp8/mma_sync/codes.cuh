@@ -1,23 +1,8 @@
 // Products of e4m3 codes. Fragments are those of mma.m16n8k32 (include/mma.cuh).
 constexpr bool codes = ${codes};  // tensor cores take codes; else the same values in f16
 
-// In f16: exact, NaN too. `product_unit` makes products of codes of products of these.
-//% if sm >= 89
-constexpr float product_unit = 1.0f;
-__device__ __forceinline__ f16x2 first_halves(e4m3x4 four) { return first_pair(four); }
-__device__ __forceinline__ f16x2 second_halves(e4m3x4 four) { return second_pair(four); }
-//% else
-constexpr float product_unit = 65536.0f;
-
-// Sign, exponent and mantissa moved to their places in an f16, whose exponent's bias is larger by 8: values are 2^-8 as
-// large. The largest magnitude is NaN: one step more and bit 14 is set, with which the exponent is that of NaN.
-__device__ __forceinline__ f16x2 moved(u32 high_bytes) {
-  const f16x2 halves = (high_bytes & 0x80008000u) | (high_bytes >> 1 & 0x3f803f80u);
-  return halves | ((halves + 0x00800080u) & 0x40004000u);
-}
-__device__ __forceinline__ f16x2 first_halves(e4m3x4 four) { return moved(pick_bytes<0x1404>(four, 0)); }
-__device__ __forceinline__ f16x2 second_halves(e4m3x4 four) { return moved(pick_bytes<0x3424>(four, 0)); }
-//% end
+#include "include/e4m3_halves.cuh"
+constexpr float product_unit = code_unit * code_unit;
 
 // The operand of 16 rows. In f16 two products take the place of one: of depths 0 .. 15 and 16 .. 31. Which depth a
 // value has within its product does not matter, as long as both operands agree.

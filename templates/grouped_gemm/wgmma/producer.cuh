@@ -1,6 +1,6 @@
 // The producer, one thread: brings operands to the stages, ahead of the consumers and across tiles of the result. Rows
 // of a past the expert's end come along: nothing that is stored depends on them.
-__device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMap& a_map, const TensorMap& b_map,
+__device__ __forceinline__ void produce(const TiledMemory& smem, const TensorMap& a_map, const TensorMap& b_map,
                                         const int* offsets, u32* next_tile, int E, int N, int K) {
   constexpr unsigned short everyone = (1 << cluster_n) - 1;
   const int a_first = own_rank() * (tile_m / cluster_n);  // the rows that this CTA brings for all
@@ -9,15 +9,11 @@ __device__ __forceinline__ void produce(const SharedMemory& smem, const TensorMa
     for (int k = 0; k < K; k += tile_k) {
       wait_for(smem.free(place.stage), place.free_parity());
       const shared_address full = smem.full(place.stage);
-      arrive_expecting(full, a_bytes + parts * part_bytes);
+      arrive_expecting(full, stage_bytes);
 #pragma unroll
       for (int panel = 0; panel < tile_k / 64; ++panel) {
         const shared_address to = smem.a(place.stage) + (panel * tile_m + a_first) * 128;
-        if constexpr (cluster_n > 1) {
-          load_box_for(everyone, to, a_map, full, k + 64 * panel, tile.first_row + a_first, 0);
-        } else {
-          load_box(to, a_map, full, k + 64 * panel, tile.first_row, 0);
-        }
+        bring_box<cluster_n>(everyone, to, a_map, full, k + 64 * panel, tile.first_row + a_first);
 #pragma unroll
         for (int part = 0; part < parts; ++part) {
           load_box(smem.b(place.stage, part) + panel * tile_n * 128, b_map, full, k + 64 * panel,

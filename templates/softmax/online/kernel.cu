@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) softmax(
     statistics = combine_row<MaximumAndSum>(statistics, partials, turn);
 
     const float scaled_max = statistics.x;
-    const float inverse = inverse_of(statistics.y);
+    const float normaliser = normaliser_of(statistics.y);
 #pragma unroll 1
     for (int first = 0; first < packets; first += batch) {
       RowPacket again[batch];
@@ -87,8 +87,8 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) softmax(
         float values[packet_elements];
         unpack_visible(values, again[i], first + i, visible);
 #pragma unroll
-        for (int j = 0; j < packet_elements; ++j) values[j] = power(values[j], scaled_max);
-        store_results(y, values, inverse, row, rows, first + i);
+        for (int j = 0; j < packet_elements; ++j) values[j] = term(values[j], scaled_max);
+        store_results(y, values, normaliser, row, rows, first + i);
       }
     }
     if constexpr (!persistent) break;

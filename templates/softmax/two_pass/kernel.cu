@@ -9,7 +9,7 @@
 #include "softmax/row.cuh"
 
 constexpr bool prefetch = ${prefetch};  // the next row is on its way while one is worked on
-constexpr bool keeps_powers = ${powers == 'kept'};  // from the sum on; else they are computed again
+constexpr bool keeps_terms = ${powers == 'kept'};  // from the sum on; else they are computed again
 
 // Minus infinity where the row sees nothing: its power is zero.
 __device__ __forceinline__ void load_row(RowPacket (&kept)[packets], const Element* x, int row, int visible) {
@@ -60,31 +60,31 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) softmax(
 
     const float scaled_max = row_max * log2_e;
     float row_sum = 0.0f;
-    float powers[packets][packet_elements];
+    float terms[packets][packet_elements];
 #pragma unroll
     for (int i = 0; i < packets; ++i) {
       float values[packet_elements];
       unpack_visible(values, kept[i], i, visible);
 #pragma unroll
       for (int j = 0; j < packet_elements; ++j) {
-        powers[i][j] = power(values[j], scaled_max);
-        row_sum += powers[i][j];
+        terms[i][j] = term(values[j], scaled_max);
+        row_sum += power_of(terms[i][j]);
       }
     }
     row_sum = combine_row<Sum>(row_sum, partials, turn);
-    if constexpr (!keeps_powers) hide(kept);
+    if constexpr (!keeps_terms) hide(kept);
 
-    const float inverse = inverse_of(row_sum);
+    const float normaliser = normaliser_of(row_sum);
 #pragma unroll
     for (int i = 0; i < packets; ++i) {
-      if constexpr (keeps_powers) {
-        store_results(y, powers[i], inverse, row, rows, i);
+      if constexpr (keeps_terms) {
+        store_results(y, terms[i], normaliser, row, rows, i);
       } else {
         float values[packet_elements];
         unpack_visible(values, kept[i], i, visible);
 #pragma unroll
-        for (int j = 0; j < packet_elements; ++j) values[j] = power(values[j], scaled_max);
-        store_results(y, values, inverse, row, rows, i);
+        for (int j = 0; j < packet_elements; ++j) values[j] = term(values[j], scaled_max);
+        store_results(y, values, normaliser, row, rows, i);
       }
     }
     if constexpr (!persistent) break;

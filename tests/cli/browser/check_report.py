@@ -7,6 +7,8 @@ no chromedriver or no selenium (Debian: chromium, chromium-driver, python3-selen
 
 import argparse
 import base64
+import csv
+import io
 import json
 import pathlib
 import shutil
@@ -95,9 +97,10 @@ class Check:
         valid = [i for i, verdict in enumerate(data["candidates"]["verdict"]) if data["verdicts"][verdict]["name"] == "valid"]
         candidates = len(latencies)
         errors = sum(1 for us, error in zip(latencies, data["candidates"]["relative_l2"]) if us is not None and error)
+        kept = sum(1 for one in data["front"] if one in data["candidates"]["id"])
         curve = sum(one is not None for run in data["by_evaluations"]["runs"] for one in run)
         expected = {
-            "front-plot": errors + len(data["rivals"]) if errors else 0,
+            "front-plot": errors + len(data["rivals"]) + kept if errors else 0,
             "floors": sum(len(floor["kernels"]) for floor in data["floors"]),
             "lineage-tree": len(data["lineage"]["nodes"]),
             "prediction-plot": len(data["predictions"]["candidate"]),
@@ -148,14 +151,7 @@ class Check:
 
         title = "return document.getElementById('details').open ? document.getElementById('details-title').textContent : ''"
         # A click on a point, where the plot has drawn it.
-        chosen = self.script(
-            "const plot = plots.find(one => one.figure.id === 'candidate-plot'); const point = plot.points[0];"
-            "plot.canvas.scrollIntoView({block: 'center', behavior: 'instant'});"
-            "const box = plot.uplot.over.getBoundingClientRect();"
-            "return [box.left + plot.uplot.valToPos(point.x, 'x'), box.top + plot.uplot.valToPos(point.y, 'y')]")
-        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", {
-                "type": kind, "x": chosen[0], "y": chosen[1], "button": "none" if kind == "mouseMoved" else "left", "clickCount": 1})
+        self.mouse(*self.place(0))
         self.expect(self.script(title).startswith("Candidate "), "a click on a point opens nothing")
         self.press("Escape")
         self.expect(self.script(title) == "", "Escape does not close the details")
@@ -193,9 +189,151 @@ class Check:
             "folds.forEach(one => { one.open = false; }); return empty")
         self.expect(empty == 0, f"{empty} tables of numbers are empty")
 
+    def place(self, point):
+        """Where the first plot of candidates has drawn a point, by its place among the points."""
+        return self.script(
+            "const plot = plots.find(one => one.figure.id === 'candidate-plot'); const point = plot.points.at(arguments[0]);"
+            "plot.canvas.scrollIntoView({block: 'center', behavior: 'instant'});"
+            "const box = plot.uplot.over.getBoundingClientRect();"
+            "return [box.left + plot.uplot.valToPos(point.x, 'x'), box.top + plot.uplot.valToPos(point.y, 'y')]", point)
+
+    def mouse(self, x, y, to=None, clicks=1):
+        """A click, or a drag to another place."""
+        steps = [("mouseMoved", x, y), ("mousePressed", x, y)]
+        steps += [("mouseMoved", (x + to[0]) / 2, (y + to[1]) / 2), ("mouseMoved", *to)] if to else []
+        steps += [("mouseReleased", *(to or (x, y)))]
+        for kind, left, top in steps:
+            pressed = kind != "mouseMoved" or (to and (left, top) != (x, y))
+            self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", {
+                "type": kind, "x": left, "y": top, "button": "left" if pressed else "none", "buttons": 1 if pressed and kind != "mouseReleased" else 0,
+                "clickCount": clicks})
+
+    def settle(self):
+        """Lets the page do what it has put off."""
+        self.browser.execute_async_script("const done = arguments[0]; setTimeout(() => requestAnimationFrame(() => done()), 200)")
+
+    def zoom(self):
+        """A drag shows a part of a plot, a double click all of it; the keyboard does the same."""
+        ranges = ("const plot = plots.find(one => one.figure.id === 'candidate-plot');"
+                  "return ['x', 'y'].map(name => [plot.uplot.scales[name].min, plot.uplot.scales[name].max])")
+        whole = self.script(ranges)
+        left, top, width, height = self.script(
+            "const plot = plots.find(one => one.figure.id === 'candidate-plot');"
+            "plot.canvas.scrollIntoView({block: 'center', behavior: 'instant'});"
+            "const box = plot.uplot.over.getBoundingClientRect(); return [box.left, box.top, box.width, box.height]")
+        self.mouse(left + width * 0.25, top + height * 0.25, to=(left + width * 0.75, top + height * 0.75))
+        self.settle()
+        part = self.script(ranges)
+        spans = [[high - low for low, high in one] for one in (whole, part)]
+        self.expect(abs(spans[1][0] / spans[0][0] - 0.5) < 0.05, f"after a drag over the half the plot shows {part} of {whole}")
+        self.expect(part[1][0] > whole[1][0] and part[1][1] < whole[1][1], f"a drag leaves the latencies at {part[1]} of {whole[1]}")
+        others = self.script("return plots.filter(one => one.figure.id === 'candidate-plot').map(one => one.uplot.scales.x.max)")
+        self.expect(max(others) - min(others) < 1e-9, f"the two plots of candidates end at {others}")
+        self.expect(self.script("return !document.getElementById('details').open"), "a drag opens details")
+        for clicks in (1, 2):
+            self.mouse(left + 3, top + 3, clicks=clicks)
+        self.settle()
+        self.expect(self.script(ranges) == whole, "a double click does not show the whole plot again")
+        self.script("plots.find(one => one.figure.id === 'candidate-plot').canvas.focus()")
+        self.press("+")
+        self.expect(self.script(ranges) != whole, "the plus key does not zoom")
+        self.press("0")
+        self.expect(self.script(ranges) == whole, "the zero key does not show the whole plot")
+
+    def seek(self, text):
+        self.script("const field = document.querySelector('input[name=sought]'); field.value = arguments[0];"
+                    "field.dispatchEvent(new Event('input'))", text)
+        self.settle()
+        return self.script("return longTables.find(one => one.spec.name === 'candidates').rows.map(row => candidates.id[row])")
+
+    def search(self, data):
+        """What is typed, and a gene that is chosen, decide which candidates are shown, in the plots and in the table."""
+        columns = data["candidates"]
+        count = len(columns["id"])
+        names = [data["verdicts"][verdict]["name"] for verdict in columns["verdict"]]
+        fast = sorted(us for us in columns["latency_us"] if us is not None)
+        limit = fast[len(fast) // 2]
+        expected = {i for i, us in zip(columns["id"], columns["latency_us"]) if us is not None and us <= limit}
+        self.expect(set(self.seek(f"latency<={limit}")) == expected, "a bound on latency chooses the wrong candidates")
+        expected = {i for i, name in zip(columns["id"], names) if name != "valid"}
+        self.expect(set(self.seek("-verdict=valid")) == expected, "a minus sign does not exclude")
+        self.expect(self.seek("nosuchword") == [], "a word that nobody has chooses candidates")
+        self.expect(self.script("return plots.find(one => one.figure.id === 'candidate-plot').points.length") == 0,
+                    "the plot shows what is not sought")
+        family = data["genomes"][0]
+        gene = next((name for name, column in family["genes"].items()
+                     if len({place for place in column["alleles"] if place >= 0}) > 1), None)
+        if gene and len(data["genomes"]) == 1:
+            column = family["genes"][gene]
+            place = next(one for one in column["alleles"] if one >= 0)
+            value = column["values"][place]
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            self.seek("")
+            self.script("const gene = document.querySelector('select[name=gene]'); gene.value = arguments[0];"
+                        "gene.dispatchEvent(new Event('change')); const allele = document.querySelector('select[name=allele]');"
+                        "allele.value = arguments[1]; allele.dispatchEvent(new Event('change'))", gene, text)
+            self.settle()
+            found = self.script("return longTables.find(one => one.spec.name === 'candidates').rows.map(row => candidates.id[row])")
+            self.expect(set(found) == {i for i, one in zip(columns["id"], column["alleles"]) if one == place},
+                        f"{gene} = {text} chooses the wrong candidates")
+        self.expect(len(self.seek("")) == count, "without a word not all candidates are shown")
+
+    def long_table(self, data):
+        """Only rows in sight are in the page; a column sorts them; CSV has all."""
+        columns = data["candidates"]
+        count = len(columns["id"])
+        own = "longTables.find(one => one.spec.name === 'candidates')"
+        drawn = self.script(f"return {own}.body.querySelectorAll('[data-row]').length")
+        self.expect(0 < drawn <= min(count, 60), f"{drawn} of {count} rows are in the page")
+        self.script(f"{own}.box.scrollTop = 1e9")
+        self.settle()
+        last = self.script(f"return [...{own}.body.querySelectorAll('[data-row]')].at(-1).dataset.row")
+        self.expect(int(last) == count - 1, f"scrolled to its end the table shows row {last}")
+        self.script(f"{own}.box.scrollTop = 0; {own}.head.querySelector('button').click()")
+        first = self.script(f"return candidates.id[{own}.rows[0]]")
+        self.script(f"{own}.head.querySelector('button').click()")
+        last = self.script(f"return candidates.id[{own}.rows[0]]")
+        self.expect((first, last) == (min(columns["id"]), max(columns["id"])), f"sorted by number the first ones are {first} and {last}")
+        self.expect(self.script(f"return {own}.head.querySelector('th').getAttribute('aria-sort')") == "descending",
+                    "the sorted column does not say so")
+        rows = list(csv.reader(io.StringIO(self.script(f"return {own}.csv()"))))
+        self.expect(len(rows) == count + 1 and all(len(row) == len(rows[0]) for row in rows), "the CSV has not all rows")
+        self.expect(int(rows[1][0]) == max(columns["id"]), "the CSV is not in the order shown")
+        self.script(f"{own}.sortBy(0); {own}.saveButton('candidates.csv').click()")  # The console tells if it is not allowed.
+
+    def tree(self, data):
+        """The whole tree has every candidate once, parents above their children; it folds."""
+        if not self.script("return document.querySelectorAll('#whole-tree .long').length"):
+            return
+        own = "longTables.find(one => one.spec.name === 'whole tree')"
+        rows = self.script(f"return {own}.rows.map(row => [candidates.id[row], candidates.parent[row]])")
+        seen = set()
+        known = set(data["candidates"]["id"])
+        for candidate, parent in rows:
+            self.expect(parent in seen or parent not in known, f"candidate {candidate} stands above its parent")
+            seen.add(candidate)
+        self.expect(seen == known, f"the tree has {len(seen)} of {len(known)} candidates")
+        self.script("[...document.querySelectorAll('#whole-tree .action')].find(one => one.textContent === 'Fold all').click()")
+        folded = self.script(f"return {own}.rows.length")
+        self.expect(folded < len(rows), "the tree does not fold")
+        self.script("[...document.querySelectorAll('#whole-tree .action')].find(one => one.textContent === 'Unfold all').click()")
+        self.expect(self.script(f"return {own}.rows.length") == len(rows), "the tree does not unfold")
+
+    def explained(self, data):
+        """What the cost model says, and the roofline."""
+        for kernel in data["explanations"]["kernels"]:
+            for shape in kernel["shapes"]:
+                for launch in shape["launches"]:
+                    share = sum(line["share"] for line in launch["lines"])
+                    self.expect(not launch["lines"] or 0.3 < share <= 1.001, f"the lines of {launch['kernel']} have {share} of the time")
+        expected = sum(len(shape["launches"]) for kernel in data["explanations"]["kernels"] for shape in kernel["shapes"])
+        self.expect(self.script("return document.querySelectorAll('#explanations .launch').length") == expected, "launches are not explained")
+        self.expect(expected > 0 or bool(self.script("return document.getElementById('model-about').textContent")),
+                    "the page does not say why nothing is explained")
+
     def press(self, key):
         text = {"text": "\r"} if key == "Enter" else {}
-        codes = {"Escape": 27, "ArrowRight": 39, "Enter": 13}
+        codes = {"Escape": 27, "ArrowRight": 39, "Enter": 13, "+": 187, "0": 48}
         for kind in ("keyDown", "keyUp"):
             self.browser.execute_cdp_cmd("Input.dispatchKeyEvent", {
                 "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": codes[key], **(text if kind == "keyDown" else {})})
@@ -237,6 +375,19 @@ class Check:
             self.script("showCandidate(arguments[0])", changed[-1])
 
     def prints(self, path):
+        """Nothing is cut at the edges of a sheet: 210 mm without the margins are 695 pixels."""
+        self.device(695, 1000, "light")
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        self.script("dispatchEvent(new Event('beforeprint'))")
+        wide = self.script(
+            "return [...document.querySelectorAll('main *')].filter(one => one.getClientRects().length > 0 &&"
+            " !one.closest('svg, .uplot, .unseen, .stack, .bar') && one.getBoundingClientRect().right > 697)"
+            ".slice(0, 4).map(one => `${one.tagName} ${one.className} ${one.closest('section')?.id} ${Math.round(one.getBoundingClientRect().right)}`)")
+        self.expect(not wide, f"on paper these are cut: {wide}")
+        canvases = self.script("return plots.filter(one => one.canvas.getBoundingClientRect().left + one.width > 697).map(one => one.spec.title)")
+        self.expect(not canvases, f"on paper these plots are cut: {canvases}")
+        self.script("dispatchEvent(new Event('afterprint'))")
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         pdf = self.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, "paperWidth": 8.27, "paperHeight": 11.69})
         pdf = base64.b64decode(pdf["data"])
         self.expect(pdf.startswith(b"%PDF"), "the page does not print")
@@ -268,6 +419,12 @@ def main():
             data = check.data()
             check.points(data)
             check.use(data)
+            if data["best"]:
+                check.zoom()
+            check.search(data)
+            check.long_table(data)
+            check.tree(data)
+            check.explained(data)
             check.accessible()
             shots = arguments.shots
             if shots:

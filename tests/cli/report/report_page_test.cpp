@@ -337,6 +337,23 @@ TEST_CASE("a run without a valid candidate has a page, too") {
   CHECK(document["rejections"].size() == 1);
 }
 
+TEST_CASE("a page has the front that its runs keep, and no other") {
+  const ToyBench bench;
+  const auto page_of = [&](std::vector<std::string> run) {
+    std::vector<std::string> toy = {"run",     "--task", "toy",    "--device", "vgpu",
+                                    "--evals", "3",      "--seed", "1",        "--quiet"};
+    std::ranges::move(run, std::back_inserter(toy));
+    REQUIRE(bench.evo(toy).code == 0);
+    return page_document(bench, {})["front"];
+  };
+  CHECK(page_of({}).empty());
+  const Json front = page_of({"--pareto", "error"});
+  Json kept = Json::array();
+  for (const Json& elite : bench.json({"front", "--task", "toy"})["kept"]) kept.push_back(elite["candidate"]);
+  CHECK_FALSE(kept.empty());
+  CHECK(front == kept);
+}
+
 TEST_CASE("the page works in a browser", "[long]") {
   const Bench bench;
   make_hostile_runs(bench);

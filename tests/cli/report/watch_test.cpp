@@ -122,7 +122,9 @@ TEST_CASE("evo watch serves the report's page, its data and its events to who kn
   Json served = Json::parse(data.body);
   CHECK(served["live"] == Json{{"revision", 1}, {"running", false}});
   served.erase("live");
-  REQUIRE(bench.evo({"report", "-o", "data.json"}).code == 0);
+  CHECK(served["index"] == "runs");
+  served.erase("index");
+  REQUIRE(bench.evo({"report", "-o", "data.json", "--explain", "0"}).code == 0);
   CHECK(served == Json::parse(bench.read("data.json")));
 
   // Written to a file, the page cannot load or send anything.
@@ -153,6 +155,36 @@ TEST_CASE("evo watch serves the report's page, its data and its events to who kn
 
   watch.process->send(SIGTERM);
   CHECK(watch.process->finish().code == 0);
+}
+
+TEST_CASE("evo watch has an index of all runs, and a page for each of them and for each ranking") {
+  const Bench bench;
+  make_run(bench, 4);
+  resume(bench, 6);
+  REQUIRE(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "3", "--seed", "2", "--quiet"}).code == 0);
+  const Watch watch(bench, {"1"});
+  const ServedAddress& address = *watch.address;
+  const auto data_of = [&](const std::string& path) {
+    const HttpAnswer answer = http_request(address, "GET", address.path + path);
+    REQUIRE(answer.status == 200);
+    const std::string begin = "id=\"data\">";
+    const std::size_t at = answer.body.find(begin) + begin.size();
+    return Json::parse(answer.body.substr(at, answer.body.find("</script>", at) - at));
+  };
+  const Json index = data_of("runs");
+  REQUIRE(index["runs"].size() == 2);
+  CHECK(index["runs"][0]["page"] == "run/2");
+  REQUIRE(index["boards"].size() == 1);
+  CHECK(index["boards"][0]["page"] == "ranking/2");
+  CHECK(data_of("run/2")["candidates"]["id"].size() == 3);
+  CHECK(data_of("run/1")["index"] == "../runs");
+  CHECK(data_of("ranking/2")["runs"].size() == 2);
+  for (const char* path : {"run/7", "run/", "run", "ranking/0", "run/1/2", "runs/1", "run/-1", "run/01"}) {
+    INFO(path);
+    CHECK(http_request(address, "GET", address.path + path).status == 404);
+  }
+  // They are no live pages: they ask for nothing.
+  CHECK_FALSE(holds(http_request(address, "GET", address.path + "run/1").body, "EventSource"));
 }
 
 TEST_CASE("nothing but reading is allowed on a watched page, and only by browsers of this machine") {

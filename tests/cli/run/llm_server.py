@@ -1,7 +1,8 @@
 """A server with POST /v1/chat/completions for tests, on the loopback address: llm_server.py MODE FOLDER.
 
-It answers as MODE says, writes its port to FOLDER/port and each request to FOLDER/requests. What a model would say
-stands in FOLDER/answers, one JSON text a line, the last again and again.
+It answers as MODE says, writes its port to FOLDER/port and each request to FOLDER/requests, but for those that ask for
+one word at the beginning, which go to FOLDER/greetings. What a model would say stands in FOLDER/answers, one JSON text a
+line, the last again and again.
 """
 import http.server
 import json
@@ -21,6 +22,10 @@ def next_answer():
     line = lines[min(count, len(lines) - 1)]
     count += 1
     return line
+
+
+# Modes whose fault shows at once.
+FIRST = ("refuses", "redirect", "no_model", "no_completion", "under_path")
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -51,12 +56,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        request = json.loads(body)
+        greets = len(request["messages"]) == 1
         with lock:
-            with open(os.path.join(folder, "requests"), "a") as requests:
-                record = {"path": self.path, "authorization": self.headers.get("Authorization"),
-                          "body": json.loads(body)}
+            with open(os.path.join(folder, "greetings" if greets else "requests"), "a") as requests:
+                record = {"path": self.path, "authorization": self.headers.get("Authorization"), "body": request}
                 requests.write(json.dumps(record) + "\n")
-        getattr(self, "answer_" + mode)(json.loads(body))
+        if greets and mode not in FIRST:
+            self.complete("ready")
+        else:
+            getattr(self, "answer_" + mode)(request)
 
     def answer_well(self, request):
         with lock:
@@ -89,6 +98,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer_refuses(self, request):
         self.reply(401, json.dumps({"error": {"message": "wrong key: " + str(self.headers.get("Authorization"))}}))
+
+    def answer_no_model(self, request):
+        self.reply(404, json.dumps({"error": {"message": "the model '" + request["model"] + "' does not exist"}}))
+
+    def answer_no_completion(self, request):
+        self.reply(200, json.dumps({"welcome": "to another service"}))
+
+    def answer_under_path(self, request):
+        """Knows one path alone, /api/v1/chat/completions."""
+        if self.path == "/api/v1/chat/completions":
+            self.answer_well(request)
+        else:
+            self.reply(404, "not found")
+
+    def answer_busy(self, request):
+        self.reply(429, json.dumps({"error": {"message": "too many requests"}}), [("Retry-After", "77")])
+
+    def answer_huge(self, request):
+        self.complete("x" * (600 << 10))
 
     def answer_endless(self, request):
         self.send_response(200)

@@ -1,20 +1,13 @@
 // A language model as a proposer, against a server of the tests (llm_server.py) that answers well, late, wrongly,
 // endlessly and maliciously.
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
-#include <sstream>
-#include <thread>
 
 #include "cli/llm/answer.h"
 #include "cli/llm/budget.h"
 #include "cli/llm/prompt.h"
 #include "cli/text/terminal.h"
 #include "tests/cli/bench.h"
-
-extern char** environ;
+#include "tests/cli/run/llm_server.h"
 
 using namespace evo::testing;
 
@@ -22,58 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string kKey = "sk-test-5f2c/91+key";
-
-/// llm_server.py, as long as this exists.
-class LlmServer {
- public:
-  LlmServer(const Bench& bench, const std::string& mode, const std::vector<Json>& answers = {})
-      : bench_(bench), folder_("server_" + mode) {
-    std::string lines;
-    for (const Json& proposals : answers)
-      lines += Json{{"reasoning", "a test"}, {"proposals", proposals}}.dump() + "\n";
-    bench.write(folder_ + "/answers", lines);
-    std::string script = EVO_SOURCE_DIR "/tests/cli/run/llm_server.py", folder = (bench / folder_).string(),
-                called = mode;
-    std::string python = "python3";
-    char* arguments[] = {python.data(), script.data(), called.data(), folder.data(), nullptr};
-    REQUIRE(posix_spawnp(&pid_, "python3", nullptr, nullptr, arguments, environ) == 0);
-    while (!std::filesystem::exists(bench / (folder_ + "/port"))) {
-      REQUIRE(::waitpid(pid_, nullptr, WNOHANG) == 0);
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-  }
-  ~LlmServer() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  LlmServer(const LlmServer&) = delete;
-  LlmServer& operator=(const LlmServer&) = delete;
-
-  std::string url() const { return "http://127.0.0.1:" + bench_.read(folder_ + "/port"); }
-  bool has(const std::string& file) const { return std::filesystem::exists(bench_ / (folder_ + "/" + file)); }
-  std::string folder() const { return folder_; }
-
-  std::vector<Json> requests() const {
-    std::vector<Json> requests;
-    if (!has("requests")) return requests;
-    std::istringstream lines(bench_.read(folder_ + "/requests"));
-    for (std::string line; std::getline(lines, line);) requests.push_back(Json::parse(line));
-    return requests;
-  }
-  /// All that the model was asked, one prompt after another.
-  std::string prompts() const {
-    std::string text;
-    for (const Json& request : requests())
-      for (const Json& message : request["body"]["messages"]) text += message["content"].get<std::string>() + "\n";
-    return text;
-  }
-
- private:
-  const Bench& bench_;
-  std::string folder_;
-  pid_t pid_ = -1;
-};
+const std::string& kKey = kLlmTestKey;
 
 Outcome run_with(const Bench& bench, const LlmServer& server, std::vector<std::string> more = {},
                  const std::string& evaluations = "26") {
@@ -283,7 +225,7 @@ TEST_CASE("a search never waits for a language model: a late, dead or endless se
   check("late", "1h");  // A run that waits is ended by the test's deadline.
   check("trickle", "1h");
   check("endless", "1h");
-  check("refuses", "1h");
+  check("busy", "1h");
 }
 
 TEST_CASE("a server that stops, floods, trickles or refuses is left alone after some tries, with the reason",
@@ -319,20 +261,10 @@ print(json.dumps(exchanges))
   CHECK(holds(complaint("late", "300ms"), "no answer within 0.3 s"));
   CHECK(holds(complaint("trickle", "300ms"), "no answer within 0.3 s"));
   CHECK(holds(complaint("endless", "1m"), "its reply has more than 1024 KiB"));
+  CHECK(holds(complaint("huge", "1m"), "the answer has more than 512 KiB"));
+  CHECK(holds(complaint("busy", "1m"), "the server answered 429: too many requests; asked again in 1 min 17 s"));
   CHECK(holds(complaint("refuses", "1m"), "the server answered 401: wrong key: Bearer ***"));
   CHECK(holds(complaint("wrong", "1m"), "the answer is not"));
-}
-
-TEST_CASE("a server that is not there costs the search nothing") {
-  const ToyBench bench;
-  ProcessOptions options;
-  options.environment = {{"no_proxy", "127.0.0.1"}};
-  const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", "20", "--seed", "1",
-                                     "--llm", "m", "--llm-url", "http://127.0.0.1:1"},
-                                    options);
-  CHECK(outcome.code == 0);
-  CHECK(holds(outcome.err, "llm: "));
-  CHECK(outcomes(bench, "runs/evo.db").size() == 20);
 }
 
 TEST_CASE("answers of no use are told to the model, and so is what was refused of them") {
@@ -351,17 +283,6 @@ TEST_CASE("answers of no use are told to the model, and so is what was refused o
     INFO(why);
     CHECK(holds(prompts, why));
   }
-}
-
-TEST_CASE("a redirect is not followed: the key goes to the named server only") {
-  const ToyBench bench;
-  const LlmServer other(bench, "well", {{}});
-  const LlmServer server(bench, "redirect");
-  bench.write(server.folder() + "/location", other.url() + "/v1/chat/completions");
-  const Outcome outcome = run_with(bench, server, {}, "20");
-  CHECK(holds(outcome.err, "the server redirects (307), which is not followed"));
-  CHECK(other.requests().empty());
-  CHECK(!other.has("gets"));
 }
 
 TEST_CASE(
@@ -462,11 +383,11 @@ TEST_CASE("a prompt fits its room, and no text in it can end its frame") {
                          {"files", {{"t/task.json", wild}, {"t/f/kernel.cu", std::string(100'000, 'k')}}}};
   const FullJson question = {{"elites", FullJson::array()}, {"refused", {{{"why", wild}, {"proposal", wild}}}}};
   for (const std::size_t room : {0, 5'000, 20'000, 60'000, 200'000}) {
-    const evo::cli::Prompt prompt = evo::cli::prompt_for(task, question, "", room);
-    CHECK(whole_text(prompt).size() <= std::max<std::size_t>(room, 4'500));
+    const evo::cli::Prompt prompt = evo::cli::prompt_for(task, question, {.most_bytes = room});
+    CHECK(whole_text(prompt).size() <= std::max<std::size_t>(room, 5'500));
     CHECK(holds(whole_text(prompt), "100000 bytes") == (room == 20'000 || room == 60'000));
   }
-  const std::string text = evo::cli::prompt_for(task, question, "it was no JSON", 200'000).user;
+  const std::string text = evo::cli::prompt_for(task, question, {"it was no JSON", 200'000}).user;
   CHECK(holds(text, "Your last answer was of no use: it was no JSON."));
   // Each frame ends with the hash with which it began, and the wild text stands within one.
   const std::size_t begin = text.find("<<<t/task.json ");
@@ -513,8 +434,11 @@ TEST_CASE("options of a language model that cannot be meant are refused before t
   refuse({"--llm-prices", "1"}, {"--llm-prices '1'", "two prices"});
   refuse({"--llm-prices", "1,nan"}, {"--llm-prices 'nan'"});
   refuse({"--llm-deadline", "soon"}, {"--llm-deadline"});
+  refuse({"--llm-temperature", "3"}, {"--llm-temperature '3'", "at most 2"});
+  refuse({"--llm-refusals", "0"}, {"--llm-refusals"});
   refuse({"--llm-answer", "20000"}, {"at most half of --llm-context 32768"});
   refuse({"--proposer", "cat"}, {"--llm is a proposer of its own"});
   check_refused(bench.evo({"llm", "--dry-run"}), 2, {"--task"});
   check_refused(bench.evo({"llm"}), 2, {"--llm: expected the name of a model"});
+  check_refused(bench.evo({"llm", "--llm", "a,,b"}), 2, {"--llm: expected the name of a model"});
 }

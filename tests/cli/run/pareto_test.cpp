@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "tests/cli/bench.h"
 
 using namespace evo::testing;
@@ -38,6 +41,25 @@ TEST_CASE("one run keeps the front of latency over error; what only a looser obj
   CHECK(bench.json({"report"})["front"] == front);
   CHECK(holds(bench.evo({"front", "--task", "toy"}).out, "the front that evo run --pareto keeps"));
   CHECK(holds(bench.evo({"report"}).out, "the front of latency over error"));
+}
+
+TEST_CASE("a point of a front is right in all regimes of the objective that was asked for") {
+  const TradingBench bench;
+  bench.change("templates/toy/task.json", R"("gain": 4 } })",
+               R"("gain": 4 }, "far": { "distribution": "normal", "gain": 10000, "objectives": ["accurate"] } })");
+  // The fastest ones are wrong for large numbers.
+  bench.change("templates/toy/plain/kernel.cu", "* ${threads} * 1e-7f",
+               "* ((${threads} / 256) * (fabsf(a[i${item}]) > 5000 ? 1.0f : 0.0f) + ${threads} * 1e-7f)");
+  const auto threads_of_fastest = [&](const std::string& objective) {
+    std::vector<std::string> run = front_run({"--evals", "30"});
+    *std::ranges::find(run, "accurate") = objective;
+    const nlohmann::json found = bench.json(run);
+    return std::pair(found["run"]["target"]["objective"], found["front"][0]["genome"]["genes"]["threads"]);
+  };
+  CHECK(threads_of_fastest("latency") == std::pair<nlohmann::json, nlohmann::json>("latency", 256));
+  CHECK(threads_of_fastest("accurate") == std::pair<nlohmann::json, nlohmann::json>("latency@accurate", 128));
+  check_refused(bench.evo({"run", "--task", "toy", "--device", "vgpu", "--objective", "latency@exact"}), 2,
+                {"objective 'exact'"});
 }
 
 TEST_CASE("a resumed run of a front goes on as if it had not ended") {

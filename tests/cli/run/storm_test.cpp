@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "engine/base/rng.h"
@@ -52,9 +53,11 @@ std::uint64_t evaluated(const Bench& bench) {
   }
 }
 
+/// Up to where it can be read: a process may end meanwhile.
 std::string bytes_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
 }
 
 /// Device workers of the `evo` that was started in this folder.

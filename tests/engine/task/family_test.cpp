@@ -156,21 +156,35 @@ TEST_CASE("mistakes in family.json are named with file, key and reason") {
   CHECK(complaint_of([&] { load_families(tree); }) == file + "scale/plain/kernel.cu is missing");
 }
 
-TEST_CASE("facts contain every limit under its name") {
+TEST_CASE("facts contain every limit and every ability under its name") {
   DeviceLimits limits;
   limits.sm = 90;
   limits.smem_per_block_bytes = 232448;
   limits.smem_per_sm_bytes = 233472;
   limits.registers_per_sm = 65536;
   limits.sm_count = 132;
-  limits.wgmma = true;
   CHECK(facts_of(limits) == Bindings{{"sm", number(90)},
                                      {"smem_per_block", number(232448)},
                                      {"smem_per_sm", number(233472)},
                                      {"registers_per_sm", number(65536)},
                                      {"threads_per_block", number(1024)},
+                                     {"threads_per_sm", number(2048)},
                                      {"sm_count", number(132)},
-                                     {"wgmma", Value{true}}});
+                                     {"cp_async", Value{true}},
+                                     {"l2_hints", Value{true}},
+                                     {"bf16_mma", Value{true}},
+                                     {"mma_k16", Value{true}},
+                                     {"fp8_convert", Value{true}},
+                                     {"fp8_mma", Value{true}},
+                                     {"fp8_mma_widened", Value{true}},
+                                     {"mbarrier", Value{true}},
+                                     {"tma", Value{true}},
+                                     {"clusters", Value{true}},
+                                     {"dsmem", Value{true}},
+                                     {"dependent_launch", Value{true}},
+                                     {"wgmma", Value{true}},
+                                     {"tcgen05", Value{false}},
+                                     {"block_scaled_mma", Value{false}}});
 }
 
 TEST_CASE("a kernel may be a template's instance that depends on genes, but not on what no program depends on") {

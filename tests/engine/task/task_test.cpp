@@ -267,6 +267,10 @@ TEST_CASE("a regime may belong to some objectives") {
   CHECK(task.regimes_of("exact").size() == task.regimes.size());
   CHECK(task.regimes_of("fast").size() == task.regimes.size() - 1);
   CHECK(task.regimes_of("fast").front().name == first);
+  CHECK(task.regimes_of("fast@exact").size() == task.regimes.size());
+  CHECK(task.objective("fast@exact").name == "fast");
+  for (const char* unknown : {"fast@exakt", "fast@", "@fast", "fast@exact@fast"})
+    CHECK_THAT(complaint_of([&] { task.objective(unknown); }), ContainsSubstring("has no objective"));
   CHECK_THAT(complaint_of([&] { load_task(with(second, "exakt"), "scale"); }), ContainsSubstring("exakt"));
   SourceTree without_objectives = with(second, "exact");
   std::string& json = without_objectives["scale/task.json"];

@@ -233,6 +233,8 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
   *attributes = {};
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(allowed_bytes(kernel));
+  // Only the kernel that tells images apart is asked for it.
+  attributes->maxThreadsPerBlock = std::getenv("FAKE_IMAGE_OF_ANOTHER_TARGET") != nullptr ? 32 : 64;
   return cudaSuccess;
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel, void** arguments) {

@@ -1,1 +1,1 @@
-#include "gemm_bf16/mma_sync/epilogue/pairs.cu"
+#include "include/gemm/mma_sync/epilogue/pairs.cuh"

@@ -1,1 +1,1 @@
-#include "gemm_bf16/wgmma/epilogue/direct.cu"
+#include "include/gemm/wgmma/epilogue/direct.cuh"

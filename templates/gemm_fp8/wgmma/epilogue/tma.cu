@@ -1,1 +1,1 @@
-#include "gemm_bf16/wgmma/epilogue/tma.cu"
+#include "include/gemm/wgmma/epilogue/tma.cuh"

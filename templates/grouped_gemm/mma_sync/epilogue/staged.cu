@@ -1,1 +1,1 @@
-#include "gemm_bf16/mma_sync/epilogue/staged.cu"
+#include "include/gemm/mma_sync/epilogue/staged.cuh"

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evaluator/program/refusal.h"
+#include "evaluator/program/report.h"
+#include "evaluator/vgpu/virtual_device.h"
+
+/// What the entry points of the driver and of the runtime share: one virtual GPU for the process. It and everything
+/// that handles stand for is never destroyed: programs call until their very end.
+namespace evo::program {
+
+using Address = std::uint64_t;
+
+/// Device memory lies where no process maps anything of its own: an address says whose it is.
+constexpr Address kDeviceMemory = 0x0a00'0000'0000ull;
+constexpr Address kDeviceMemoryEnd = 0x0f00'0000'0000ull;
+
+inline bool on_device(Address address) {
+  return address >= kDeviceMemory && address < kDeviceMemoryEnd;
+}
+
+enum class MemoryKind { device, pinned, registered, managed };
+
+/// What the program has allocated or registered.
+struct Range {
+  Address begin = 0;
+  std::size_t bytes = 0;
+  MemoryKind kind = MemoryKind::device;
+  unsigned flags = 0;        ///< As they were asked for.
+  std::uint64_t number = 0;  ///< Unique in the process.
+};
+
+/// The virtual GPU of this process. Every entry point holds its lock.
+class Machine {
+ public:
+  Machine();
+
+  vgpu::VirtualGpu& gpu() { return *gpu_; }
+  const DeviceInfo& info() const { return gpu_->info(); }
+  Report& report() { return report_; }
+  std::recursive_mutex& lock() { return lock_; }
+
+  Address allocate(std::size_t bytes, MemoryKind kind, unsigned flags = 0);
+  void register_host(void* host, std::size_t bytes, unsigned flags);
+  /// Ends a range of that kind which begins there.
+  void release(Address begin, MemoryKind kind);
+  /// The range that holds the address; null: none.
+  const Range* range_of(Address address) const;
+  /// What a module's variable takes: it is no range that the program may free.
+  void add_variable(Address begin, std::size_t bytes) { variables_[begin] = bytes; }
+  void drop_variable(Address begin) { variables_.erase(begin); }
+  std::size_t free_bytes() const;
+
+  // What kernels have done that a GPU would not survive: every later call answers so.
+  std::optional<Code> broken;
+
+  void print(const std::string& text) { printed_ += text; }
+  /// What kernels have printed appears when the host waits for them.
+  void show_printed();
+  /// Forgets everything that was allocated: cudaDeviceReset.
+  void reset();
+
+ private:
+  std::recursive_mutex lock_;
+  std::unique_ptr<vgpu::VirtualGpu> gpu_;
+  Report report_;
+  std::map<Address, Range> ranges_;
+  std::map<Address, std::size_t> variables_;
+  std::size_t used_ = 0;
+  std::uint64_t numbers_ = 0;
+  std::string printed_;
+};
+
+/// Made when it is first asked for.
+Machine& machine();
+
+}  // namespace evo::program

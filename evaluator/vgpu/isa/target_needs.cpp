@@ -1,0 +1,192 @@
+#include "evaluator/vgpu/isa/target_needs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "evaluator/vgpu/ptx/load_error.h"
+
+namespace evo::vgpu {
+namespace {
+
+enum class Suffix {
+  none,      ///< Newer GPUs keep it.
+  any,       ///< Of architecture-specific targets, sm_90a and such.
+  this_one,  ///< Of one architecture alone.
+};
+
+/// A statement whose name is `name` (empty: any) and that has the part `part` (empty: whatever it has).
+struct Need {
+  std::string_view name;
+  std::string_view part;
+  int sm;
+  Suffix suffix = Suffix::none;
+};
+
+constexpr Need kNeeds[] = {
+    // Copies and barriers in memory.
+    {"cp", "async", 80},
+    {"cp", "bulk", 90},
+    {"cp", "reduce", 90},
+    {"mbarrier", "", 80},
+    {"mbarrier", "try_wait", 90},
+    {"mbarrier", "expect_tx", 90},
+    {"mbarrier", "complete_tx", 90},
+    {"st", "async", 90},
+    {"red", "async", 90},
+    {"tensormap", "", 90, Suffix::any},
+    {"multimem", "", 90},
+    // Cache hints.
+    {"createpolicy", "", 80},
+    {"discard", "", 80},
+    {"applypriority", "", 80},
+    {"", "L2::cache_hint", 80},
+    {"", "L2::256B", 80},
+    {"", "L2::evict_last", 80},
+    {"", "L2::evict_normal", 80},
+    // Clusters and launches.
+    {"", "cluster", 90},
+    {"", "shared::cluster", 90},
+    {"mapa", "", 90},
+    {"getctarank", "", 90},
+    {"fence", "mbarrier_init", 90},
+    {"fence", "async", 90},
+    {"griddepcontrol", "", 90},
+    {"setmaxnreg", "", 90, Suffix::any},
+    // Warps.
+    {"elect", "", 90},
+    {"redux", "", 80},
+    {"redux", "f32", 100, Suffix::any},
+    // Matrices.
+    {"ldmatrix", "", 75},
+    {"movmatrix", "", 75},
+    {"stmatrix", "", 90},
+    {"mma", "m16n8k8", 75},
+    {"mma", "m16n8k4", 80},
+    {"mma", "m16n8k16", 80},
+    {"mma", "m16n8k32", 80},
+    {"mma", "m16n8k64", 80},
+    {"mma", "m16n8k128", 80},
+    {"mma", "m16n8k256", 80},
+    {"mma", "bf16", 80},
+    {"mma", "tf32", 80},
+    {"mma", "f64", 80},
+    {"mma", "and", 80},
+    {"mma", "e4m3", 89},
+    {"mma", "e5m2", 89},
+    {"wmma", "bf16", 80},
+    {"wmma", "tf32", 80},
+    {"wmma", "f64", 80},
+    {"wgmma", "", 90, Suffix::this_one},
+    // Conversions.
+    {"cvt", "bf16", 80},
+    {"cvt", "bf16x2", 80},
+    {"cvt", "f16x2", 80},
+    {"cvt", "tf32", 80},
+    {"cvt", "relu", 80},
+    {"cvt", "e4m3x2", 89},
+    {"cvt", "e5m2x2", 89},
+    {"cvt", "e2m1x2", 100, Suffix::any},
+    {"cvt", "e2m3x2", 100, Suffix::any},
+    {"cvt", "e3m2x2", 100, Suffix::any},
+    {"cvt", "ue8m0x2", 100, Suffix::any},
+    // Arithmetic of 16 bits.
+    {"min", "f16", 80},
+    {"min", "f16x2", 80},
+    {"max", "f16", 80},
+    {"max", "f16x2", 80},
+    {"min", "NaN", 80},
+    {"max", "NaN", 80},
+    {"min", "xorsign", 86},
+    {"max", "xorsign", 86},
+    {"fma", "relu", 80},
+    {"min", "bf16", 80},
+    {"min", "bf16x2", 80},
+    {"max", "bf16", 80},
+    {"max", "bf16x2", 80},
+    {"fma", "bf16", 80},
+    {"fma", "bf16x2", 80},
+    {"neg", "bf16", 80},
+    {"neg", "bf16x2", 80},
+    {"abs", "bf16", 80},
+    {"abs", "bf16x2", 80},
+    {"add", "bf16", 90},
+    {"add", "bf16x2", 90},
+    {"sub", "bf16", 90},
+    {"sub", "bf16x2", 90},
+    {"mul", "bf16", 90},
+    {"mul", "bf16x2", 90},
+    {"ex2", "bf16", 90},
+    {"ex2", "bf16x2", 90},
+    {"tanh", "bf16", 90},
+    {"tanh", "bf16x2", 90},
+    {"set", "bf16", 90},
+    {"set", "bf16x2", 90},
+    {"setp", "bf16", 90},
+    {"setp", "bf16x2", 90},
+    // Atomics.
+    {"atom", "bf16", 90},
+    {"atom", "bf16x2", 90},
+    {"red", "bf16", 90},
+    {"red", "bf16x2", 90},
+    {"atom", "b128", 90},
+    {"atom", "v2", 90},
+    {"atom", "v4", 90},
+    {"atom", "v8", 90},
+    {"red", "v2", 90},
+    {"red", "v4", 90},
+    {"red", "v8", 90},
+};
+
+bool has_part(const ptx::Statement& statement, std::string_view part) {
+  return part.empty() ||
+         std::ranges::find(statement.parts.begin() + 1, statement.parts.end(), part) != statement.parts.end();
+}
+
+struct Target {
+  int sm = 0;
+  bool specific = false;  ///< sm_90a, sm_100f.
+};
+
+std::optional<Target> parse_target(std::string_view text) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!text.starts_with(kPrefix)) return std::nullopt;
+  text.remove_prefix(kPrefix.size());
+  Target target;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), target.sm);
+  if (error != std::errc()) return std::nullopt;
+  target.specific = end != text.data() + text.size();
+  return target;
+}
+
+bool meets(const Target& target, const Need& need) {
+  if (need.suffix == Suffix::none) return target.sm >= need.sm;
+  return target.specific && (need.suffix == Suffix::any ? target.sm >= need.sm : target.sm == need.sm);
+}
+
+}  // namespace
+
+std::optional<std::string> refused_by_target(const ptx::Statement& statement, std::string_view target) {
+  const std::optional<Target> has = parse_target(target);
+  if (!has) return std::nullopt;
+  const Need* most = nullptr;
+  for (const Need& need : kNeeds) {
+    if (!need.name.empty() && need.name != statement.parts[0]) continue;
+    if (!has_part(statement, need.part) || meets(*has, need)) continue;
+    if (most == nullptr || need.sm > most->sm) most = &need;
+  }
+  if (most == nullptr) return std::nullopt;
+  return fmt::format("{} needs sm_{}{}, the module is for {}", statement.opcode(), most->sm,
+                     most->suffix == Suffix::none ? "" : "a", target);
+}
+
+void require_target(const ptx::Module& module) {
+  for (const ptx::Function& function : module.functions)
+    for (const ptx::Statement& statement : function.body)
+      if (const auto why = refused_by_target(statement, module.target))
+        throw LoadError(fmt::format("PTX line {}: {}", statement.ptx_line, *why));
+}
+
+}  // namespace evo::vgpu
