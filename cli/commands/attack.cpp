@@ -74,16 +74,13 @@ AttackedKernel kernel_of(const Claim& claim, const AttackRequest& request) {
           [claim](const Target& target) { return candidate_of(claim, target); }};
 }
 
-Genome first_genome(const Task& task, Family family, const DeviceInfo& device, const Target& target) {
-  keep_constraints_of(target, family);
-  const Space space({family}, known_to_space(device, target), specialisations_of(task, target));
-  if (space.size() == 0) throw usage_error(fmt::format("family {} has no legal genome", family.name));
+Genome first_genome(const Space& space) {
   if (space.size() < Space::kSaturated) return space.at(0);
   Rng rng(0);
   return space.sample(rng);
 }
 
-/// The first genome of each family.
+/// The first genome of each family that the device can run.
 std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
   std::optional<ShortForm> form;
   if (is_short_form(request.subject)) {
@@ -97,15 +94,15 @@ std::vector<AttackedKernel> kernels_of_task(const AttackRequest& request) {
   const Target target = make_target(task, device.kind, parse_shapes(task, request.shapes),
                                     parse_options(task, request.options), request.objective);
   std::vector<AttackedKernel> kernels;
-  for (const Family& family : load_families(tree, task)) {
-    if (!request.family.empty() && family.name != request.family) continue;
-    const Genome genome = first_genome(task, family, device, target);
+  const Space all = make_space(tree, task, device, target, request.family);
+  for (const Family& family : all.families()) {
+    const Genome genome =
+        first_genome(Space({family}, known_to_space(device, target), specialisations_of(task, target)));
     kernels.push_back({fmt::format("{}, {}", task.name, to_text(genome)), task.hash, device, tree, task, target,
                        [=](const Target& wanted) {
                          return make_candidate(tree, task, family, genome, wanted, facts_of(device.limits));
                        }});
   }
-  if (kernels.empty()) throw usage_error(fmt::format("{}: the task has no family {}", task.name, request.family));
   return kernels;
 }
 

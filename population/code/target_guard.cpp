@@ -183,7 +183,7 @@ std::string upper(std::string text) {
 }  // namespace
 
 TargetGuard target_guard(std::span<const ExportRequest> requests) {
-  static const std::regex kArch("sm_([0-9]{2,3})([af]?)");
+  static const std::regex kArch("(?:sm|compute)_([0-9]{2,3})([af]?)");
   const std::string& arch = requests.front().provenance.device.arch;
   std::smatch found;
   if (!std::regex_match(arch, found, kArch)) return {};

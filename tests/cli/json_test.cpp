@@ -32,9 +32,10 @@ TEST_CASE("every document has the members that docs/json.md describes") {
       "evaluated",    "valid",       "best_us",      "command_line", "evo_version", "nvrtc_version", "further_devices",
       "answers",      "until_us",    "settled_until"};
   const Names outcome_members = {"candidate", "ticket", "op", "verdict", "latency_us", "seconds"};
-  CHECK(members(run) == document({"run", "self_consistent", "interrupted", "exhausted", "reached", "settled",
-                                  "verdicts", "first_valid", "best", "improvement", "elites", "front", "rejections",
-                                  "seeds", "exchanges", "devices", "modelled", "compiled", "times"}));
+  CHECK(members(run) == document({"run",        "self_consistent", "interrupted", "exhausted",   "reached",  "settled",
+                                  "verdicts",   "first_valid",     "best",        "improvement", "elites",   "front",
+                                  "rejections", "seeds",           "exchanges",   "devices",     "modelled", "compiled",
+                                  "times",      "proposed",        "refused"}));
   CHECK(members(run["seeds"]) ==
         Names{"taken", "origins", "evaluated", "valid", "best", "best_us", "ancestor_of_best"});
   CHECK(members(run["exchanges"]) ==

@@ -95,8 +95,8 @@ TEST_CASE("values are completed where the type of an option or the name of an ar
   CHECK(offered({"export", "--format", "k"}) == Lines{"words", "kernelbench", "kerneltuner"});
   CHECK(offered({"run", "--task", "fp8_"}) == Lines{"words", "fp8_attention", "fp8_qkt", "fp8_sdpa"});
   CHECK(offered({"check", "softm"}) == Lines{"files", "softmax"});
-  CHECK(offered({"run", "--device", "vgpu:h"}) == Lines{"words", "vgpu:h100", "vgpu:h200"});
-  CHECK(offered({"run", "--devices", "vgpu:l4,vgpu:l"}) == Lines{"words", "vgpu:l4,vgpu:l4"});
+  CHECK(offered({"run", "--device", "vgpu:h"}) == Lines{"words", "vgpu:h100", "vgpu:h100_pcie", "vgpu:h200"});
+  CHECK(offered({"run", "--devices", "vgpu:l4,vgpu:l"}) == Lines{"words", "vgpu:l4,vgpu:l4", "vgpu:l4,vgpu:l40s"});
   CHECK(offered({"completions", ""}) == Lines{"words", "bash", "fish", "zsh"});
   CHECK(offered({"run", "--db", ""}) == Lines{"files"});
   CHECK(offered({"db", "merge", "x"}) == Lines{"files"});
@@ -106,7 +106,7 @@ TEST_CASE("values are completed where the type of an option or the name of an ar
 
 TEST_CASE("tasks of a folder of templates that the line names are completed") {
   const ToyBench bench;
-  CHECK(offered({"run", "--templates", (bench / "templates").string(), "--task", "to"}) == Lines{"words", "toy"});
+  CHECK(offered({"run", "--templates", (bench / "templates").string(), "--task", "toy"}) == Lines{"words", "toy"});
   CHECK(offered({"run", "--templates", (bench / "nowhere").string(), "--task", ""}) == Lines{"words"});
 }
 
@@ -126,7 +126,8 @@ TEST_CASE("bash completes commands, values, devices with colons, and files") {
   CHECK(bash_offers(bench, "evo run --answers ", "evo run --answers ''") == Lines{"asked", "finished"});
   CHECK(bash_offers(bench, "evo run --answers=f", "evo run --answers = f") == Lines{"finished"});
   CHECK(bash_offers(bench, "evo run --answers=", "evo run --answers =") == Lines{"asked", "finished"});
-  CHECK(bash_offers(bench, "evo run --device vgpu:h", "evo run --device vgpu : h") == Lines{"h100", "h200"});
+  CHECK(bash_offers(bench, "evo run --device vgpu:h", "evo run --device vgpu : h") ==
+        Lines{"h100", "h100_pcie", "h200"});
   CHECK(bash_offers(bench, "evo run --device=vgpu:h2", "evo run --device = vgpu : h2") == Lines{"h200"});
   CHECK(bash_offers(bench, "evo verify best", "evo verify best") == Lines{"best kernel.cu"});
   CHECK(bash_offers(bench, "evo run --db=oth", "evo run --db = oth") == Lines{"other.db"});
@@ -172,9 +173,9 @@ zpty -d shell
 )");
   const Lines completed = lines_of(shell_says(
       "timeout 60 zsh -f '" + (bench / "ask.zsh").string() +
-      "' 'evo eli' 'evo run --answers as' 'evo run --answers=f' 'evo run --device vgpu:l' 'evo show --db oth'"));
+      "' 'evo eli' 'evo run --answers as' 'evo run --answers=f' 'evo run --device vgpu:h2' 'evo show --db oth'"));
   CHECK(completed == Lines{"evo elites ", "evo run --answers asked ", "evo run --answers=finished ",
-                           "evo run --device vgpu:l4 ", "evo show --db other.db "});
+                           "evo run --device vgpu:h200 ", "evo show --db other.db "});
 }
 
 TEST_CASE("there is a script for three shells, and another one is refused") {

@@ -9,6 +9,7 @@
 
 #include "engine/space/space.h"
 #include "engine/task/scope.h"
+#include "population/code/target_guard.h"
 
 namespace evo::test {
 
@@ -65,6 +66,10 @@ ExportRequest export_request(const SourceTree& tree, const std::string& task, co
   provenance.nvrtc_version = "13.0";
   provenance.compile_flags = {"--std=c++17"};
   return request;
+}
+
+std::string source_in_export(const ExportRequest& request, std::size_t program) {
+  return guarded_source(request.programs[program].source, target_guard({&request, 1}).macro);
 }
 
 CommandResult run_command(const std::string& command) {

@@ -20,6 +20,9 @@ SourceTree toy_tree();
 ExportRequest export_request(const SourceTree& tree, const std::string& task, const std::vector<std::string>& shapes,
                              const Bindings& wish, int sm);
 
+/// A program's source as it stands in an exported file of this request.
+std::string source_in_export(const ExportRequest& request, std::size_t program);
+
 /// What a shell command printed, standard error included, and its exit code.
 struct CommandResult {
   int exit_code = 0;

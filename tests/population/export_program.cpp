@@ -43,7 +43,9 @@ std::string for_fake_cuda(const std::string& text) {
 std::string fake_compiler() {
   const std::string include = cuda_include_folder();
   if (include.empty()) SKIP("no CUDA headers");
-  return fmt::format("c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -fPIC -I'{}'", include);
+  return fmt::format(
+      "c++ -std=c++17 -O1 -w -Wno-psabi -x c++ -fPIC -I'{}' -include '{}/tests/population/exported/fake_cuda.h'",
+      include, EVO_SOURCE_DIR);
 }
 
 ToyProgram::ToyProgram(const std::string& text, const std::string& flags) {

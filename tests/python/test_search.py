@@ -16,7 +16,7 @@ class Search(unittest.TestCase):
         result = small_search()
         self.assertEqual((result.task, result.evaluated, result.interrupted), ("softmax", 3, False))
         best = result.best
-        self.assertEqual((best.verdict, best.timing, best.options), ("valid", "modelled", {"causal": False, "dtype": "bf16"}))
+        self.assertEqual((best.verdict, best.timing, best.options), ("valid", "modelled", {"causal": False, "dtype": "bf16", "logarithm": False}))
         self.assertGreater(best.latency_us, 0)
         self.assertIn("__global__", best.source)
         self.assertEqual(best, result.elites[0])

@@ -48,8 +48,8 @@ void check_genomes(const Aimed& aimed, const char* model, const std::string& sha
   check_genomes(aimed, model, shape_name, aimed.sample(aimed.space(), count, seed));
 }
 
-/// Genomes of a family, among which every three alleles of these genes are together that were so in any of 20,000
-/// draws.
+/// Draws 20,000 genomes of a family and keeps those that bring three alleles of these genes together for the first
+/// time.
 std::vector<Genome> covering(const Space& space, const char* family, const std::vector<std::string>& genes) {
   Rng rng(53);
   std::set<std::string> covered;

@@ -349,7 +349,8 @@ TEST_CASE("a page has the front that its runs keep, and no other") {
   CHECK(page_of({}).empty());
   const Json front = page_of({"--pareto", "error"});
   Json kept = Json::array();
-  for (const Json& elite : bench.json({"front", "--task", "toy"})["kept"]) kept.push_back(elite["candidate"]);
+  const Json fronts = bench.json({"front", "--task", "toy"});
+  for (const Json& elite : fronts.at("kept")) kept.push_back(elite["candidate"]);
   CHECK_FALSE(kept.empty());
   CHECK(front == kept);
 }

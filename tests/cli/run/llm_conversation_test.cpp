@@ -229,7 +229,7 @@ TEST_CASE(
         {{"from", 441}, {"lines", 40}, {"file", "include/hot.cuh"}, {"at", 1}}}},
       {"file_shares", {{{"file", "include/hot.cuh"}, {"share", 0.9}}, {{"file", "include/cold.cuh"}, {"share", 0.01}}}},
       {"line_shares", {{{"line", 445}, {"share", 0.5}}}}};
-  const FullJson question = {
+  const FullJson written = {
       {"elites", FullJson::array({elite})},
       {"slower", {{{"ticket", 9}, {"latency_us", 7.0}, {"changes", {{"tile", {64, 32}}}}, {"profile", "bound by L2"}}}},
       {"lineage", {{{"ticket", 3}, {"latency_us", 5.0}, {"operator", "crossover"}}}},
@@ -240,6 +240,7 @@ TEST_CASE(
          {"parent_us", 5.5},
          {"note", "n"},
          {"patch", {{{"file", "kernel.cu"}, {"find", "old"}, {"replace", "new"}}}}}}}};
+  const FullJson question = FullJson::parse(written.dump());  // As a proposer reads it.
   const std::string prompt = prompt_for(task, question, {.most_bytes = 12'000}).user;
   for (const char* part :
        {"memory 4800 GB/s", "L2 50 MiB", "1.98 GHz", "\"f16\":989.5", "smem_per_block",

@@ -72,16 +72,17 @@ TEST_CASE("a directive that starts with # is a remark") {
   CHECK(render("a\n//% # nobody sees this\nb\n") == "a\nb\n");
 }
 
-TEST_CASE("include looks first in the folder of the including file, then in the templates folder") {
+TEST_CASE("include looks in the folder of the including file, then in the kernel's, then in the templates folder") {
   const SourceTree tree = {
       {"t/f/kernel.cu", "//% include \"part.cuh\"\n//% include \"include/mma.cuh\"\n//% include \"sub/deep.cuh\"\n"},
       {"t/f/part.cuh", "part ${tile}\n//% let own = 1\n"},
-      {"t/f/sub/deep.cuh", "//% include \"near.cuh\"\n//% include \"part.cuh\"\n"},
+      {"t/f/sub/deep.cuh", "//% include \"near.cuh\"\n//% include \"part.cuh\"\n//% include \"all.cuh\"\n"},
       {"t/f/sub/near.cuh", "near\n"},
-      {"part.cuh", "root part\n"},
+      {"part.cuh", "part of all\n"},
+      {"all.cuh", "all\n"},
       {"include/mma.cuh", "mma\n//% let own = 2\n"},
   };
-  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "part 64\nmma\nnear\nroot part\n");
+  CHECK(render_template(tree, "t/f/kernel.cu", kBindings) == "part 64\nmma\nnear\npart 64\nall\n");
 }
 
 TEST_CASE("an included file that says what it takes is given it by the including one") {
