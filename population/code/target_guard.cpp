@@ -206,7 +206,8 @@ std::string definition_of(const TargetGuard& guard) {
   return fmt::format(
       "\n// The kernels are for {}. Other targets that the compiler is asked for get kernels that trap, and the "
       "launcher\n// answers cudaErrorNoKernelImageForDevice there.\n"
-      "#if defined(__CUDA_ARCH__) && ({})\n#define {}\n#endif\n",
+      "#if defined(__CUDA_ARCH__) && ({})\n#define {}\n"
+      "#pragma nv_diag_suppress 177  // Constants that only the kernels use.\n#endif\n",
       guard.targets, guard.condition, guard.macro);
 }
 

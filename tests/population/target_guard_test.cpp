@@ -26,9 +26,10 @@ __device__ __noinline__ void fence() {
 }
 __device__ unsigned rank() { return cooperative_groups::this_cluster().block_rank(); }
 }  // namespace hopper
+constexpr unsigned first_rank = 1;
 extern "C" __global__ void __launch_bounds__(128) fenced(unsigned* rank) {
   hopper::fence();
-  *rank = hopper::rank();
+  *rank = hopper::rank() + first_rank;
 }
 )cu";
 
