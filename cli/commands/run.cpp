@@ -353,7 +353,7 @@ RunSummary search_and_summarise(const SearchParts& with) {
 std::unique_ptr<ProposerProcess> start_proposer(const RunRequest& request, const PreparedRun& run, RunId id,
                                                 const SearchSubject& subject, Store& store,
                                                 const SearchLimits& limits) {
-  if (!has_proposer(request)) return nullptr;
+  if (!request.has_proposer()) return nullptr;
   const std::optional<DeviceInfo> rates = rates_of(run.info.device);
   ProposerBriefing briefing{.rates = rates,
                             .lessons = lesson_lines(lessons_of(store, run.info, id, subject.space)),

@@ -156,7 +156,7 @@ ChatReply ChatClient::ask(const ModelQuestion& question, const std::function<boo
   return reply;
 }
 
-bool ChatClient::changes_form(const HttpReply& reply, const ModelQuestion& question) {
+bool ChatClient::changes_form(const HttpReply& reply, const ModelQuestion& question, bool with_schema) {
   if (!reply.failure.empty() || !may_be_about_form(reply.status)) return false;
   const auto mentions = [&](const char* word) { return reply.body.find(word) != std::string::npos; };
   if ((reply.status == 404 || reply.status == 405) && url_ + 1 < options_.urls.size())
@@ -165,7 +165,7 @@ bool ChatClient::changes_form(const HttpReply& reply, const ModelQuestion& quest
     former_limit_ = false;
   else if (with_temperature_ && question.temperature && mentions("temperature"))
     with_temperature_ = false;
-  else if (with_schema_)
+  else if (with_schema && with_schema_)  // Else there was none in the request, so it was not refused.
     with_schema_ = false;
   else
     return false;
@@ -175,12 +175,8 @@ bool ChatClient::changes_form(const HttpReply& reply, const ModelQuestion& quest
 HttpReply ChatClient::post(const ModelQuestion& question, std::chrono::milliseconds deadline, bool with_schema,
                            std::uint64_t& requests, const std::function<bool()>& given_up) {
   while (true) {
-    const bool had_schema = with_schema_;
     HttpReply reply = post_json({options_.urls[url_], key_, body(question, with_schema), deadline, 1 << 20, given_up});
-    if (++requests >= question.most_requests || !changes_form(reply, question)) return reply;
-    if (with_schema || with_schema_ == had_schema) continue;
-    with_schema_ = had_schema;  // There was none in the request, so it was not refused.
-    return reply;
+    if (++requests >= question.most_requests || !changes_form(reply, question, with_schema)) return reply;
   }
 }
 

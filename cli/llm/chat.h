@@ -65,7 +65,7 @@ class ChatClient {
                  std::uint64_t& requests, const std::function<bool()>& given_up);
   std::string body(const ModelQuestion& question, bool with_schema) const;
   /// Whether a server that refuses the form of a request is to be asked again in another one.
-  bool changes_form(const HttpReply& reply, const ModelQuestion& question);
+  bool changes_form(const HttpReply& reply, const ModelQuestion& question, bool with_schema);
   std::string without_key(std::string text) const;
 
   LlmOptions options_;

@@ -20,7 +20,7 @@ constexpr double kLongestPause = 300;   // seconds between tries, unless the ser
 constexpr std::size_t kMostPauses = 3;  // after refusals; then it ends
 constexpr double kFreer = 0.3;          // temperature that a model gets more when it repeats itself
 
-/// The ticket of the best candidate; empty without one.
+/// The ticket of the best candidate, or "none".
 std::string best_in(const Json& question) {
   const Json& elites = member_list(question, "elites");
   return elites.empty() || !elites[0].is_object() || !elites[0].contains("ticket") ? "none"

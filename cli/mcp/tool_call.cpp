@@ -23,10 +23,11 @@ namespace {
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text) {
-    std::string name = (std::filesystem::temp_directory_path() / "evo_proposals_XXXXXX").string();
-    const int file = ::mkstemp(name.data());
-    if (file < 0)
-      throw machine_error(fmt::format("cannot make a file in {}", std::filesystem::temp_directory_path().string()));
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    std::string name = (folder / "evo_proposals_XXXXXX").string();
+    const int file = error ? -1 : ::mkstemp(name.data());
+    if (file < 0) throw machine_error(fmt::format("cannot make a file in {}", error ? "$TMPDIR" : folder.string()));
     ::close(file);
     path_ = name;
     write_file(path_, text);

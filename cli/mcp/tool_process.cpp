@@ -65,7 +65,6 @@ ToolOutput run_tool(const std::vector<std::string>& arguments, const std::functi
     output.too_long = output.out.size() > kMostBytes;
     const bool ends = output.too_long || cancelled();
     if (ends && kill_at == Clock::time_point::max()) {
-      output.cancelled = !output.too_long;
       ::kill(-process.pid(), SIGINT);
       kill_at = Clock::now() + kPatienceOfEnd;
     }

@@ -10,8 +10,7 @@ namespace evo::cli {
 struct ToolOutput {
   std::string out;
   std::string last_error;  ///< The last line of its standard error.
-  bool cancelled = false;
-  bool too_long = false;  ///< It printed more than is taken; it was ended.
+  bool too_long = false;   ///< It printed more than is taken; it was ended.
 };
 
 /// Runs this program with arguments, and waits for its end. `told` gets each line of its standard error. When

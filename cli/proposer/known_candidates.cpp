@@ -36,19 +36,13 @@ std::optional<double> share_of_floor(const std::map<std::string, double>& floors
   return std::exp(logarithms / static_cast<double>(counted));
 }
 
-/// The alleles in which a genome differs from another, "tile_k: 64 -> 128"; of another family, its name.
+/// The alleles in which a genome differs from another, {"tile_k": [64, 128]}, null for a gene that one has not; of
+/// another family, its name.
 Json changes_of(const Genome& from, const Genome& to) {
   if (from.family != to.family) return fmt::format("family {} -> {}", from.family, to.family);
+  const auto value = [](const std::optional<Value>& allele) { return allele ? value_json(*allele) : Json(nullptr); };
   Json changes = Json::object();
-  const auto value = [](const Genome& genome, const std::string& gene) {
-    const auto found = genome.genes.find(gene);
-    return found == genome.genes.end() ? Json(nullptr) : value_json(found->second);
-  };
-  std::set<std::string> genes;
-  for (const Genome* genome : {&from, &to})
-    for (const auto& [gene, allele] : genome->genes) genes.insert(gene);
-  for (const std::string& gene : genes)
-    if (value(from, gene) != value(to, gene)) changes[gene] = {value(from, gene), value(to, gene)};
+  for (const GeneDifference& one : differences(from, to)) changes[one.gene] = {value(one.a), value(one.b)};
   return changes;
 }
 

@@ -26,15 +26,6 @@ double share_in(const char* option, const std::string& text) {
   return static_cast<double>(percent) / 100;
 }
 
-}  // namespace
-
-ProposerShare proposer_share(const RunRequest& request) {
-  if (!request.proposals.empty()) return {1};
-  if (request.llm.model.empty()) return {share_in("--proposer-share", request.proposer_share)};
-  const double most = share_in("--llm-share", request.llm_share);
-  return {most, most / 5};
-}
-
 /// What is no list of proposals is found before anything is done; a wrong proposal in it is refused later.
 std::string proposals_in(const std::string& file) {
   constexpr std::uintmax_t kLargest = 16 << 20;
@@ -44,6 +35,15 @@ std::string proposals_in(const std::string& file) {
   if (!json.is_object() || !json.contains("proposals") || !json["proposals"].is_array())
     throw usage_error(fmt::format("--proposals {}: expected {{\"proposals\": [...]}} (docs/proposer.md)", file));
   return text;
+}
+
+}  // namespace
+
+ProposerShare proposer_share(const RunRequest& request) {
+  if (!request.proposals.empty()) return {1};
+  if (request.llm.model.empty()) return {share_in("--proposer-share", request.proposer_share)};
+  const double most = share_in("--llm-share", request.llm_share);
+  return {most, most / 5};
 }
 
 LineShareOf line_shares_of(const Task& task, const Target& target, const std::optional<DeviceInfo>& rates) {
@@ -67,10 +67,6 @@ void check_proposer(const RunRequest& request) {
   require_http_client();
   for (const std::string& model : options.models) client.greet(model);
   require_new_record(options.record);
-}
-
-bool has_proposer(const RunRequest& request) {
-  return !request.proposer.empty() || !request.llm.model.empty() || !request.proposals.empty();
 }
 
 void observe_run(const Store& store, RunId run, ProposerMessages& messages) {

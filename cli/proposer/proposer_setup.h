@@ -19,8 +19,6 @@ ProposerShare proposer_share(const RunRequest& request);
 /// Looks at everything about a proposer that can be wrong on the command line or on this machine.
 void check_proposer(const RunRequest& request);
 
-bool has_proposer(const RunRequest& request);
-
 /// Where the time of kernels goes, by the cost model of a device with these rates; empty: there is none.
 LineShareOf line_shares_of(const Task& task, const Target& target, const std::optional<DeviceInfo>& rates);
 

@@ -110,6 +110,7 @@ void ProgressReport::wait(const std::string& line) {
   if (line.empty() || !is_live()) return;
   write_to_terminal(kClear + fitted(line, settings_.terminal.columns));
   live_lines_open_ = true;
+  shown_ = Clock::now();
 }
 
 void ProgressReport::finish() {

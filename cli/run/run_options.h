@@ -62,6 +62,8 @@ struct RunRequest {
   bool verbose = false;  ///< Lists the shapes that are not validated.
   bool progress = false;
   bool json = false;
+
+  bool has_proposer() const { return !proposer.empty() || !llm.model.empty() || !proposals.empty(); }
 };
 
 /// The options of a search that its subject does not change: device, limits, strategy, output.

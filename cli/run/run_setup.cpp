@@ -158,7 +158,7 @@ std::vector<DeviceInfo> further_devices_again(const RunRow& row, std::string& no
 /// Results of measured runs on several devices come as they finish, so that none waits for the slowest. Those of
 /// modelled runs, which repeat, come as asked. So do those of runs with a proposer: a resumed run cannot ask it again.
 AnswerOrder answer_order(const RunRequest& request, const PreparedRun& run) {
-  const bool proposes = !request.proposer.empty() || !request.llm.model.empty() || !request.proposals.empty();
+  const bool proposes = request.has_proposer();
   if (request.answers.empty()) {
     const bool waits = run.further_devices.empty() || kind_named(run.device.kind).modelled || proposes;
     return waits ? AnswerOrder::asked : AnswerOrder::finished;

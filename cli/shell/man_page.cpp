@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <string_view>
 
 #include "cli/text/suggest.h"
+#include "engine/base/text.h"
 
 namespace evo::cli {
 namespace {
@@ -62,12 +62,6 @@ std::string section(std::string_view title, std::string_view text) {
 /// Lines that are printed as they are.
 std::string verbatim(std::string_view lines) {
   return fmt::format(".nf\n{}\n.fi", roff(lines));
-}
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return result;
 }
 
 /// "-o, --output FILE ..."

@@ -14,6 +14,9 @@ namespace evo {
 /// The text without blanks, tabs and carriage returns at both ends.
 std::string_view trim(std::string_view text);
 
+/// Letters of ASCII as capitals.
+std::string upper(std::string_view text);
+
 /// The parts between separators; an empty text has one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 

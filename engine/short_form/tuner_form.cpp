@@ -81,8 +81,7 @@ class TunerTranslator {
   void language() {
     const auto place = root_.find("lang");
     if (!place) return;
-    std::string name = place->text();
-    for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::string name = upper(place->text());
     if (name != "CUDA" && name != "CUPY" && name != "NVCUDA") place->fail(fmt::format("'{}': kernels are CUDA", name));
     json_.erase("lang");
   }

@@ -254,7 +254,9 @@ class Renderer {
   void execute(const syntax::Place& place, const syntax::Include& include) {
     const auto found = template_paths::find_included(tree_, root_folder_, *place.file, include.path);
     if (found == tree_.end()) {
-      syntax::fail(place, fmt::format("no file \"{0}\" next to this one or in the templates folder", include.path));
+      syntax::fail(place,
+                   fmt::format("no file \"{0}\" next to this one, in the family's folder or in the templates folder",
+                               include.path));
     }
     nested(place, found->first, found->second, include.arguments);
   }

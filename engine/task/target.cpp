@@ -59,9 +59,7 @@ Target make_target(const Task& task, std::string_view device_kind, const std::ve
                    const Bindings& options, std::string_view objective) {
   Target target;
   target.options = chosen_options(task, options);
-  target.objective = objective.empty() ? task.objectives.front().name : task.objective(objective).name;
-  if (const std::size_t at = objective.find('@'); at != std::string_view::npos)
-    target.objective += "@" + task.objective(objective.substr(at + 1)).name;
+  target.objective = objective.empty() ? task.objectives.front().name : task.objective_name(objective);
   const auto set = task.shape_sets.find(std::string(device_kind));
   std::vector<std::string> timed = shapes;
   if (timed.empty())

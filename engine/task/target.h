@@ -14,8 +14,8 @@ namespace evo {
 struct Target {
   Bindings options;  ///< Every option of the task has a value.
   std::vector<Shape> timed;
-  std::vector<Shape> validated;           ///< Restricted to specialisations that occur in `timed`.
-  std::string objective = "latency";      ///< One of the task's: which limits its candidates keep. Or two.
+  std::vector<Shape> validated;       ///< Restricted to specialisations that occur in `timed`.
+  std::string objective = "latency";  ///< One of the task's: which limits its candidates keep. Or two of them (task.h).
   std::vector<std::string> skipped = {};  ///< Listed shapes that are not validated, each with the reason.
 };
 

@@ -87,6 +87,11 @@ const Objective& Task::objective(std::string_view wanted) const {
   return named(first);
 }
 
+std::string Task::objective_name(std::string_view wanted) const {
+  const auto [first, second] = parts_of(wanted);
+  return objective(first).name + (first == wanted ? "" : "@" + objective(second).name);
+}
+
 const Tensor* Task::tensor(std::string_view wanted) const {
   for (const auto* tensors : {&inputs, &outputs}) {
     for (const Tensor& tensor : *tensors) {

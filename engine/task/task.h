@@ -114,7 +114,9 @@ struct Task {
   /// At least the first regime. `objective` is one, or two as limiting_objective() has it; for the next one, too.
   std::vector<Regime> regimes_of(std::string_view objective) const;
   const Objective& objective(std::string_view name) const;  ///< Throws usage_error listing the names there are.
-  const Tensor* tensor(std::string_view name) const;        ///< Null when there is none.
+  /// The same one or two by the names that they have now.
+  std::string objective_name(std::string_view objective) const;
+  const Tensor* tensor(std::string_view name) const;  ///< Null when there is none.
   Bindings default_options() const;
   bool is_specialised(std::string_view parameter) const;
 };

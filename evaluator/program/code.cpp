@@ -65,15 +65,12 @@ LoadedCode::LoadedCode(const void* at) {
     say("the program's code cannot be loaded: " + failure->reason);
     throw Refusal(failure->verdict == Verdict::unsupported ? Code::invalid_ptx : Code::no_binary_for_gpu);
   }
-  for (const vgpu::DeclaredVariable& one : machine().gpu().variables(*module_)) {
+  for (const vgpu::DeclaredVariable& one : machine().gpu().variables(*module_))
     variables_[one.name] = {one.address, one.bytes};
-    machine().add_variable(one.address, one.bytes);
-  }
 }
 
 LoadedCode::~LoadedCode() {
   for (const auto& [name, function] : functions_) known_functions().erase(function.get());
-  for (const auto& [name, variable] : variables_) machine().drop_variable(variable.address);
 }
 
 Function* LoadedCode::function(const std::string& name) {

@@ -130,7 +130,6 @@ CodeImage read_image(const void* at) {
   if (magic == kWrapperMagic) {
     Wrapper wrapper{};
     std::memcpy(&wrapper, at, sizeof wrapper);
-    image.relocatable = wrapper.version == 2;
     if (wrapper.data != nullptr) read_fatbin(static_cast<const std::byte*>(wrapper.data), image);
     if (wrapper.version == 2 && wrapper.linked != nullptr)
       for (const void* const* part = wrapper.linked; *part != nullptr; ++part)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,6 @@ struct FatbinEntry {
 /// What a program hands over as code.
 struct CodeImage {
   std::vector<FatbinEntry> entries;
-  bool relocatable = false;  ///< Some of its PTX lacks its counterparts in other objects (nvcc -rdc=true).
 };
 
 /// The entries of what lies at `image`: a fat binary or the wrapper that nvcc makes of it (fatbinary_section.h), an ELF

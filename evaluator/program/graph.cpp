@@ -99,10 +99,9 @@ void destroy_graph(const void* handle) {
   require(graphs().erase(handle) == 1);
 }
 
-RunnableGraph* make_runnable(const Graph& graph, unsigned long long flags) {
+RunnableGraph* make_runnable(const Graph& graph) {
   auto runnable = std::make_unique<RunnableGraph>();
   runnable->graph = graph.clone(&runnable->where);
-  runnable->flags = flags;
   RunnableGraph* handle = runnable.get();
   runnables()[handle] = std::move(runnable);
   return handle;

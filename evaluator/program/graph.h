@@ -35,7 +35,6 @@ struct Graph {
 struct RunnableGraph {
   std::shared_ptr<Graph> graph;
   std::map<const Node*, Node*> where;  ///< Of the nodes of the graph that it was made from.
-  unsigned long long flags = 0;
 
   /// The node that stands for one of the original graph's.
   Node& of(const Node* original);
@@ -45,7 +44,7 @@ struct RunnableGraph {
 Graph* keep_graph(std::shared_ptr<Graph> graph);
 std::shared_ptr<Graph> graph_of(const void* handle);
 void destroy_graph(const void* handle);
-RunnableGraph* make_runnable(const Graph& graph, unsigned long long flags);
+RunnableGraph* make_runnable(const Graph& graph);
 RunnableGraph& runnable_of(const void* handle);
 void destroy_runnable(const void* handle);
 Node& node_of(const void* handle);

@@ -54,9 +54,6 @@ class Machine {
   void release(Address begin, MemoryKind kind);
   /// The range that holds the address; null: none.
   const Range* range_of(Address address) const;
-  /// What a module's variable takes: it is no range that the program may free.
-  void add_variable(Address begin, std::size_t bytes) { variables_[begin] = bytes; }
-  void drop_variable(Address begin) { variables_.erase(begin); }
   std::size_t free_bytes() const;
 
   // What kernels have done that a GPU would not survive: every later call answers so.
@@ -73,7 +70,6 @@ class Machine {
   std::unique_ptr<vgpu::VirtualGpu> gpu_;
   Report report_;
   std::map<Address, Range> ranges_;
-  std::map<Address, std::size_t> variables_;
   std::size_t used_ = 0;
   std::uint64_t numbers_ = 0;
   std::string printed_;

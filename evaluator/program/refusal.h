@@ -11,7 +11,6 @@ enum class Code : int {
   success = 0,
   invalid_value = 1,
   out_of_memory = 2,
-  not_initialized = 3,
   invalid_configuration = 9,  ///< The runtime's; the driver says invalid_value.
   invalid_pitch = 12,
   invalid_symbol = 13,
@@ -25,11 +24,9 @@ enum class Code : int {
   file_not_found = 301,
   invalid_handle = 400,
   not_found = 500,
-  not_ready = 600,
   illegal_address = 700,
   out_of_resources = 701,
   launch_timeout = 702,
-  peer_already_enabled = 704,
   peer_not_enabled = 705,
   assert_failed = 710,
   already_registered = 712,
@@ -43,7 +40,6 @@ enum class Code : int {
   capture_unmatched = 903,
   capture_unjoined = 904,
   graph_update_failed = 910,
-  invalid_cluster = 912,
   unknown = 999,
 };
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <regex>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/base/stretches.h"
 #include "engine/base/text.h"
@@ -174,11 +176,6 @@ class GuardWriter {
   std::string macro_;
   std::vector<Part> parts_;
 };
-
-std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
-  return text;
-}
 
 }  // namespace
 

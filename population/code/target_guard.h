@@ -2,8 +2,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "population/code/request.h"
 

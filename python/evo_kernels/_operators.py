@@ -120,37 +120,35 @@ def _log_softmax_of_torch(input: Any, dim: Optional[int] = None, dtype: Any = No
     return _softmax(input, dim, dtype=dtype, logarithm=True)
 
 
-def _layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+def _norm(
+    task: str, input: Any, normalized_shape: Any, weight: Any, bias: Any, options: Dict[str, Any]
 ) -> Matched:
-    if len(tuple(normalized_shape)) != 1:
-        return "more than the last dimension is normalised"
+    if tuple(normalized_shape) != tuple(input.shape[-1:]):
+        return "it normalises something else than the last dimension"
     if weight is None:
         return "there is no weight"
-    if any(one is not None and one.dtype != input.dtype for one in (weight, bias)):
+    parameters = (weight,) if bias is None else (weight, bias)
+    if any(one.dtype != input.dtype for one in parameters):
         return "weight or bias and input have different dtypes"
     if not input.is_contiguous():
         return NOT_CONTIGUOUS
     rows = input.reshape(-1, input.shape[-1])
-    options = {"dtype": _dtype(input), "has_bias": bias is not None, "epsilon": float(eps)}
-    tensors = (rows, weight) if bias is None else (rows, weight, bias)
-    return Call("layer_norm", options, tuple(rows.shape), tensors, tuple(input.shape))
+    options = {"dtype": _dtype(input), **options}
+    return Call(task, options, tuple(rows.shape), (rows, *parameters), tuple(input.shape))
+
+
+def _layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Matched:
+    options = {"has_bias": bias is not None, "epsilon": float(eps)}
+    return _norm("layer_norm", input, normalized_shape, weight, bias, options)
 
 
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Optional[float] = None) -> Matched:
-    if len(tuple(normalized_shape)) != 1:
-        return "more than the last dimension is normalised"
-    if weight is None:
-        return "there is no weight"
     if eps is None:
         return "epsilon is the dtype's own"
-    if weight.dtype != input.dtype:
-        return "weight and input have different dtypes"
-    if not input.is_contiguous():
-        return NOT_CONTIGUOUS
-    rows = input.reshape(-1, input.shape[-1])
-    options = {"dtype": _dtype(input), "residual": False, "quant": "none", "epsilon": float(eps)}
-    return Call("rms_norm", options, tuple(rows.shape), (rows, weight), tuple(input.shape))
+    options = {"residual": False, "quant": "none", "epsilon": float(eps)}
+    return _norm("rms_norm", input, normalized_shape, weight, None, options)
 
 
 def _matmul(input: Any, other: Any) -> Matched:

@@ -26,10 +26,10 @@ Work checked(KernelLaunch launch) {
   return launch;
 }
 
-int instantiate(void** exec, void* graph, unsigned long long flags) {
+int instantiate(void** exec, void* graph) {
   return coded([&] {
     require(exec != nullptr);
-    *exec = make_runnable(*graph_of(graph), flags);
+    *exec = make_runnable(*graph_of(graph));
   });
 }
 
@@ -85,10 +85,10 @@ EVO_ENTRY int cuGraphNodeGetType(void* node, int* type) {
   });
 }
 EVO_ENTRY int cuGraphInstantiate_v2(void** exec, void* graph, void*, char*, std::size_t) {
-  return instantiate(exec, graph, 0);
+  return instantiate(exec, graph);
 }
-EVO_ENTRY int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long flags) {
-  return instantiate(exec, graph, flags);
+EVO_ENTRY int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
+  return instantiate(exec, graph);
 }
 EVO_ENTRY int cuGraphUpload(void* exec, void*) {
   return coded([&] { runnable_of(exec); });

@@ -126,7 +126,7 @@ EVO_ENTRY int cuPointerGetAttributes(unsigned count, const int* attributes, void
       try {
         give_pointer_attribute(values[i], attributes[i], address);
       } catch (const Refusal&) {
-        *static_cast<std::uint64_t*>(values[i]) = 0;
+        clear_pointer_attribute(values[i], attributes[i]);
       }
     }
   });

@@ -149,6 +149,23 @@ void set_function_attribute(Function& function, int attribute, int value) {
   if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) function.non_portable_cluster = value != 0;
 }
 
+void clear_pointer_attribute(void* value, int attribute) {
+  require(value != nullptr);
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+      *static_cast<std::uint64_t*>(value) = 0;
+      break;
+    default:
+      *static_cast<std::uint32_t*>(value) = 0;
+  }
+}
+
 void give_pointer_attribute(void* value, int attribute, Address address) {
   require(value != nullptr);
   const Range* range = machine().range_of(address);

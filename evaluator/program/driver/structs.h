@@ -23,5 +23,7 @@ std::vector<std::vector<std::byte>> arguments_of_driver(const Function& function
 int function_attribute(const Function& function, int attribute);
 void set_function_attribute(Function& function, int attribute, int value);
 void give_pointer_attribute(void* value, int attribute, Address address);
+/// What it is of an address that is none of CUDA's: a zero of the attribute's own size.
+void clear_pointer_attribute(void* value, int attribute);
 
 }  // namespace evo::program

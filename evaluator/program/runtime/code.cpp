@@ -30,7 +30,6 @@ struct Registered {
 struct Symbol {
   Registered* in = nullptr;
   std::string name;
-  bool managed = false;
 };
 
 struct Registry {

@@ -260,27 +260,27 @@ EVO_ENTRY cudaError_t cudaGraphDestroyNode(void* node) {
 
 namespace {
 
-cudaError_t instantiate(void** exec, void* graph, unsigned long long flags) {
+cudaError_t instantiate(void** exec, void* graph) {
   return answer([&] {
     require(exec != nullptr);
-    *exec = make_runnable(*graph_of(graph), flags);
+    *exec = make_runnable(*graph_of(graph));
   });
 }
 
 }  // namespace
 
 /// CUDA 11 passed three more arguments, which a caller of this form does not.
-EVO_ENTRY cudaError_t cudaGraphInstantiate(void** exec, void* graph, unsigned long long flags) {
-  return instantiate(exec, graph, flags);
+EVO_ENTRY cudaError_t cudaGraphInstantiate(void** exec, void* graph, unsigned long long) {
+  return instantiate(exec, graph);
 }
 
-EVO_ENTRY cudaError_t cudaGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long flags) {
-  return instantiate(exec, graph, flags);
+EVO_ENTRY cudaError_t cudaGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
+  return instantiate(exec, graph);
 }
 
 EVO_ENTRY cudaError_t cudaGraphInstantiateWithParams(void** exec, void* graph, cudaGraphInstantiateParams* asked) {
   if (asked != nullptr) asked->result_out = cudaGraphInstantiateSuccess;
-  return instantiate(exec, graph, asked == nullptr ? 0 : asked->flags);
+  return instantiate(exec, graph);
 }
 
 EVO_ENTRY cudaError_t cudaGraphUpload(void* exec, void*) {

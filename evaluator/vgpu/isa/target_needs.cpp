@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "evaluator/vgpu/ptx/load_error.h"
 
@@ -166,27 +169,33 @@ bool meets(const Target& target, const Need& need) {
   return target.specific && (need.suffix == Suffix::any ? target.sm >= need.sm : target.sm == need.sm);
 }
 
-}  // namespace
-
-std::optional<std::string> refused_by_target(const ptx::Statement& statement, std::string_view target) {
-  const std::optional<Target> has = parse_target(target);
-  if (!has) return std::nullopt;
-  const Need* most = nullptr;
-  for (const Need& need : kNeeds) {
-    if (!need.name.empty() && need.name != statement.parts[0]) continue;
-    if (!has_part(statement, need.part) || meets(*has, need)) continue;
-    if (most == nullptr || need.sm > most->sm) most = &need;
-  }
-  if (most == nullptr) return std::nullopt;
-  return fmt::format("{} needs sm_{}{}, the module is for {}", statement.opcode(), most->sm,
-                     most->suffix == Suffix::none ? "" : "a", target);
+/// What of kNeeds a target does not have.
+std::vector<const Need*> missing(std::string_view target) {
+  std::vector<const Need*> needs;
+  if (const std::optional<Target> has = parse_target(target))
+    for (const Need& need : kNeeds)
+      if (!meets(*has, need)) needs.push_back(&need);
+  return needs;
 }
 
+}  // namespace
+
 void require_target(const ptx::Module& module) {
-  for (const ptx::Function& function : module.functions)
-    for (const ptx::Statement& statement : function.body)
-      if (const auto why = refused_by_target(statement, module.target))
-        throw LoadError(fmt::format("PTX line {}: {}", statement.ptx_line, *why));
+  const std::vector<const Need*> needs = missing(module.target);
+  if (needs.empty()) return;
+  for (const ptx::Function& function : module.functions) {
+    for (const ptx::Statement& statement : function.body) {
+      const Need* most = nullptr;
+      for (const Need* need : needs) {
+        if ((!need->name.empty() && need->name != statement.parts[0]) || !has_part(statement, need->part)) continue;
+        if (most == nullptr || need->sm > most->sm) most = need;
+      }
+      if (most == nullptr) continue;
+      throw LoadError(fmt::format("PTX line {}: {} needs sm_{}{}, the module is for {}", statement.ptx_line,
+                                  statement.opcode(), most->sm, most->suffix == Suffix::none ? "" : "a",
+                                  module.target));
+    }
+  }
 }
 
 }  // namespace evo::vgpu
