@@ -151,6 +151,16 @@ Place first_place(const InputRecipe& recipe) {
   return {0, 0, 0, 0, std::max<std::uint64_t>(1, recipe.matrix / recipe.row), recipe.row};
 }
 
+bool is_by_row(const InputStep& step) {
+  return is_one_of(step,
+                   {StepKind::few_rows, StepKind::first_rows, StepKind::last_rows, StepKind::scale_rows,
+                    StepKind::scale_matrices, StepKind::shift_rows, StepKind::growing_rows, StepKind::constant_rows});
+}
+
+std::uint64_t columns_of_all(const InputRecipe& recipe) {
+  return recipe.elements / first_place(recipe).rows;
+}
+
 float within_bounds(double value, double largest) {
   return std::fabs(value) < kSmallestStepped ? 0.0F : static_cast<float>(std::clamp(value, -largest, largest));
 }
@@ -186,22 +196,26 @@ bool has_tables(const InputStep& step) {
   return step.step != StepKind::heavy_tail;
 }
 
+std::uint64_t table_size(const InputStep& step, const InputRecipe& recipe) {
+  const std::uint64_t columns = step.step == StepKind::scale_columns ? columns_of_all(recipe) : 0;
+  return 2 * (is_by_row(step) ? recipe.elements / recipe.row : 1) + columns;
+}
+
 StepTables tables_of(const InputStep& step, const InputRecipe& recipe) {
   StepTables tables;
-  tables.by_matrix = is_one_of(step, {StepKind::scale_columns, StepKind::shift_columns, StepKind::constant_columns});
-  const bool by_column = tables.by_matrix || is_one_of(step, {StepKind::growing_columns, StepKind::ascending});
-  const bool by_row = is_one_of(
-      step, {StepKind::few_rows, StepKind::first_rows, StepKind::last_rows, StepKind::scale_rows,
-             StepKind::scale_matrices, StepKind::shift_rows, StepKind::growing_rows, StepKind::constant_rows});
   Place at = first_place(recipe);
-  const std::uint64_t rows = recipe.elements / recipe.row, matrices = tables.by_matrix ? rows / at.rows : 1;
-  for (at.row = 0; at.row < (by_row ? rows : 1); ++at.row) {
+  const std::uint64_t rows = is_by_row(step) ? recipe.elements / recipe.row : 1;
+  for (at.row = 0; at.row < rows; ++at.row) {
     at.matrix = at.row / at.rows;
     const OfRow whole = of_row(step, at);
     tables.rows.insert(tables.rows.end(), {whole.factor, whole.addend});
   }
-  for (at.matrix = 0; by_column && at.matrix < matrices; ++at.matrix)
-    for (at.column = 0; at.column < at.columns; ++at.column) tables.columns.push_back(of_column(step, at));
+  const std::uint64_t columns = step.step == StepKind::scale_columns ? columns_of_all(recipe) : 0;
+  for (std::uint64_t i = 0; i < columns; ++i) {
+    at.matrix = i / at.columns;
+    at.column = i % at.columns;
+    tables.columns.push_back(of_column(step, at));
+  }
   return tables;
 }
 

@@ -11,16 +11,17 @@ namespace evo {
 /// say, one step after another. Each element depends on the recipe and its number alone.
 void apply_steps(const InputRecipe& recipe, std::uint64_t begin, std::uint64_t end, float* values);
 
-/// What a step does to an element by its row and column alone. Another machine that makes the same steps needs these
-/// numbers, and no mathematical library.
+/// What a step takes the mathematical library for, or looks up in each row. Another machine that makes the same steps
+/// needs these numbers, and nothing else that is not correctly rounded.
 struct StepTables {
   std::vector<double> rows;     ///< Of each row, or of all alike: the factor, then the addend that come first.
-  std::vector<double> columns;  ///< Of each column, or of each of each matrix: what it multiplies by, adds or puts.
-  bool by_matrix = false;
+  std::vector<double> columns;  ///< Of each column of each matrix, where it multiplies by one.
 };
 
-/// Whether of an element's number, row and column nothing but multiplication and comparison makes a step.
+/// Whether these numbers are all that it needs.
 bool has_tables(const InputStep& step);
+/// How many they are.
+std::uint64_t table_size(const InputStep& step, const InputRecipe& recipe);
 StepTables tables_of(const InputStep& step, const InputRecipe& recipe);
 /// No step leaves a larger number.
 double largest_stepped(const InputRecipe& recipe);

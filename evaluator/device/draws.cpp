@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -16,39 +18,56 @@
 namespace evo {
 namespace {
 
-/// Elements that one thread draws at a time; even, because two e2m1 share a byte.
+/// Elements that one thread draws at a time; a multiple of 16, so that each begins at a whole word of random bits.
 constexpr std::uint64_t kDrawChunk = 1 << 16;
 /// Distinct values in the regime `ties`.
 constexpr std::uint64_t kTiedValues = 4;
 
-/// Of the end of a range of floats: smaller powers of two scale everything to zero.
-constexpr double kLeastPower = 0x1p-8;
+/// Of the end of a range of floats: smaller powers of two scale everything to zero. No subnormal is one.
+constexpr double kLeastPower = 0x1p-8, kLeastExponent = -1022;
 /// A range of integers of as many values gets some with many trailing zeros in the regime `ties`.
 constexpr std::uint64_t kWideRange = 64, kMostWhole = std::uint64_t{1} << 62;
+/// No normal number is larger: random.h.
+constexpr double kMostNormal = 6.35;
 
-/// What a counter's third word says the number is for, so that choices and values are independent.
-enum class DrawPurpose : std::uint32_t { value, regime, zeros };
+namespace element {
+using enum ElementKind;
+}
+namespace source {
+using enum ElementSource;
+}
 
-std::uint64_t random_bits(std::uint64_t stream, std::uint64_t i, DrawPurpose purpose = DrawPurpose::value) {
-  const auto words = philox(stream, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32),
-                                     static_cast<std::uint32_t>(purpose), 0});
+std::uint64_t bits_of(double x) {
+  return std::bit_cast<std::uint64_t>(x);
+}
+template <class Real>
+Real real_of_bits(std::uint64_t bits) {
+  return std::bit_cast<Real>(bits);
+}
+template <class Real>
+Real normal_of_word(std::uint32_t word) {
+  return normal_from_word(word);
+}
+
+std::uint64_t random_bits(std::uint64_t stream, std::uint64_t i, std::uint32_t purpose = 0) {
+  const auto words =
+      philox(stream, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), purpose, 0});
   return static_cast<std::uint64_t>(words[0]) << 32 | words[1];
 }
 
-/// 0 or more and less than `count`, or any 64 bits for a count of 0.
-std::uint64_t below(std::uint64_t count, std::uint64_t bits) {
-  return count == 0 ? bits : bits % count;
-}
+#define EVO_EACH inline
+#include "evaluator/device/element_draws.cuh"
+#undef EVO_EACH
 
 /// Whole numbers first, first + 1, ..., `count` of them (0: 2^64).
 struct Range {
   std::int64_t first = 0;
   std::uint64_t count = 1;
-  Number at(std::uint64_t index, DType dtype) const {
-    const std::uint64_t bits = static_cast<std::uint64_t>(first) + index;
-    return dtype == DType::u64 ? Number(bits) : Number(static_cast<std::int64_t>(bits));
-  }
 };
+
+Number as_whole_number(DType dtype, std::uint64_t bits) {
+  return dtype == DType::u64 ? Number(bits) : Number(static_cast<std::int64_t>(bits));
+}
 
 std::int64_t whole(const DrawRecipe& recipe, std::size_t number) {
   const long double value = exact(recipe.numbers.at(number));
@@ -92,29 +111,6 @@ void store_each(const DrawRecipe& recipe, std::byte* to, NumberAt number_at) {
   for (std::uint64_t i = 0; i < recipe.elements; ++i) store_held(recipe, to, i, number_at(i));
 }
 
-/// As a floating-point format stores it: rounded and saturated.
-template <class NumberAt>
-void store_rounded(const DrawRecipe& recipe, std::byte* to, NumberAt number_at) {
-  parallel_chunks(recipe.elements, kDrawChunk, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) store_at(recipe.dtype, to, i, number_at(i));
-  });
-}
-
-/// One of the values of the regime `ties`, as its distance from the range's first. Of a wide range they are odd numbers
-/// times powers of two that differ by 2^4: for one in four scales that are powers of two, the product is a half.
-std::uint64_t tied(const DrawRecipe& recipe, const Range& range, std::uint64_t number) {
-  const std::uint64_t bits = random_bits(recipe.stream, number, DrawPurpose::regime);
-  const std::uint64_t any = below(range.count, bits);
-  if (range.count < kWideRange || range.count > kMostWhole) return any;
-  const auto value = static_cast<std::int64_t>(static_cast<std::uint64_t>(range.first) + any);
-  const auto largest = static_cast<std::uint64_t>(std::bit_width(range.count)) - 1;
-  const std::uint64_t zeros = (random_bits(recipe.stream, 0, DrawPurpose::zeros) + 4 * number) % largest;
-  const std::int64_t unit = std::int64_t{1} << zeros;
-  const std::int64_t odd = (value / unit / 2 * 2 + 1) * unit;
-  const bool inside = odd >= range.first && static_cast<std::uint64_t>(odd - range.first) < range.count;
-  return inside ? static_cast<std::uint64_t>(odd - range.first) : any;
-}
-
 /// Whether any value of the dtype may be drawn: no range of the task's own.
 bool is_whole_dtype(const DrawRecipe& recipe) {
   return recipe.kind != DrawKind::integers && recipe.kind != DrawKind::indices;
@@ -125,40 +121,47 @@ std::uint64_t farthest_from_zero(const Range& range) {
   return range.first < 0 ? 0 : range.count - 1;
 }
 
-void draw_integers(const DrawRecipe& recipe, std::byte* to) {
+ElementDraw common_draw(const DrawRecipe& recipe, ElementKind kind) {
+  ElementDraw draw{.elements = recipe.elements, .row = recipe.row, .stream = recipe.stream, .ties = kTiedValues};
+  draw.kind = kind;
+  draw.dtype = recipe.dtype;
+  return draw;
+}
+
+/// In the regime `sorted` of rows that have yet to be sorted.
+ElementDraw whole_draw(const DrawRecipe& recipe) {
   const Range range = range_of(recipe);
+  ElementDraw draw = common_draw(recipe, ElementKind::whole);
+  draw.first = static_cast<std::uint64_t>(range.first);
+  draw.count = range.count;
   // Ends of a range that the dtype does not hold are an error of the task, however the draw falls.
-  for (const std::uint64_t end : {std::uint64_t{0}, range.count - 1})
-    if (const std::string why = why_not_held(recipe.dtype, range.at(end, recipe.dtype)); !why.empty())
+  for (const std::uint64_t end : {draw.first, draw.first + range.count - 1})
+    if (const std::string why = why_not_held(recipe.dtype, as_whole_number(recipe.dtype, end)); !why.empty())
       throw usage_error(fmt::format("buffer '{}': {}", recipe.name, why));
-  const auto any = [&](std::uint64_t i, DrawPurpose purpose) {
-    return below(range.count, random_bits(recipe.stream, i, purpose));
+  const auto all_are = [&](std::uint64_t distance) {
+    draw.kind = ElementKind::progression;
+    draw.first += distance;
+    draw.count = 0;
   };
-  std::vector<std::uint64_t> chosen(recipe.elements);
-  for (std::uint64_t i = 0; i < recipe.elements; ++i) {
-    switch (recipe.regime) {
-      case Distribution::all_equal:
-        chosen[i] = any(0, DrawPurpose::regime);
-        break;
-      case Distribution::extremes:
-        chosen[i] = random_bits(recipe.stream, i) >> 63 != 0 ? range.count - 1 : 0;
-        break;
-      case Distribution::max_magnitude:
-        chosen[i] = is_whole_dtype(recipe) ? farthest_from_zero(range) : any(i, DrawPurpose::value);
-        break;
-      case Distribution::ties:
-        chosen[i] = tied(recipe, range, below(kTiedValues, random_bits(recipe.stream, i)));
-        break;
-      default:
-        chosen[i] = any(i, DrawPurpose::value);
-    }
+  if (recipe.regime == Distribution::all_equal) all_are(below(range.count, random_bits(recipe.stream, 0, draws_regime)));
+  if (recipe.regime == Distribution::max_magnitude && is_whole_dtype(recipe)) all_are(farthest_from_zero(range));
+  if (recipe.regime == Distribution::extremes) draw.source = ElementSource::ends;
+  if (recipe.regime == Distribution::ties) draw.source = ElementSource::tied;
+  if (range.count >= kWideRange && range.count <= kMostWhole)
+    draw.most_zeros = static_cast<std::uint64_t>(std::bit_width(range.count)) - 1;
+  return draw;
+}
+
+/// Rows ascend: as unsigned distances from the first of the range.
+void draw_sorted(const DrawRecipe& recipe, std::byte* to) {
+  const ElementDraw draw = whole_draw(recipe);
+  for (std::uint64_t begin = 0; begin < recipe.elements; begin += recipe.row) {
+    std::vector<std::uint64_t> chosen(std::min(recipe.row, recipe.elements - begin));
+    for (std::uint64_t i = 0; i < chosen.size(); ++i) chosen[i] = whole_element(draw, begin + i) - draw.first;
+    std::ranges::sort(chosen);
+    for (std::uint64_t i = 0; i < chosen.size(); ++i)
+      store_at(recipe.dtype, to, begin + i, as_whole_number(recipe.dtype, draw.first + chosen[i]));
   }
-  // Rows ascend: as unsigned distances from the first of the range.
-  if (recipe.regime == Distribution::sorted)
-    for (std::uint64_t begin = 0; begin < recipe.elements; begin += recipe.row)
-      std::sort(chosen.begin() + static_cast<std::ptrdiff_t>(begin),
-                chosen.begin() + static_cast<std::ptrdiff_t>(std::min(begin + recipe.row, recipe.elements)));
-  for (std::uint64_t i = 0; i < recipe.elements; ++i) store_at(recipe.dtype, to, i, range.at(chosen[i], recipe.dtype));
 }
 
 std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t stream, bool sorted) {
@@ -193,7 +196,7 @@ std::vector<std::uint64_t> segments(const DrawRecipe& recipe, std::uint64_t tota
   const std::uint64_t count = recipe.elements - 1;
   std::vector<std::uint64_t> lengths(count, 0);
   if (recipe.regime == Distribution::extremes) {
-    lengths[below(count, random_bits(recipe.stream, 0, DrawPurpose::regime))] = total;
+    lengths[below(count, random_bits(recipe.stream, 0, draws_regime))] = total;
   } else if (recipe.regime == Distribution::all_equal) {
     for (std::uint64_t i = 0; i < count; ++i) lengths[i] = total / count + (i < total % count ? 1 : 0);
   } else if (recipe.regime == Distribution::uniform) {
@@ -204,7 +207,7 @@ std::vector<std::uint64_t> segments(const DrawRecipe& recipe, std::uint64_t tota
     std::ranges::sort(cuts);
     std::uint64_t before = 0;
     for (std::uint64_t i = 0; i < cuts.size(); ++i) {
-      if (random_bits(recipe.stream, i + 1, DrawPurpose::regime) >> 62 == 0) cuts[i] = before;
+      if (random_bits(recipe.stream, i + 1, draws_regime) >> 62 == 0) cuts[i] = before;
       lengths[i] = cuts[i] - before;
       before = cuts[i];
     }
@@ -225,12 +228,6 @@ void draw_offsets(const DrawRecipe& recipe, std::byte* to) {
   }
 }
 
-void draw_bits(const DrawRecipe& recipe, std::byte* to) {
-  const std::uint64_t bytes = bytes_for(recipe.dtype, recipe.elements);
-  for (std::uint64_t i = 0; i < bytes; ++i)
-    to[i] = static_cast<std::byte>(random_bits(recipe.stream, i / 8) >> (i % 8 * 8));
-}
-
 /// As an integer where 64 bits hold the value, else as the nearest double.
 Number as_number(long double value) {
   if (value < -0x1p63L || value >= 0x1p64L) return static_cast<double>(value);
@@ -245,51 +242,112 @@ Number progression(const DrawRecipe& recipe, std::uint64_t i) {
   return as_double(recipe.numbers.at(0)) + static_cast<double>(i) * as_double(recipe.numbers.at(1));
 }
 
-/// The element whose random numbers element i has: in the regime `all_equal` the first one's.
-std::uint64_t source_of(const DrawRecipe& recipe, std::uint64_t i) {
-  switch (recipe.regime) {
-    case Distribution::all_equal:
-      return 0;
-    case Distribution::constant_rows:
-      return i - i % recipe.row;
-    case Distribution::ties:
-      return below(kTiedValues, random_bits(recipe.stream, i, DrawPurpose::regime));
-    default:
-      return i;
+std::optional<std::uint64_t> as_bits(DType dtype, Number number) {
+  if (const auto* whole = std::get_if<std::int64_t>(&number)) return static_cast<std::uint64_t>(*whole);
+  const auto* large = std::get_if<std::uint64_t>(&number);
+  if (large == nullptr || (!is_integer(dtype) && *large > INT64_MAX)) return std::nullopt;
+  return *large;
+}
+
+/// first, first + step, ...
+std::optional<ElementDraw> progression_draw(const DrawRecipe& recipe, Number first, Number step) {
+  const auto begin = as_bits(recipe.dtype, first), count = as_bits(recipe.dtype, step);
+  DrawRecipe steps = recipe;
+  steps.numbers = {first, step};
+  const Number last = progression(steps, std::max<std::uint64_t>(recipe.elements, 1) - 1);
+  if (!why_not_held(recipe.dtype, first).empty() || !why_not_held(recipe.dtype, last).empty()) return std::nullopt;
+  ElementDraw draw = common_draw(recipe, ElementKind::progression);
+  if (begin && count) {
+    if (!as_bits(recipe.dtype, last)) return std::nullopt;
+    draw.first = *begin;
+    draw.count = *count;
+    return draw;
+  }
+  draw.kind = ElementKind::line;
+  draw.begin = as_double(first);
+  draw.width = as_double(step);
+  if (is_integer(recipe.dtype) || !std::isfinite(draw.begin) || !std::isfinite(draw.width)) return std::nullopt;
+  return draw;
+}
+
+/// Of a range of floats in the regime `ties`: powers of two, so that what they scale falls between two codes.
+void draw_powers(ElementDraw& draw, double low, double high) {
+  if (!(high > 0) || std::isinf(high)) return;
+  const double least = std::max(std::ceil(std::log2(std::max(low, high * kLeastPower))), kLeastExponent);
+  const double most = std::ceil(std::log2(high)) - 1;  // The end is excluded.
+  if (most < least) return;
+  draw.powers = 1;
+  draw.least = static_cast<int>(least);
+  draw.most = static_cast<int>(most);
+}
+
+/// Of numbers that need not be whole, but become so where the dtype has no others.
+ElementDraw real_draw(const DrawRecipe& recipe) {
+  ElementDraw draw = common_draw(recipe, recipe.kind == DrawKind::uniform  ? ElementKind::uniform
+                                         : recipe.kind == DrawKind::normal ? ElementKind::normal
+                                                                           : ElementKind::magnitude);
+  if (draw.kind != ElementKind::magnitude) {
+    draw.begin = as_double(recipe.numbers.at(0));
+    draw.width = as_double(recipe.numbers.at(1));
+  }
+  const double high = draw.width;
+  if (draw.kind == ElementKind::uniform) draw.width -= draw.begin;
+  if (recipe.regime == Distribution::all_equal) draw.source = ElementSource::first;
+  if (recipe.regime == Distribution::constant_rows) draw.source = ElementSource::row;
+  if (recipe.regime != Distribution::ties) return draw;
+  draw.source = ElementSource::tied;
+  if (!is_floating(recipe.dtype)) return draw;
+  if (draw.kind == ElementKind::uniform)
+    draw_powers(draw, draw.begin, high);
+  else
+    draw.powers = 1;
+  return draw;
+}
+
+/// Whether the dtype holds whatever may be drawn.
+bool is_always_held(const ElementDraw& draw) {
+  if (is_floating(draw.dtype)) return true;
+  const bool is_range = draw.kind == ElementKind::uniform;
+  const double below = is_range ? 0 : kMostNormal * std::fabs(draw.width), above = is_range ? draw.width : below;
+  return std::ranges::all_of(std::array{std::floor(draw.begin - below), std::ceil(draw.begin + above)}, [&](double end) {
+    return std::fabs(end) < 0x1p63 && why_not_held(draw.dtype, end).empty();
+  });
+}
+
+/// As integers have it.
+double rounded(const ElementDraw& draw, std::uint64_t i) {
+  const double value = real_element<double>(draw, i);
+  return draw.kind == ElementKind::uniform ? std::floor(value) : std::nearbyint(value);
+}
+
+ElementDraw bits_draw(const DrawRecipe& recipe) {
+  ElementDraw draw = common_draw(recipe, ElementKind::bits);
+  if (recipe.dtype != DType::e2m1) return draw;
+  draw.elements = bytes_for(recipe.dtype, recipe.elements);
+  draw.dtype = DType::u8;
+  return draw;
+}
+
+/// Of `bytes` bytes, those of words `word` and on.
+void store_bits(std::uint64_t stream, std::uint64_t word, std::uint64_t bytes, std::byte* to) {
+  for (std::uint64_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
+    const std::uint64_t bits = random_bits(stream, word++, draws_value);
+    std::memcpy(to + at, &bits, std::min<std::uint64_t>(sizeof bits, bytes - at));
   }
 }
 
-/// In the regime `ties` floats are powers of two, so that what they scale falls between two codes.
-bool has_powers_of_two(const DrawRecipe& recipe) {
-  return recipe.regime == Distribution::ties && is_floating(recipe.dtype);
-}
-
-/// The greatest one up to the value.
-double power_of_two(const DrawRecipe& recipe, double value) {
-  if (!has_powers_of_two(recipe) || value == 0) return value;
-  return std::copysign(std::exp2(std::floor(std::log2(std::fabs(value)))), value);
-}
-
-/// Every second time the greatest one of the range, or else any. Where there is none, the value.
-double power_of_two_between(const DrawRecipe& recipe, std::uint64_t i, double low, double high, double value) {
-  if (!has_powers_of_two(recipe) || high <= 0) return value;
-  const double least = std::ceil(std::log2(std::max(low, high * kLeastPower)));
-  double most = std::ceil(std::log2(high)) - 1;  // The end is excluded.
-  if (most < least) return value;
-  const std::uint64_t bits = random_bits(recipe.stream, i, DrawPurpose::regime);
-  if (bits >> 63 == 0) most -= static_cast<double>(bits % static_cast<std::uint64_t>(most - least + 1));
-  return std::exp2(most);
-}
-
-double uniform_at(const DrawRecipe& recipe, std::uint64_t i) {
-  const double low = as_double(recipe.numbers.at(0)), width = as_double(recipe.numbers.at(1)) - low;
-  const double share = static_cast<double>(random_bits(recipe.stream, source_of(recipe, i)) >> 11) * 0x1p-53;
-  return power_of_two_between(recipe, i, low, low + width, low + share * width);
-}
-
-double normal_at(const DrawRecipe& recipe, std::uint64_t i) {
-  const auto word = static_cast<std::uint32_t>(random_bits(recipe.stream, source_of(recipe, i)) >> 32);
-  return normal_from_word(word);
+/// Element i becomes number `at` of `to`.
+void store_element(const ElementDraw& draw, std::uint64_t i, std::byte* to, std::uint64_t at) {
+  const bool is_whole = draw.kind == ElementKind::whole || draw.kind == ElementKind::progression;
+  if (is_integer(draw.dtype)) {
+    const std::uint64_t bits =
+        is_whole ? whole_element(draw, i) : static_cast<std::uint64_t>(static_cast<std::int64_t>(rounded(draw, i)));
+    std::memcpy(to + at * size_of(draw.dtype), &bits, size_of(draw.dtype));
+  } else {
+    store_at(draw.dtype, to, at,
+             is_whole ? static_cast<double>(static_cast<std::int64_t>(whole_element(draw, i)))
+                      : real_element<double>(draw, i));
+  }
 }
 
 }  // namespace
@@ -299,9 +357,46 @@ bool draws_integers(DrawKind kind, DType dtype) {
   return is_integer(dtype) && (kind == DrawKind::automatic || kind == DrawKind::non_negative);
 }
 
+std::optional<ElementDraw> element_draw(const DrawRecipe& recipe) {
+  if (draws_integers(recipe.kind, recipe.dtype)) {
+    if (recipe.regime == Distribution::sorted) return std::nullopt;
+    return whole_draw(recipe);
+  }
+  switch (recipe.kind) {
+    case DrawKind::constant:
+      return progression_draw(recipe, recipe.numbers.empty() ? Number{std::int64_t{0}} : recipe.numbers[0],
+                              recipe.numbers.empty() || !std::holds_alternative<double>(recipe.numbers[0])
+                                  ? Number{std::int64_t{0}}
+                                  : Number{-0.0});  // Whatever is added to -0 stays, -0, too.
+    case DrawKind::iota:
+      return progression_draw(recipe, recipe.numbers.at(0), recipe.numbers.at(1));
+    case DrawKind::uniform:
+    case DrawKind::normal:
+    case DrawKind::non_negative: {
+      const ElementDraw draw = real_draw(recipe);
+      return is_always_held(draw) ? std::optional(draw) : std::nullopt;
+    }
+    case DrawKind::bits:
+      return bits_draw(recipe);
+    default:
+      return std::nullopt;
+  }
+}
+
+void draw_elements(const ElementDraw& draw, std::uint64_t from, std::uint64_t until, std::byte* to) {
+  parallel_chunks(until - from, kDrawChunk, [&](std::uint64_t begin, std::uint64_t end) {
+    if (draw.kind == ElementKind::bits) {
+      const std::uint64_t size = size_of(draw.dtype);
+      store_bits(draw.stream, (from + begin) * size / 8, (end - begin) * size, to + begin * size);
+      return;
+    }
+    for (std::uint64_t i = begin; i < end; ++i) store_element(draw, from + i, to, i);
+  });
+}
+
 void draw_elements(const DrawRecipe& recipe, std::byte* to) {
-  if (draws_integers(recipe.kind, recipe.dtype)) return draw_integers(recipe, to);
-  const bool floating = is_floating(recipe.dtype);
+  if (const auto draw = element_draw(recipe)) return draw_elements(*draw, 0, draw->elements, to);
+  if (draws_integers(recipe.kind, recipe.dtype)) return draw_sorted(recipe, to);
   switch (recipe.kind) {
     case DrawKind::list:
       if (recipe.numbers.size() > recipe.elements) {
@@ -314,17 +409,10 @@ void draw_elements(const DrawRecipe& recipe, std::byte* to) {
     case DrawKind::iota:
       return store_each(recipe, to, [&](std::uint64_t i) { return progression(recipe, i); });
     case DrawKind::uniform:
-      if (floating) return store_rounded(recipe, to, [&](std::uint64_t i) { return Number(uniform_at(recipe, i)); });
-      return store_each(recipe, to, [&](std::uint64_t i) { return Number(std::floor(uniform_at(recipe, i))); });
     case DrawKind::normal: {
-      const double mean = as_double(recipe.numbers.at(0)), deviation = as_double(recipe.numbers.at(1));
-      const auto value = [&](std::uint64_t i) { return power_of_two(recipe, mean + normal_at(recipe, i) * deviation); };
-      if (floating) return store_rounded(recipe, to, [&](std::uint64_t i) { return Number(value(i)); });
-      return store_each(recipe, to, [&](std::uint64_t i) { return Number(std::nearbyint(value(i))); });
+      const ElementDraw draw = real_draw(recipe);
+      return store_each(recipe, to, [&](std::uint64_t i) { return Number(rounded(draw, i)); });
     }
-    case DrawKind::non_negative:
-      return store_rounded(
-          recipe, to, [&](std::uint64_t i) { return Number(power_of_two(recipe, std::fabs(normal_at(recipe, i)))); });
     case DrawKind::permutation:
       return draw_permutation(recipe, recipe.row, to);
     case DrawKind::shuffle:
@@ -333,8 +421,6 @@ void draw_elements(const DrawRecipe& recipe, std::byte* to) {
       return draw_offsets(recipe, to);
     case DrawKind::page_table:
       return draw_page_table(recipe, to);
-    case DrawKind::bits:
-      return draw_bits(recipe, to);
     default: {
       const Number number = recipe.numbers.empty() ? Number{std::int64_t{0}} : recipe.numbers[0];
       return store_each(recipe, to, [&](std::uint64_t) { return number; });

@@ -37,30 +37,40 @@ double with_low_bits(const InputRecipe& recipe, float value, std::uint64_t index
   return static_cast<double>(value) * (1 + share * 0x1.0p-23);
 }
 
+/// The same as its dtype.
+void draw_codes(const CaseRecipe& recipe, const InputRecipe& input, std::uint64_t begin, std::uint64_t end,
+                std::byte* to) {
+  std::vector<float> values(end - begin);
+  draw_values(input, recipe.seed, begin, end, values.data());
+  for (std::uint64_t i = 0; i < values.size(); ++i) {
+    if (input.dtype == DType::f64) {
+      store_at(DType::f64, to, i, with_low_bits(input, values[i], begin + i));
+    } else {
+      store_rounded(input.dtype, values[i], to, i);
+    }
+  }
+}
+
 /// Draws the elements of an input without scales as its dtype.
 void draw_codes(const CaseRecipe& recipe, const InputRecipe& input, std::span<std::byte> to) {
   const std::uint64_t count = distinct_elements(recipe, input);
   parallel_chunks(count, kDrawnAtOnce, [&](std::uint64_t begin, std::uint64_t end) {
-    std::vector<float> values(end - begin);
-    draw_values(input, recipe.seed, begin, end, values.data());
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const float value = values[i - begin];
-      if (input.dtype == DType::f64) {
-        store_at(DType::f64, to.data(), i, with_low_bits(input, value, i));
-      } else {
-        store_rounded(input.dtype, value, to.data(), i);
-      }
-    }
+    draw_codes(recipe, input, begin, end, to.data() + bytes_for(input.dtype, begin));
   });
   const std::size_t period = bytes_for(input.dtype, count);
   for (std::size_t at = period; at < to.size(); at += period)
     std::ranges::copy(to.first(std::min(period, to.size() - at)), to.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
+void widen(const InputRecipe& recipe, std::uint64_t elements, const std::byte* dense, std::byte* to) {
+  parallel_chunks(elements, kDrawnAtOnce, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) store_at(*recipe.widened, to, i, load_at(recipe.dtype, dense, i));
+  });
+}
+
 std::vector<std::byte> widened(const InputRecipe& recipe, const std::vector<std::byte>& dense) {
   std::vector<std::byte> wide(bytes_for(*recipe.widened, recipe.elements));
-  for (std::uint64_t i = 0; i < recipe.elements; ++i)
-    store_at(*recipe.widened, wide.data(), i, load_at(recipe.dtype, dense.data(), i));
+  widen(recipe, recipe.elements, dense.data(), wide.data());
   return wide;
 }
 
@@ -97,11 +107,6 @@ std::vector<std::byte> content_of_file(const InputRecipe& recipe) {
   return {bytes.begin(), bytes.end()};
 }
 
-DrawRecipe draw_recipe(const InputRecipe& recipe) {
-  return {recipe.name, recipe.dtype,   recipe.elements,     recipe.row,
-          recipe.draw, recipe.numbers, recipe.distribution, recipe.stream};
-}
-
 /// Those inputs that are wanted; all else stays empty. Who wants codes wants their scales and zero points.
 template <typename Wanted>
 std::vector<std::vector<std::byte>> generate(const CaseRecipe& recipe, Wanted wanted) {
@@ -133,6 +138,19 @@ std::vector<std::vector<std::byte>> generate(const CaseRecipe& recipe, Wanted wa
 }
 
 }  // namespace
+
+DrawRecipe draw_recipe(const InputRecipe& recipe) {
+  return {recipe.name, recipe.dtype,   recipe.elements,     recipe.row,
+          recipe.draw, recipe.numbers, recipe.distribution, recipe.stream};
+}
+
+void draw_part(const CaseRecipe& recipe, const InputRecipe& input, std::uint64_t begin, std::uint64_t end,
+               std::byte* to) {
+  if (!input.widened) return draw_codes(recipe, input, begin, end, to);
+  std::vector<std::byte> narrow(bytes_for(input.dtype, end - begin));
+  draw_codes(recipe, input, begin, end, narrow.data());
+  widen(input, end - begin, narrow.data(), to);
+}
 
 std::uint64_t distinct_elements(const CaseRecipe& recipe, const InputRecipe& input) {
   return recipe.repeating ? std::min(input.elements, kPeriod) : input.elements;

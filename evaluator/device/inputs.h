@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "evaluator/device/draws.h"
 #include "evaluator/device/input_recipe.h"
 
 namespace evo {
@@ -18,6 +19,12 @@ std::vector<std::vector<std::byte>> generate_inputs(const CaseRecipe& recipe);
 /// One of them, without the time that the others take: all else is empty, but for what is drawn together with it
 /// (codes, their scales and zero points).
 std::vector<std::vector<std::byte>> generate_input(const CaseRecipe& recipe, std::size_t number);
+/// Elements `begin` to `end` of an input without scales that the regime draws, as they are stored; the first becomes
+/// element 0 of `to`. `begin` is a multiple of 4.
+void draw_part(const CaseRecipe& recipe, const InputRecipe& input, std::uint64_t begin, std::uint64_t end,
+               std::byte* to);
+/// How an input is drawn that the regime does not draw.
+DrawRecipe draw_recipe(const InputRecipe& input);
 /// How many elements differ from one another; those that follow repeat them.
 std::uint64_t distinct_elements(const CaseRecipe& recipe, const InputRecipe& input);
 

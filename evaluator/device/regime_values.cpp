@@ -70,13 +70,13 @@ void visit_rows(const DrawnPart& part, Visit visit) {
 }
 
 /// The row's own N(0, gain^2).
-double row_number(const DrawnPart& part, std::uint64_t row) {
-  return part.recipe.gain * normal_from_word(random_word(part.recipe, InputPurpose::row, row));
+double row_number(const InputRecipe& recipe, std::uint64_t row) {
+  return recipe.gain * normal_from_word(random_word(recipe, InputPurpose::row, row));
 }
 
 void draw_constant_rows(const DrawnPart& part) {
   visit_rows(part, [&](std::uint64_t row, std::span<float> elements) {
-    std::ranges::fill(elements, static_cast<float>(row_number(part, row)));
+    std::ranges::fill(elements, static_cast<float>(row_number(part.recipe, row)));
   });
 }
 
@@ -105,7 +105,7 @@ void raise_spiked_rows(const DrawnPart& part) {
 
 void scale_rows_log_normally(const DrawnPart& part) {
   visit_rows(part, [&](std::uint64_t row, std::span<float> elements) {
-    const double factor = std::exp2(row_number(part, row));
+    const double factor = std::exp2(row_number(part.recipe, row));
     for (float& value : elements) value = static_cast<float>(value * factor);
   });
 }
@@ -229,6 +229,14 @@ static_assert(has_row_for_each(kDrawings, &Drawing::distribution),
 float largest_move(const InputRecipe& recipe) {
   if (recipe.scale) return static_cast<float>(recipe.gain);
   return static_cast<float>(std::min(recipe.gain, kFarthest * info_of(recipe.dtype).greatest));
+}
+
+std::vector<double> row_factors(const InputRecipe& recipe) {
+  std::vector<double> factors;
+  if (recipe.distribution != Distribution::log_normal_rows) return factors;
+  for (std::uint64_t row = 0; row * recipe.row < recipe.elements; ++row)
+    factors.push_back(std::exp2(row_number(recipe, row)));
+  return factors;
 }
 
 std::uint32_t random_word(const InputRecipe& recipe, InputPurpose purpose, std::uint64_t index) {

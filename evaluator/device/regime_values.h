@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "evaluator/device/input_recipe.h"
 
@@ -14,6 +15,9 @@ std::uint32_t random_word(const InputRecipe& recipe, InputPurpose purpose, std::
 
 /// How far the regime far_rows moves the rows of an input.
 float largest_move(const InputRecipe& recipe);
+
+/// What the regime log_normal_rows multiplies each row by; empty in others.
+std::vector<double> row_factors(const InputRecipe& recipe);
 
 /// Elements that one thread makes at a time; a multiple of the four words of a Philox block.
 inline constexpr std::uint64_t kDrawnAtOnce = 1 << 14;

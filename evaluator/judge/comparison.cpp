@@ -346,21 +346,10 @@ void compare_exactly(DType dtype, std::span<const std::byte> got, const Expected
   }
 }
 
-/// Of a sum in the type that kernels compute in: several of its last bits.
-constexpr double kLastBits = 4;
-
-/// Takes a squared error among the two largest. Single errors of one step are excused so often: a last bit in the sum
-/// may make a tie of the rounding fall the other way.
-void keep_largest(std::array<double, 2>& largest, double squared) {
-  double& least = *std::ranges::min_element(largest);
-  least = std::max(least, squared);
-}
-
 void compare_change(DType dtype, const Elements& got, const ExpectedOutput& want, std::uint64_t count,
                     Difference& difference) {
   const Elements wanted(want.dtype, want.bytes), before(want.dtype, want.before);
-  double error = 0, change = 0, size = 0;
-  std::array<double, 2> other{};
+  OutputSums sums;
   std::array<double, kPiece> b{};
   for (std::uint64_t at = 0; at < count; at += kPiece) {
     const std::uint64_t piece = std::min(kPiece, count - at);
@@ -368,17 +357,14 @@ void compare_change(DType dtype, const Elements& got, const ExpectedOutput& want
     visit_pairs(got, wanted, at, piece, [&](std::uint64_t i, double g, double w) {
       const double old = b[i - at], right = rounded_to(dtype, w), moved = right - old, off = g - right;
       if (!std::isfinite(moved)) return;
-      error += off * off;
-      change += moved * moved;
-      size += std::max(right * right, old * old);
+      sums.change_error += off * off;
+      sums.change_squared += moved * moved;
+      sums.change_size += std::max(right * right, old * old);
       if (off != 0 && std::fabs(off) <= std::max(step_at(dtype, right), step_at(dtype, g)))
-        keep_largest(other, off * off);
+        note_step(sums, off * off);
     });
   }
-  if (change == 0) return;
-  const double last_bit = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
-  const double left = std::sqrt(std::max(0.0, error - other[0] - other[1])) - kLastBits * last_bit * std::sqrt(size);
-  difference.change = finite_error(std::max(0.0, left) / std::sqrt(change));
+  difference.change = change_of(dtype, sums);
 }
 
 void compare_steps(DType dtype, const Elements& got, const Elements& want, std::uint64_t count,
@@ -470,7 +456,7 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
   return compare_with_infinities(dtype, got, want, limits, row, count);
 }
 
-Difference difference_of(const OutputSums& found) {
+Difference difference_of(const OutputSums& found, DType dtype) {
   Sums sums{found.difference_squared, found.want_squared, found.got_squared, found.dot, found.max_abs};
   sums.not_finite = found.not_finite;
   Difference difference = difference_of(sums, found.elements);
@@ -486,6 +472,7 @@ Difference difference_of(const OutputSums& found) {
   difference.further_off = found.further_off;
   difference.first_further_off = found.first_further_off;
   difference.elements = found.elements;
+  difference.change = change_of(dtype, found);
   return difference;
 }
 

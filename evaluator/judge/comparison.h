@@ -73,7 +73,10 @@ Difference compare(DType dtype, std::span<const std::byte> got, const ExpectedOu
 Difference compare(DType dtype, std::span<const std::byte> got, std::span<const float> want);
 
 /// The same from the sums of a comparison that a device made. Where elements are not finite it says only how many.
-Difference difference_of(const OutputSums& found);
+/// `dtype`: of the output.
+Difference difference_of(const OutputSums& found, DType dtype);
+/// Difference::change of an output of this dtype.
+double change_of(DType dtype, const OutputSums& sums);
 
 /// The first limit that a difference breaks; empty when it is accepted. An unset limit (0) checks nothing. A value that
 /// is not finite passes only where the reference has it. A reference of zeros wants zeros, or has limits of elements.

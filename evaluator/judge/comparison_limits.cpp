@@ -11,7 +11,19 @@ double share_off_by_one(const Difference& difference) {
   return static_cast<double>(difference.off_by_one) / static_cast<double>(difference.elements);
 }
 
+/// Of a sum in the type that kernels compute in: several of its last bits.
+constexpr double kLastBits = 4;
+
 }  // namespace
+
+/// Single errors of one step are excused twice: a last bit in the sum may make a tie of the rounding fall the other way.
+double change_of(DType dtype, const OutputSums& sums) {
+  if (sums.change_squared == 0) return 0;
+  const double last_bit = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
+  const double left = std::sqrt(std::max(0.0, sums.change_error - sums.largest_step - sums.next_step)) -
+                      kLastBits * last_bit * std::sqrt(sums.change_size);
+  return finite_error(std::max(0.0, left) / std::sqrt(sums.change_squared));
+}
 
 double closeness(const Difference& difference, const Limits& limits) {
   if (limits.exact) return difference.unequal > 0 ? 2 : 0;

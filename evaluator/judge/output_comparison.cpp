@@ -128,7 +128,8 @@ ComparedFor compared_for(const Limits& limits, std::uint64_t row) {
           .elementwise = limits.atol > 0 || limits.rtol > 0,
           .atol = limits.atol,
           .rtol = limits.rtol,
-          .steps = limits.off_by_one > 0};
+          .steps = limits.off_by_one > 0,
+          .change = limits.change > 0};
 }
 
 std::vector<ComparedOutput> compare_outputs(const Task& task, const Bindings& options, const Case& one,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -21,7 +22,7 @@
 namespace evo {
 namespace {
 
-/// Elements at either end of a drawn input that the host draws too, to see that both agree. A multiple of 4.
+/// Elements at either end of a drawn input that the host draws too, to see that both agree. A multiple of 16.
 constexpr std::uint64_t kDrawnByBoth = 1024;
 /// Tables of steps that are cheap beside any input.
 constexpr std::uint64_t kSmallTable = 1 << 20;
@@ -32,14 +33,14 @@ constexpr std::uint64_t kShared = 8;
 struct StepOnDevice {
   std::uint64_t kind, stream;
   double amount, share;
-  std::uint64_t rows, row_stride, columns, column_stride, matrix_stride;
+  std::uint64_t rows, row_stride, columns;
 };
 
 struct Ends {
   std::uint64_t from, until;
 };
 std::array<Ends, 2> ends_of(std::uint64_t elements) {
-  const std::uint64_t last = elements > kDrawnByBoth ? (elements - kDrawnByBoth) / 4 * 4 : 0;
+  const std::uint64_t last = elements > kDrawnByBoth ? (elements - kDrawnByBoth) / 16 * 16 : 0;
   return {Ends{0, std::min(elements, kDrawnByBoth)}, Ends{last, elements}};
 }
 
@@ -50,23 +51,25 @@ std::size_t scaled_by(const CaseRecipe& recipe, std::size_t number) {
 }
 
 bool is_drawn_by_formula(const InputRecipe& input) {
-  // Those take the host's mathematical library, or tables.
-  if (input.distribution == Distribution::log_normal_rows || input.distribution == Distribution::ties) return false;
-  const std::uint64_t rows = input.elements / input.row, columns = input.elements / (input.matrix / input.row);
-  const bool tables_are_small = std::max(rows, columns) <= std::max(kSmallTable, input.elements / kShared);
-  return input.steps.empty() || (tables_are_small && std::ranges::all_of(input.steps, has_tables));
+  std::uint64_t numbers = input.distribution == Distribution::log_normal_rows ? input.elements / input.row : 0;
+  for (const InputStep& step : input.steps) numbers += table_size(step, input);
+  return numbers <= std::max(kSmallTable, input.elements / kShared) && std::ranges::all_of(input.steps, has_tables);
 }
 
-/// Whether the elements are drawn there, be they floats or codes.
+/// Of those that the regime draws: whether the elements are drawn there, be they floats or codes.
 bool draws_elements(const CaseRecipe& recipe, const InputRecipe& input) {
-  const bool is_dense = !recipe.perturbed && !input.is_computed && !input.widened && input.strides.empty() &&
-                        input.elements > 0 && input.row > 0 && input.matrix >= input.row;
-  const bool is_float =
-      !input.scale && (input.dtype == DType::f32 || input.dtype == DType::f16 || input.dtype == DType::bf16);
-  const bool is_code = input.scale && !input.zero_point && *input.scale < recipe.inputs.size() &&
+  const bool is_float = !input.scale && bits_of(input.dtype) >= 8 && input.dtype != DType::e8m0;
+  const bool is_code = input.scale && !input.zero_point && !input.widened && *input.scale < recipe.inputs.size() &&
                        (input.dtype == DType::e4m3 || ((input.dtype == DType::s8 || input.dtype == DType::u8) &&
                                                        std::isfinite(static_cast<float>(input.gain))));
-  return is_dense && (is_float || is_code) && is_drawn_by_regime(input) && is_drawn_by_formula(input);
+  return (is_float || is_code) && input.row > 0 && input.matrix >= input.row && is_drawn_by_formula(input);
+}
+
+/// Of the others.
+std::optional<ElementDraw> element_draw_there(const InputRecipe& input) {
+  if (input.widened.value_or(input.dtype) != input.dtype) return std::nullopt;
+  auto draw = element_draw(draw_recipe(input));
+  return draw && draw->dtype != DType::e2m1 && draw->dtype != DType::e8m0 ? draw : std::nullopt;
 }
 
 std::vector<std::byte> stored(DType dtype, const std::vector<Quantiser>& of_groups) {
@@ -93,10 +96,12 @@ DeviceMemory DeviceDrawer::uploaded(const void* data, std::size_t bytes) const {
 bool DeviceDrawer::draws(const CaseRecipe& recipe, std::size_t number) const {
   if (!why_unfit_.empty()) return false;
   const InputRecipe& input = recipe.inputs.at(number);
-  if (!input.is_computed) return draws_elements(recipe, input);
+  if (recipe.perturbed || !input.strides.empty() || input.elements == 0) return false;
+  if (!input.is_computed)
+    return is_drawn_by_regime(input) ? draws_elements(recipe, input) : element_draw_there(input).has_value();
   const std::size_t codes = scaled_by(recipe, number);
-  return codes < recipe.inputs.size() && input.strides.empty() && !input.widened &&
-         draws_elements(recipe, recipe.inputs[codes]);
+  return codes < recipe.inputs.size() && !input.widened && is_drawn_by_regime(recipe.inputs[codes]) &&
+         draws(recipe, codes);
 }
 
 bool DeviceDrawer::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddress to) {
@@ -106,6 +111,7 @@ bool DeviceDrawer::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddr
     if (of_groups != nullptr) device_->upload(to, stored(input.dtype, *of_groups));
     return of_groups != nullptr;
   }
+  if (!is_drawn_by_regime(input)) return draw_elements_there(*element_draw_there(input), input, to);
   if (!input.scale) {
     run("evo_draw", recipe, input, tables_for(input), {to});
     return as_the_host(recipe, input, {}, to);
@@ -120,26 +126,15 @@ bool DeviceDrawer::draw(const CaseRecipe& recipe, std::size_t number, DeviceAddr
 }
 
 DeviceDrawer::Tables DeviceDrawer::tables_for(const InputRecipe& input) const {
-  std::vector<double> numbers = {0, 1, 0};  // Where no table is: of columns, and of rows.
+  std::vector<double> numbers = row_factors(input);
   std::vector<StepOnDevice> steps;
   for (const InputStep& step : input.steps) {
     const StepTables of = tables_of(step, input);
-    StepOnDevice one{static_cast<std::uint64_t>(step.step),
-                     step.stream,
-                     step.amount,
-                     step.share,
-                     numbers.size(),
-                     of.rows.size() > 2 ? std::uint64_t{1} : 0,
-                     0,
-                     0,
-                     of.by_matrix ? input.row : 0};
+    const std::uint64_t rows = numbers.size(), columns = rows + of.rows.size();
+    steps.push_back({static_cast<std::uint64_t>(step.step), step.stream, step.amount, step.share, rows,
+                     of.rows.size() > 2 ? std::uint64_t{1} : 0, columns});
     numbers.insert(numbers.end(), of.rows.begin(), of.rows.end());
-    if (!of.columns.empty()) {
-      one.columns = numbers.size();
-      one.column_stride = 1;
-      numbers.insert(numbers.end(), of.columns.begin(), of.columns.end());
-    }
-    steps.push_back(one);
+    numbers.insert(numbers.end(), of.columns.begin(), of.columns.end());
   }
   std::vector<ScaleGroups::Axis> axes;
   if (input.scale) axes = ScaleGroups(input.dims, input.scale_dims).axes();
@@ -173,23 +168,38 @@ void DeviceDrawer::run(const char* kernel, const CaseRecipe& recipe, const Input
   run_kernel(*device_, *module_, kernel, blocks_for(input.elements, std::uint64_t{4} * kKernelThreads),
              std::move(addresses),
              fields(input.elements, input.row, input.matrix, input.group, input.stream, recipe.seed,
-                    distinct_elements(recipe, input), input.gain, largest_stepped(input), largest_move(input),
-                    static_cast<int>(input.distribution), static_cast<int>(input.dtype),
-                    static_cast<int>(input.steps.size()), static_cast<int>(tables.axis_count)));
+                    distinct_elements(recipe, input), std::uint64_t{0}, input.gain, largest_stepped(input),
+                    largest_move(input), static_cast<int>(input.distribution), static_cast<int>(input.dtype),
+                    static_cast<int>(stored_dtype(input)), int{input.is_lesser}, static_cast<int>(input.steps.size()), static_cast<int>(tables.axis_count)));
+}
+
+bool DeviceDrawer::draw_elements_there(const ElementDraw& draw, const InputRecipe& input, DeviceAddress to) {
+  run_kernel(*device_, *module_, "evo_draw_elements", blocks_for(draw.elements, kKernelThreads), {to},
+             fields(draw.elements, draw.row, draw.stream, draw.first, draw.count, draw.ties, draw.most_zeros,
+                    draw.begin, draw.width, draw.powers, draw.least, draw.most, static_cast<int>(draw.kind),
+                    static_cast<int>(draw.source), static_cast<int>(draw.dtype)));
+  return as_the_host(input, draw.dtype, draw.elements, to,
+                     [&](const Ends& ends, std::byte* wanted) { draw_elements(draw, ends.from, ends.until, wanted); });
 }
 
 bool DeviceDrawer::as_the_host(const CaseRecipe& recipe, const InputRecipe& input,
                                const std::vector<Quantiser>& of_groups, DeviceAddress drawn) {
-  for (const auto& [from, until] : ends_of(distinct_elements(recipe, input))) {
-    std::vector<float> values(until - from);
-    draw_values(input, recipe.seed, from, until, values.data());
-    std::vector<std::byte> wanted(bytes_for(input.dtype, until - from)), found(wanted.size());
-    if (input.scale) {
-      encode(input, of_groups, from, until, values.data(), wanted.data(), 0);
-    } else {
-      for (std::uint64_t i = 0; i < values.size(); ++i) store_rounded(input.dtype, values[i], wanted.data(), i);
-    }
-    device_->download(found, drawn + bytes_for(input.dtype, from));
+  return as_the_host(input, stored_dtype(input), distinct_elements(recipe, input), drawn,
+                     [&](const Ends& ends, std::byte* wanted) {
+                       if (!input.scale) return draw_part(recipe, input, ends.from, ends.until, wanted);
+                       std::vector<float> values(ends.until - ends.from);
+                       draw_values(input, recipe.seed, ends.from, ends.until, values.data());
+                       encode(input, of_groups, ends.from, ends.until, values.data(), wanted, 0);
+                     });
+}
+
+template <class Draw>
+bool DeviceDrawer::as_the_host(const InputRecipe& input, DType dtype, std::uint64_t elements, DeviceAddress drawn,
+                               Draw draw) {
+  for (const Ends& ends : ends_of(elements)) {
+    std::vector<std::byte> wanted(bytes_for(dtype, ends.until - ends.from)), found(wanted.size());
+    draw(ends, wanted.data());
+    device_->download(found, drawn + bytes_for(dtype, ends.from));
     if (found != wanted) return draw_no_more(input), false;
   }
   return true;

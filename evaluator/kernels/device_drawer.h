@@ -8,14 +8,16 @@
 
 #include "evaluator/device/device.h"
 #include "evaluator/device/device_memory.h"
+#include "evaluator/device/draws.h"
 #include "evaluator/device/input_drawer.h"
 #include "evaluator/device/input_recipe.h"
 #include "evaluator/device/quantisation.h"
 
 namespace evo {
 
-/// Draws inputs on a device, bit for bit as the host does (draw_kernels.cu): values of every distribution and step that
-/// need no mathematical library, as floats of 16 or 32 bits or as codes of 8 bits, and their scales.
+/// Draws inputs on a device, bit for bit as the host does (draw_kernels.cu). To the host it leaves what is drawn as a
+/// whole (draws.h) or from given numbers, elements of 4 bits, strides, zero points, the step heavy_tail, and steps whose
+/// tables are large.
 class DeviceDrawer final : public InputDrawer {
  public:
   /// `module`: judge_program, compiled. Both must outlive it.
@@ -36,6 +38,9 @@ class DeviceDrawer final : public InputDrawer {
   bool as_the_host(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<Quantiser>& of_groups,
                    DeviceAddress drawn);
   bool scales_as_the_host(const CaseRecipe& recipe, const InputRecipe& input, const std::vector<Quantiser>& of_groups);
+  template <class Draw>
+  bool as_the_host(const InputRecipe& input, DType dtype, std::uint64_t elements, DeviceAddress drawn, Draw draw);
+  bool draw_elements_there(const ElementDraw& draw, const InputRecipe& input, DeviceAddress to);
   void draw_no_more(const InputRecipe& differs);
   void run(const char* kernel, const CaseRecipe& recipe, const InputRecipe& input, const Tables& tables,
            std::vector<DeviceAddress> addresses) const;

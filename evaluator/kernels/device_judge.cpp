@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/record/enumerators.h"
 #include "evaluator/base/random.h"
+#include "evaluator/device/draws.h"
 #include "evaluator/device/row_norms.h"
 #include "evaluator/kernels/kernel_call.h"
 
@@ -19,6 +20,7 @@ namespace evo::embedded {
 extern const std::string_view draw_kernels;    // draw_kernels.cu
 extern const std::string_view judge_kernels;   // judge_kernels.cu
 extern const std::string_view counter_random;  // evaluator/base/counter_random.cuh
+extern const std::string_view element_draws;   // evaluator/device/element_draws.cuh
 }  // namespace evo::embedded
 
 namespace evo {
@@ -43,6 +45,7 @@ std::uint64_t elements_of(const PlanTensor& tensor) {
 /// As evo_compare leaves it for each block; the same members.
 struct BlockSums {
   double difference_squared, want_squared, got_squared, dot, max_abs, worst_element;
+  double change_error, change_squared, change_size, largest_step, next_step;
   std::uint64_t elements, not_finite, unequal, first_unequal, beyond, first_beyond, off_by_one, further_off,
       first_further_off;
 };
@@ -58,6 +61,11 @@ void add(OutputSums& to, const BlockSums& block) {
   to.dot += block.dot;
   to.max_abs = std::max(to.max_abs, block.max_abs);
   to.worst_element = std::max(to.worst_element, block.worst_element);
+  to.change_error += block.change_error;
+  to.change_squared += block.change_squared;
+  to.change_size += block.change_size;
+  note_step(to, block.largest_step);
+  note_step(to, block.next_step);
   to.elements += block.elements;
   to.not_finite += block.not_finite;
   note(to.unequal, to.first_unequal, block.unequal, block.first_unequal);
@@ -69,29 +77,29 @@ void add(OutputSums& to, const BlockSums& block) {
 }  // namespace
 
 Program judge_program() {
-  constexpr std::string_view kInclude = "#include \"evaluator/base/counter_random.cuh\"\n";
   std::string source(embedded::draw_kernels);
-  source.replace(source.find(kInclude), kInclude.size(), embedded::counter_random);
+  const auto include = [&](std::string_view line, std::string_view text) {
+    source.replace(source.find(line), line.size(), text);
+  };
+  include("#include \"evaluator/base/counter_random.cuh\"\n", embedded::counter_random);
+  include("#include \"evaluator/device/element_draws.cuh\"\n", embedded::element_draws);
   Program program;
   program.source =
       "typedef unsigned short u16;\ntypedef unsigned int u32;\ntypedef unsigned long long u64;\n"
       "typedef long long s64;\n" +
-      numbers_of<DType>("dtype") + numbers_of<Distribution>("distribution") + numbers_of<StepKind>("step") + source +
+      numbers_of<DType>("dtype") + numbers_of<Distribution>("distribution") + numbers_of<StepKind>("step") +
+      numbers_of<ElementKind>("element") + numbers_of<ElementSource>("source") + source +
       std::string(embedded::judge_kernels);
-  for (const char* kernel : {"evo_draw", "evo_largest", "evo_encode", "evo_hide", "evo_compare"})
+  for (const char* kernel : {"evo_draw", "evo_draw_elements", "evo_largest", "evo_encode", "evo_hide", "evo_compare"})
     program.plans["any"].launches.emplace_back().kernel = kernel;
   return program;
 }
 
-bool can_compare(DType got, DType want, const ComparedFor& what) {
+bool can_compare(DType got, DType want) {
   const auto is_known = [](DType dtype) {
     return bits_of(dtype) >= 8 && dtype != DType::boolean && dtype != DType::e8m0;
   };
-  const auto has_steps = [&] {
-    return is_integer(got) || (want != DType::f64 && (got == DType::f32 || got == DType::f16 || got == DType::bf16));
-  };
-  return is_known(got) && is_known(want) && is_integer(got) == is_integer(want) && (is_floating(got) || got == want) &&
-         (!what.steps || has_steps());
+  return is_known(got) && is_known(want) && is_integer(got) == is_integer(want) && (is_floating(got) || got == want);
 }
 
 DeviceJudge::DeviceJudge(Device& device, std::unique_ptr<Module> module)
@@ -118,7 +126,7 @@ void DeviceJudge::keep_answer(const std::string& name, const BufferSet& set) {
 }
 
 std::vector<OutputSums> DeviceJudge::compare(const std::string& name, const BufferSet& set,
-                                             std::span<const ComparedFor> wanted) {
+                                             std::span<const ComparedFor> wanted, const PristineInputs* inputs) {
   const auto found = answers_.find(name);
   if (found == answers_.end() || !drawer_.why_unfit().empty()) return {};
   const std::vector<Answer>& answers = found->second;
@@ -130,14 +138,21 @@ std::vector<OutputSums> DeviceJudge::compare(const std::string& name, const Buff
     return {};
   }
   std::vector<OutputSums> sums;
+  std::size_t drawn = 0;
   for (std::size_t i = 0; i < set.tensors().size(); ++i) {
     const PlanTensor& tensor = set.tensors()[i];
+    const std::size_t input = drawn;
+    if (tensor.drawn()) ++drawn;
     if (!tensor.output || tensor.bytes == 0) continue;
     const std::size_t number = sums.size();
     if (number >= answers.size() || number >= wanted.size() || elements_of(tensor) != answers[number].elements ||
-        !can_compare(tensor.dtype, answers[number].dtype, wanted[number]) || !tensor.strides.empty())
+        !can_compare(tensor.dtype, answers[number].dtype) || !tensor.strides.empty() ||
+        (wanted[number].change && inputs == nullptr))
       throw machine_error(fmt::format("output {} cannot be compared with the answer that is kept", tensor.name));
-    sums.push_back(compare_one(tensor.dtype, set.addresses().tensors[i], answers[number], wanted[number]));
+    ComparedFor what = wanted[number];
+    what.change = what.change && tensor.drawn();
+    const DeviceAddress before = what.change ? inputs->address(input) : 0;
+    sums.push_back(compare_one(tensor.dtype, set.addresses().tensors[i], before, answers[number], what));
   }
   return sums;
 }
@@ -149,17 +164,17 @@ std::vector<DeviceAddress> DeviceJudge::answer_at(const std::string& name) const
   return addresses;
 }
 
-OutputSums DeviceJudge::compare_one(DType dtype, DeviceAddress got, const Answer& answer,
+OutputSums DeviceJudge::compare_one(DType dtype, DeviceAddress got, DeviceAddress before, const Answer& answer,
                                     const ComparedFor& wanted) const {
   const std::uint64_t row = wanted.row > 0 ? wanted.row : kPiece, rows = (answer.elements + row - 1) / row;
   const std::uint32_t blocks = blocks_for(rows, kWarps);
   const DeviceMemory block_memory(device_, blocks * sizeof(BlockSums), "sums of the judge");
   const DeviceMemory row_memory(device_, wanted.row > 0 ? rows * 2 * sizeof(double) : 1, "rows of the judge");
   run_kernel(device_, *module_, "evo_compare", blocks,
-             {got, answer.memory.address(), wanted.row > 0 ? row_memory.address() : 0, block_memory.address()},
+             {got, answer.memory.address(), before, wanted.row > 0 ? row_memory.address() : 0, block_memory.address()},
              fields(answer.elements, row, answer.key, wanted.atol, wanted.rtol, static_cast<int>(dtype),
                     static_cast<int>(answer.dtype), int{wanted.exact}, int{wanted.elementwise}, int{wanted.steps},
-                    info_of(dtype).digits, info_of(dtype).least_exponent));
+                    int{wanted.change}, info_of(dtype).digits, info_of(dtype).least_exponent));
   OutputSums sums;
   std::vector<BlockSums> of_blocks(blocks);
   device_.download(std::as_writable_bytes(std::span(of_blocks)), block_memory.address());

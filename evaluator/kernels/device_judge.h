@@ -15,6 +15,7 @@
 #include "evaluator/device/device_buffers.h"
 #include "evaluator/device/device_memory.h"
 #include "evaluator/device/output_sums.h"
+#include "evaluator/device/pristine_inputs.h"
 #include "evaluator/kernels/device_drawer.h"
 
 namespace evo {
@@ -22,8 +23,8 @@ namespace evo {
 /// The kernels that a DeviceJudge runs, in the launches of its plan "any".
 Program judge_program();
 
-/// Whether outputs of these dtypes can be compared on a device, for that.
-bool can_compare(DType got, DType want, const ComparedFor& what);
+/// Whether outputs of these dtypes can be compared on a device.
+bool can_compare(DType got, DType want);
 
 /// Keeps the reference's answers and compares outputs with them, on a device. Answers lie in the memory
 /// of the process that runs candidates: they are hidden by a mask that only these kernels' arguments tell
@@ -40,8 +41,10 @@ class DeviceJudge {
   /// Throws machine_error where the device draws other numbers than the host: it is not trusted to compare, either.
   void keep_answer(const std::string& name, const BufferSet& set);
   /// Compares what a call has left. One element of `wanted` for each output, in the plan's order. Empty where the
-  /// answer was never kept, or has been written since: it is forgotten then.
-  std::vector<OutputSums> compare(const std::string& name, const BufferSet& set, std::span<const ComparedFor> wanted);
+  /// answer was never kept, or has been written since: it is forgotten then. `inputs`: of the call, whole, where a
+  /// change counts.
+  std::vector<OutputSums> compare(const std::string& name, const BufferSet& set, std::span<const ComparedFor> wanted,
+                                  const PristineInputs* inputs = nullptr);
   /// Where the answer to a case lies, output by output.
   std::vector<DeviceAddress> answer_at(const std::string& name) const;
 
@@ -53,7 +56,8 @@ class DeviceJudge {
     DeviceMemory memory;
     std::uint64_t key, digest;
   };
-  OutputSums compare_one(DType dtype, DeviceAddress got, const Answer& answer, const ComparedFor& wanted) const;
+  OutputSums compare_one(DType dtype, DeviceAddress got, DeviceAddress before, const Answer& answer,
+                         const ComparedFor& wanted) const;
 
   Device& device_;
   std::unique_ptr<Module> module_;

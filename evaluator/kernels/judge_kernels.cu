@@ -28,7 +28,7 @@ struct Comparing {
   u64 elements, row;  ///< A row has so many elements; the last one may have fewer.
   u64 key;
   double atol, rtol;
-  int got_dtype, want_dtype, exact, elementwise, steps;
+  int got_dtype, want_dtype, exact, elementwise, steps, change;
   int digits, least_exponent;  ///< Of the format of what was got; 0 digits: it has none.
 };
 
@@ -38,30 +38,16 @@ struct Element {
   s64 whole;
 };
 
-__device__ float small_float(u32 bits, int exponent_bits, int fraction_bits, int bias) {
-  const u32 exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1),
-            fraction = bits & ((1u << fraction_bits) - 1);
-  const float unit = __uint_as_float((u32)(127 + (exponent == 0 ? 1 : exponent) - bias - fraction_bits) << 23);
-  const float size = (float)(exponent == 0 ? fraction : fraction | 1u << fraction_bits) * unit;
-  return bits >> (exponent_bits + fraction_bits) & 1 ? -size : size;
-}
-
-/// Whatever is not finite stays so; an infinity may become a NaN.
 __device__ Element element_of(int type, u64 raw) {
-  const float nan = __uint_as_float(0x7fffffffu);
   switch (type) {
     case dtype::f64:
       return {__longlong_as_double(raw), 0};
     case dtype::f32:
-      return {__uint_as_float((u32)raw), 0};
     case dtype::bf16:
-      return {__uint_as_float((u32)raw << 16), 0};
     case dtype::f16:
-      return {(raw & 0x7c00u) == 0x7c00u ? nan : small_float((u32)raw, 5, 10, 15), 0};
     case dtype::e4m3:
-      return {(raw & 0x7fu) == 0x7fu ? nan : small_float((u32)raw, 4, 3, 7), 0};
     case dtype::e5m2:
-      return {(raw & 0x7cu) == 0x7cu ? nan : small_float((u32)raw, 5, 2, 15), 0};
+      return {float_of(type, (u32)raw), 0};
     case dtype::s8:
       return {(double)(signed char)raw, (signed char)raw};
     case dtype::s16:
@@ -73,13 +59,6 @@ __device__ Element element_of(int type, u64 raw) {
     default:  // Without a sign.
       return {(double)raw, (s64)raw};
   }
-}
-
-__device__ int size_of(int type) {
-  return type == dtype::f64 || type == dtype::s64 || type == dtype::u64                          ? 8
-         : type == dtype::f32 || type == dtype::s32 || type == dtype::u32                        ? 4
-         : type == dtype::f16 || type == dtype::bf16 || type == dtype::s16 || type == dtype::u16 ? 2
-                                                                                                 : 1;
 }
 
 __device__ u64 raw_of(const void* array, u64 i, int size) {
@@ -96,12 +75,18 @@ __device__ u64 hidden_raw_of(const u64* words, u64 i, int size, u64 key) {
 /// As the host's OutputSums and the sums beside it.
 struct Sums {
   double difference_squared, want_squared, got_squared, dot, max_abs, worst_element;
+  double change_error, change_squared, change_size, largest_step, next_step;
   u64 elements, not_finite, unequal, first_unequal, beyond, first_beyond, off_by_one, further_off, first_further_off;
 };
 
 __device__ void note(u64& count, u64& first, u64 i) {
   ++count;
   if (i < first) first = i;
+}
+/// Single errors of one step are excused: of them the two largest count.
+__device__ void note_step(Sums& sums, double squared) {
+  sums.next_step = fmax(sums.next_step, fmin(sums.largest_step, squared));
+  sums.largest_step = fmax(sums.largest_step, squared);
 }
 __device__ void add(Sums& to, const Sums& other) {
   to.difference_squared += other.difference_squared;
@@ -110,6 +95,11 @@ __device__ void add(Sums& to, const Sums& other) {
   to.dot += other.dot;
   to.max_abs = fmax(to.max_abs, other.max_abs);
   to.worst_element = fmax(to.worst_element, other.worst_element);
+  to.change_error += other.change_error;
+  to.change_squared += other.change_squared;
+  to.change_size += other.change_size;
+  note_step(to, other.largest_step);
+  note_step(to, other.next_step);
   to.elements += other.elements;
   to.not_finite += other.not_finite;
   to.unequal += other.unequal;
@@ -121,18 +111,10 @@ __device__ void add(Sums& to, const Sums& other) {
   to.first_further_off = min(to.first_further_off, other.first_further_off);
 }
 
-/// A float in the format of what was got.
+/// As the format of what was got has it.
 __device__ double rounded(const Comparing& what, double want) {
-  switch (what.got_dtype) {
-    case dtype::f32:
-      return (float)want;
-    case dtype::f16:
-      return element_of(dtype::f16, f16_of((float)want)).value;
-    case dtype::bf16:
-      return element_of(dtype::bf16, bf16_of((float)want)).value;
-    default:
-      return want;
-  }
+  if (what.got_dtype == dtype::f64 || !is_float(what.got_dtype)) return want;
+  return float_of(what.got_dtype, (u32)raw_of(what.got_dtype, want));
 }
 __device__ double step_at(const Comparing& what, double value) {
   if (what.digits == 0) return 1;
@@ -140,12 +122,25 @@ __device__ double step_at(const Comparing& what, double value) {
   return __longlong_as_double((u64)(max(exponent, what.least_exponent) - what.digits + 1 + 1023) << 52);
 }
 
+/// Whether elements, of which one is not finite, are the same. A NaN that was never written is none.
+__device__ bool are_same(const Comparing& what, double got, u64 raw_got, double want, u64 raw_want) {
+  if (!isnan(got)) return got == want || (isinf(got) && got == rounded(what, want));
+  const u64 filled = ~0ull >> (64 - 8 * size_of(what.got_dtype));
+  return isnan(want) && (raw_got != filled || (what.got_dtype == what.want_dtype && raw_want == filled));
+}
+
+__device__ void compare_change(const Comparing& what, double got, double right, double before, Sums& sums) {
+  const double moved = right - before, off = got - right;
+  if (!isfinite(moved)) return;
+  sums.change_error += off * off;
+  sums.change_squared += moved * moved;
+  sums.change_size += fmax(right * right, before * before);
+  if (off != 0 && fabs(off) <= fmax(step_at(what, right), step_at(what, got))) note_step(sums, off * off);
+}
+
+/// Of numbers that are finite.
 __device__ void compare_one(const Comparing& what, u64 i, const Element& got, const Element& want, Sums& sums) {
   const double g = got.value, w = want.value, off = fabs(g - w);
-  if (!isfinite(g) || !isfinite(w)) {
-    ++sums.not_finite;
-    return;
-  }
   sums.got_squared += g * g;
   sums.dot += g * w;
   sums.max_abs = fmax(sums.max_abs, off);
@@ -155,22 +150,20 @@ __device__ void compare_one(const Comparing& what, u64 i, const Element& got, co
     sums.worst_element = fmax(sums.worst_element, fmin(__ddiv_rn(off, allowed), 1e30));
     if (!(off <= allowed)) note(sums.beyond, sums.first_beyond, i);
   }
-  if (what.steps) {
-    const double right = rounded(what, w), steps_off = fabs(g - right);
-    if (steps_off == 0) return;
-    if (steps_off <= fmax(step_at(what, right), step_at(what, g)))
-      ++sums.off_by_one;
-    else
-      note(sums.further_off, sums.first_further_off, i);
-  }
+  const double right = rounded(what, w), steps_off = fabs(g - right);
+  if (!what.steps || steps_off == 0) return;
+  if (steps_off <= fmax(step_at(what, right), step_at(what, g)))
+    ++sums.off_by_one;
+  else
+    note(sums.further_off, sums.first_further_off, i);
 }
 
 constexpr int kWarps = 8;
 
 /// A warp takes a row at a time: which sums are added to which does not depend on the device. `rows` may be null, else
-/// it gets ||got - want||^2 and ||want||^2 of each row.
-extern "C" __global__ void evo_compare(const void* got, const u64* want, double2* rows, Sums* sums_of_blocks,
-                                       Comparing what) {
+/// it gets ||got - want||^2 and ||want||^2 of each row. `before`: what the output held, where its change counts.
+extern "C" __global__ void evo_compare(const void* got, const u64* want, const void* before, double2* rows,
+                                       Sums* sums_of_blocks, Comparing what) {
   __shared__ Sums of_warp[kWarps];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int got_size = size_of(what.got_dtype), want_size = size_of(what.want_dtype);
@@ -181,10 +174,17 @@ extern "C" __global__ void evo_compare(const void* got, const u64* want, double2
     double error = 0, size = 0;
     const u64 end = min((row + 1) * what.row, what.elements);
     for (u64 i = row * what.row + lane; i < end; i += 32) {
-      const Element g = element_of(what.got_dtype, raw_of(got, i, got_size));
-      const Element w = element_of(what.want_dtype, hidden_raw_of(want, i, want_size, what.key));
-      compare_one(what, i, g, w, sums);
+      const u64 raw_got = raw_of(got, i, got_size), raw_want = hidden_raw_of(want, i, want_size, what.key);
+      Element g = element_of(what.got_dtype, raw_got), w = element_of(what.want_dtype, raw_want);
       ++sums.elements;
+      if (!isfinite(g.value) || !isfinite(w.value)) {
+        if (!are_same(what, g.value, raw_got, w.value, raw_want)) ++sums.not_finite;
+        g = w = {0, 0};
+      }
+      compare_one(what, i, g, w, sums);
+      if (what.change)
+        compare_change(what, g.value, rounded(what, w.value),
+                       element_of(what.got_dtype, raw_of(before, i, got_size)).value, sums);
       error += (g.value - w.value) * (g.value - w.value);
       size += w.value * w.value;
     }

@@ -114,7 +114,7 @@ std::optional<ComparedCase> CaseJudge::compared(const Case& one, const std::vect
   if (sums.size() != compared.outputs.size()) return std::nullopt;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     ComparedOutput& output = compared.outputs[i];
-    output.difference = evo::difference_of(sums[i]);
+    output.difference = evo::difference_of(sums[i], output.got_dtype);
     compared.honest.emplace_back();
     if (sums[i].elements != output.elements || miss_of(output.difference, output.limits) ||
         !(closeness(output.difference, output.limits) < kWellWithin))
@@ -133,6 +133,7 @@ std::vector<ComparedOutput> CaseJudge::outputs_there(const Case& one) const {
     if (!is_present(tensor, choices)) continue;
     ComparedOutput output{tensor.name, limits_of_output(task, tensor, choices, of_regime), {}};
     const std::uint64_t row = row_of(task, choices, one.shape, outputs.size());
+    output.got_dtype = dtype_of(tensor, choices);
     output.elements = output_elements(tensor, choices, one.shape);
     output.rows = row > 0 ? output.elements / row : 0;
     outputs.push_back(std::move(output));

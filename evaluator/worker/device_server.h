@@ -63,7 +63,7 @@ class DeviceServer {
                                   BufferSet& set, unsigned repeat, Readback& read);
   Readback outputs_wanted(const BufferSet& set);
   std::vector<std::byte> read_outputs(const BufferSet& set);
-  std::vector<OutputSums> compared(const protocol::Run& request, BufferSet& set);
+  std::vector<OutputSums> compared(const protocol::Run& request, const PristineInputs& inputs, BufferSet& set);
   std::optional<Failure> look_at(const protocol::Time& request, const CaseRecipe& recipe, const PristineInputs& inputs,
                                  BufferSet& set, protocol::Timed& timed);
   std::shared_ptr<const PristineInputs> inputs_if_they_fit(const CaseRecipe& recipe,

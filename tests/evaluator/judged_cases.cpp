@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -30,7 +31,18 @@ struct Compared {
   std::vector<std::byte> got, want;
   std::uint64_t row;
   Limits limits;
+  CaseRecipe before;  ///< Draws what the output holds before the call, where its change counts.
 };
+
+/// NaNs and infinities: most the reference's own, in one case of three some that it lacks.
+void add_infinities(Compared& one, std::uint64_t number, std::uint64_t elements) {
+  const std::array<double, 3> kValues = {std::nan(""), HUGE_VAL, -HUGE_VAL};
+  for (std::uint64_t i = number % 5; i < elements; i += 7) {
+    const double value = kValues.at((i + number) % kValues.size());
+    store_at(one.want_dtype, one.want.data(), i, value);
+    store_at(one.got_dtype, one.got.data(), i, number % 3 == 0 && i % 2 == 0 ? 1.0 : value);
+  }
+}
 
 Compared compared_case(std::uint64_t number) {
   constexpr DType kFormats[] = {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::e5m2, DType::f64,
@@ -57,15 +69,18 @@ Compared compared_case(std::uint64_t number) {
   one.limits.max_abs = number % 3 == 0 ? 0.1 : 0;
   one.limits.row_l2 = number % 2 == 0 ? 0.02 : 0;
   one.limits.exact = number % 7 < 2;
+  if (number % 4 == 3 && !whole) add_infinities(one, number, elements);
+  one.limits.change = number % 5 < 2 && !whole ? 0.05 : 0;
+  one.before = {.seed = number, .inputs = {{"y", got, elements, one.row, elements, elements, Distribution::normal, 1,
+                                            number}}};
   one.limits.atol = number % 6 == 1 ? 0.01 : 0;
   one.limits.rtol = number % 6 < 2 ? 0.05 : 0;
-  const bool has_steps = whole || got == DType::f32 || got == DType::f16 || got == DType::bf16;
-  one.limits.off_by_one = has_steps && number % 4 == 2 ? 0.3 : 0;
+  one.limits.off_by_one = number % 4 == 2 ? 0.3 : 0;
   return one;
 }
 
-BufferSet set_of(Device& device, DType dtype, const std::vector<std::byte>& bytes) {
-  BufferSet set(device, {{"y", dtype, bytes.size(), true}});
+BufferSet set_of(Device& device, DType dtype, const std::vector<std::byte>& bytes, bool inout = false) {
+  BufferSet set(device, {{.name = "y", .dtype = dtype, .bytes = bytes.size(), .output = true, .inout = inout}});
   device.upload(set.addresses().tensors.front(), bytes);
   return set;
 }
@@ -88,7 +103,8 @@ std::string difference_between(const Difference& there, const Difference& host, 
                                             {there.row_l2, host.row_l2},
                                             {there.max_abs, host.max_abs},
                                             {there.rows_that_count, host.rows_that_count},
-                                            {there.worst_element, host.worst_element}};
+                                            {there.worst_element, host.worst_element},
+                                            {there.change, host.change}};
   for (const auto& [found, wanted] : sums)
     if (!is_close(found, wanted)) return fmt::format("{} in place of {}", found, wanted);
   const std::pair<std::uint64_t, std::uint64_t> counts[] = {{there.unequal, host.unequal},
@@ -122,9 +138,14 @@ JudgedCases compare_both(Device& device, DeviceJudge& judge, int cases) {
     judge.keep_answer("case", set_of(device, one.want_dtype, one.want));
     const ComparedFor what =
         compared_for(one.limits, one.want.size() / size_of(one.want_dtype) > one.row ? one.row : 0);
-    const auto sums = judge.compare("case", set_of(device, one.got_dtype, one.got), std::span(&what, 1));
-    const Difference there = evo::difference_of(sums.at(0));
-    const Difference host = compare(one.got_dtype, one.got, {one.want_dtype, one.want}, one.limits, one.row);
+    const PristineInputs before(device, one.before, 64);
+    const auto sums =
+        judge.compare("case", set_of(device, one.got_dtype, one.got, true), std::span(&what, 1), &before);
+    const Difference there = evo::difference_of(sums.at(0), one.got_dtype);
+    CaseRecipe widened = one.before;
+    widened.inputs.front().widened = one.want_dtype;
+    const ExpectedOutput want{one.want_dtype, one.want, generate_inputs(widened).front()};
+    const Difference host = compare(one.got_dtype, one.got, want, one.limits, one.row);
     if (!miss_of(host, one.limits)) ++result.passed;
     if (const std::string what_differs = difference_between(there, host, one.limits); !what_differs.empty())
       result.difference = fmt::format("case {} ({}): {}", number, name_of(one.got_dtype), what_differs);
@@ -162,9 +183,18 @@ std::vector<CaseRecipe> drawn_recipes() {
     const DType dtype = recipe.inputs.front().dtype;
     recipes.push_back(bits_of(dtype) == 8 ? coded(recipe, number) : recipe);
   };
-  for (std::size_t kind = 0; kind < kEnumerators<Distribution>; ++kind)
+  for (std::size_t kind = 0; kind < kEnumerators<Distribution>; ++kind) {
+    const auto of_kind = [&](DType dtype) {
+      return recipe_of(static_cast<Distribution>(kind), dtype, kind % 2 == 0 ? 7.3 : 150.7, kind % 3);
+    };
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::e4m3, DType::s8, DType::u8})
-      add(recipe_of(static_cast<Distribution>(kind), dtype, kind % 2 == 0 ? 7.3 : 150.7, kind % 3), recipes.size());
+      add(of_kind(dtype), recipes.size());
+    for (const DType dtype : {DType::f64, DType::e4m3, DType::e5m2}) recipes.push_back(of_kind(dtype));
+    recipes.push_back(of_kind(kind % 2 == 0 ? DType::f16 : DType::e5m2));
+    recipes.back().inputs.front().widened = DType::f32;
+    recipes.push_back(of_kind(DType::bf16));
+    recipes.back().inputs.front().is_lesser = true;
+  }
   for (std::size_t kind = 0; kind < kEnumerators<StepKind>; ++kind)
     for (const DType dtype : {DType::f16, DType::e4m3}) {
       CaseRecipe recipe = recipe_of(Distribution::normal, dtype, 1, kind);
@@ -174,6 +204,7 @@ std::vector<CaseRecipe> drawn_recipes() {
     }
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::e4m3})
     add(recipe_of(Distribution::spikes, dtype, 1e39, 1), recipes.size());  // Infinities; their codes are NaN.
+  recipes.push_back(recipe_of(Distribution::sparse, DType::bf16, 1e39, 1));  // NaNs.
   CaseRecipe repeating = recipe_of(Distribution::outliers, DType::bf16, 9, 1);
   repeating.inputs.front().elements = 2850 * 385;
   repeating.repeating = true;
@@ -183,9 +214,62 @@ std::vector<CaseRecipe> drawn_recipes() {
 
 }  // namespace
 
+/// Inputs that no regime draws: each kind of draw, in every dtype and regime.
+std::vector<CaseRecipe> further_recipes() {
+  const std::int64_t least = INT64_MIN, greatest = INT64_MAX, one = 1;
+  const std::pair<DrawKind, std::vector<Number>> kKinds[] = {
+      {DrawKind::automatic, {}},
+      {DrawKind::constant, {}},
+      {DrawKind::constant, {-0.0}},
+      {DrawKind::constant, {std::int64_t{7}}},
+      {DrawKind::iota, {std::int64_t{90}, std::int64_t{-1}}},
+      {DrawKind::iota, {0.3, 0.1}},
+      {DrawKind::uniform, {std::int64_t{0}, std::int64_t{100}}},
+      {DrawKind::uniform, {-0.7, 3e5}},
+      {DrawKind::uniform, {1e-300, 1e300}},
+      {DrawKind::normal, {std::int64_t{50}, std::int64_t{7}}},
+      {DrawKind::normal, {0.1, 1e-40}},
+      {DrawKind::normal, {0.0, 1e-7}},
+      {DrawKind::non_negative, {}},
+      {DrawKind::integers, {std::int64_t{-3}, std::int64_t{100}}},
+      {DrawKind::integers, {std::int64_t{0}, std::int64_t{70000}}},
+      {DrawKind::integers, {least, greatest}},
+      {DrawKind::indices, {one}},
+      {DrawKind::permutation, {}},
+      {DrawKind::offsets, {std::int64_t{99}}},
+      {DrawKind::bits, {}}};
+  std::vector<CaseRecipe> recipes;
+  for (const auto& [kind, numbers] : kKinds)
+    for (std::size_t dtype = 0; dtype < kEnumerators<DType>; ++dtype) {
+      constexpr Distribution kRegimes[] = {Distribution::normal, Distribution::all_equal,     Distribution::constant_rows,
+                                           Distribution::ties,   Distribution::max_magnitude, Distribution::extremes,
+                                           Distribution::sorted};
+      for (const Distribution regime : kRegimes) {
+        CaseRecipe recipe = recipe_of(regime, static_cast<DType>(dtype), 1, recipes.size());
+        InputRecipe& input = recipe.inputs.front();
+        input.elements = 1500 + recipes.size() % 9;
+        input.draw = kind;
+        input.numbers = numbers;
+        if (is_drawn_by_regime(input)) break;
+        recipes.push_back(std::move(recipe));
+      }
+    }
+  std::erase_if(recipes, [](const CaseRecipe& recipe) {
+    try {
+      generate_inputs(recipe);
+      return false;
+    } catch (const Error&) {  // The dtype does not hold such numbers.
+      return true;
+    }
+  });
+  return recipes;
+}
+
 JudgedCases draw_both(Device& device, DeviceJudge& judge) {
   JudgedCases result;
-  for (const CaseRecipe& recipe : drawn_recipes()) {
+  std::vector<CaseRecipe> recipes = drawn_recipes();
+  std::ranges::move(further_recipes(), std::back_inserter(recipes));
+  for (const CaseRecipe& recipe : recipes) {
     const PristineInputs inputs(device, recipe, 64, &judge.drawer());
     const std::vector<std::vector<std::byte>> wanted = generate_inputs(recipe);
     for (std::size_t i = 0; i < recipe.inputs.size(); ++i) {
@@ -196,7 +280,8 @@ JudgedCases draw_both(Device& device, DeviceJudge& judge) {
       if (found == wanted.at(i)) continue;
       const InputRecipe& input = recipe.inputs.front();
       result.difference =
-          fmt::format("{} of {} {}{}", recipe.inputs[i].name, enumerator_name(input.distribution), name_of(input.dtype),
+          fmt::format("{} of {} {} {}{}", recipe.inputs[i].name, enumerator_name(input.draw),
+                      enumerator_name(input.distribution), name_of(input.dtype),
                       input.steps.empty() ? "" : fmt::format(", {}", enumerator_name(input.steps.front().step)));
       return result;
     }

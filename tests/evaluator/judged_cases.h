@@ -21,7 +21,8 @@ struct JudgedCases {
 /// Compares on the device and on the host: case after case other formats, sizes, errors and kinds of limits.
 JudgedCases compare_both(Device& device, DeviceJudge& judge, int cases);
 
-/// Draws on the device and on the host: every distribution that the device draws, in each of its formats.
+/// Draws on the device and on the host: every distribution, step and kind of draw that the device draws, in each of its
+/// formats.
 JudgedCases draw_both(Device& device, DeviceJudge& judge);
 
 /// Six matrices of eleven rows of 35 elements.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 #include "evaluator/compile/compiler.h"
@@ -224,25 +225,15 @@ extern "C" __global__ void add_reference(const float* a, const float* b, float* 
   CHECK(evaluated("fabsf(a[i]) < 1e3f ? sinf(3.0f * a[i]) : 0.5f").verdict == Verdict::wrong_answer);
 }
 
-TEST_CASE("a kernel that is judged where its outputs are gets the verdict and the errors that the host gives") {
-  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
-  std::vector<std::vector<Evaluation>> found;
-  for (const std::uint64_t judged_there_from : {std::uint64_t{0}, std::uint64_t{1}}) {
-    PipelineOptions options = vgpu_options();
-    options.judged_there_from = judged_there_from;
-    options.notice = [](const std::string& line) { FAIL_CHECK(line); };
-    const auto pipeline = make_pipeline(options);
-    const std::vector<Candidate> candidates = {
-        toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
-        toy_candidate(options, kernel("if (i < n) c[i] = (a[i] + b[i]) * 1.0005f;")),
-        toy_candidate(options, kernel("if (i < n) c[i] = i == 700 ? 0 : a[i] + b[i];")),
-        toy_candidate(options, kernel("if (i < n && i != 3) c[i] = a[i] + b[i];")),
-        toy_candidate(options, kernel("if (i < n) ((float*)b)[i] = 1, c[i] = a[i] + 1;"))};
-    found.push_back(evaluate_all(*pipeline, candidates));
-  }
-  int in_another_order = 0;  // Sums that are not the host's.
-  for (std::size_t i = 0; i < found[0].size(); ++i) {
-    const Evaluation &host = found[0][i], &there = found[1][i];
+namespace {
+
+/// What evaluations on the host and on the device say of the same candidates. Sums may be in another order: how many
+/// are is returned.
+int check_same(const std::vector<Evaluation>& by_host, const std::vector<Evaluation>& on_device) {
+  int in_another_order = 0;
+  REQUIRE(on_device.size() == by_host.size());
+  for (std::size_t i = 0; i < by_host.size(); ++i) {
+    const Evaluation &host = by_host[i], &there = on_device[i];
     CHECK(name_of(there.verdict) == name_of(host.verdict));
     CHECK(why(there) == why(host));
     REQUIRE(there.errors.size() == host.errors.size());
@@ -253,9 +244,63 @@ TEST_CASE("a kernel that is judged where its outputs are gets the verdict and th
       if (there.errors[e].relative_l2 != host.errors[e].relative_l2) ++in_another_order;
     }
   }
-  CHECK(in_another_order > 0);
-  CHECK(found[1][0].verdict == Verdict::valid);
-  CHECK(found[1][2].verdict == Verdict::wrong_answer);
+  return in_another_order;
+}
+
+/// Judged by the host, and judged there.
+std::array<std::vector<Evaluation>, 2> evaluated_both_ways(PipelineOptions options,
+                                                           const std::vector<Candidate>& candidates) {
+  std::array<std::vector<Evaluation>, 2> found;
+  options.notice = [](const std::string& line) { FAIL_CHECK(line); };
+  for (std::size_t there = 0; there < 2; ++there) {
+    options.judged_there_from = there == 0 ? UINT64_MAX : 1;
+    found.at(there) = evaluate_all(*make_pipeline(options), candidates);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a kernel that is judged where its outputs are gets the verdict and the errors that the host gives") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  const PipelineOptions options = vgpu_options();
+  const auto [host, there] = evaluated_both_ways(
+      options, {toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
+                toy_candidate(options, kernel("if (i < n) c[i] = (a[i] + b[i]) * 1.0005f;")),
+                toy_candidate(options, kernel("if (i < n) c[i] = i == 700 ? 0 : a[i] + b[i];")),
+                toy_candidate(options, kernel("if (i < n && i != 3) c[i] = a[i] + b[i];")),
+                toy_candidate(options, kernel("if (i < n) ((float*)b)[i] = 1, c[i] = a[i] + 1;"))});
+  CHECK(check_same(host, there) > 0);
+  CHECK(there[0].verdict == Verdict::valid);
+  CHECK(there[2].verdict == Verdict::wrong_answer);
+}
+
+TEST_CASE("a kernel that computes in place and is judged there gets the verdict and the errors that the host gives") {
+  if (!has_nvrtc()) SKIP("no NVRTC on this machine");
+  PipelineOptions options = vgpu_options();
+  options.tree = toy_tree(R"cu(
+extern "C" __global__ void add_reference(const float* a, const float* b, float* c, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) c[i] = (float)((double)c[i] + 1e-4 * ((double)a[i] + (double)b[i]));
+}
+)cu");
+  options.task = load_task(options.tree, "toy");
+  options.task.outputs.front().inout = true;
+  const auto candidate = [&](const std::string& statement) {
+    Candidate made = toy_candidate(options, kernel(statement));
+    for (auto& [shape, plan] : made.programs.front().plans) plan.tensors.back().inout = true;
+    return made;
+  };
+  const auto [host, there] = evaluated_both_ways(
+      options, {candidate("if (i < n) c[i] += 1e-4f * (a[i] + b[i]);"),
+                candidate("if (i < n) c[i] += 1e-4f * a[i];"),  // Errs by less than the output's own limits.
+                candidate("if (i == n) c[i] = 0;")});
+  check_same(host, there);
+  CHECK(there[0].verdict == Verdict::valid);
+  CHECK(there[1].verdict == Verdict::wrong_answer);
+  REQUIRE(there[1].mismatch);
+  CHECK(there[1].mismatch->miss.kind == LimitKind::change);
+  CHECK(there[2].verdict == Verdict::wrong_answer);
 }
 
 TEST_CASE("where a device draws other numbers than the host, the host judges and says so once") {
