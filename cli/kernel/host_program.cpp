@@ -74,11 +74,16 @@ void put_first(const char* variable, const std::string& value) {
   ::setenv(variable, all.c_str(), 1);
 }
 
+/// Where each process of the program writes what it has done.
+fs::path reports_in(const fs::path& folder) {
+  return folder / "reports";
+}
+
 /// In the child, before the program begins.
 void set_environment(const HostProgramRequest& request, const fs::path& ours, const fs::path& folder) {
   put_first("LD_PRELOAD", ours.string());
   put_first("LD_LIBRARY_PATH", folder.string());
-  ::setenv("EVO_PROGRAM_REPORT", (folder / "report.json").c_str(), 1);
+  ::setenv("EVO_PROGRAM_REPORT", reports_in(folder).c_str(), 1);
   ::setenv("EVO_PROGRAM_DEVICE", request.device.substr(request.device.find(':') + 1).c_str(), 1);
   if (request.sanitised) ::setenv("EVO_PROGRAM_SANITISE", "1", 1);
   if (!request.max_instructions.empty()) ::setenv("EVO_PROGRAM_MAX_INSTRUCTIONS", request.max_instructions.c_str(), 1);
@@ -89,6 +94,7 @@ ExitStatus run(const HostProgramRequest& request, const fs::path& folder) {
   const fs::path ours = library();
   for (const char* name : {"libcuda.so.1", "libcudart.so.12", "libcudart.so.13"})
     fs::create_symlink(ours, folder / name);
+  fs::create_directory(reports_in(folder));
   std::vector<char*> words{const_cast<char*>(request.program.c_str())};
   for (const std::string& argument : request.arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
@@ -119,12 +125,41 @@ ExitStatus run(const HostProgramRequest& request, const fs::path& folder) {
                              : ExitStatus{0, WEXITSTATUS(status)};
 }
 
-/// What the library has written; nothing: it was not asked for anything.
+/// Adds what another process has done.
+void add(Json& all, const Json& report) {
+  for (const Json& launches : report["launches"]) {
+    const auto same =
+        std::ranges::find_if(all["launches"], [&](const Json& known) { return known["kernel"] == launches["kernel"]; });
+    if (same == all["launches"].end()) {
+      all["launches"].push_back(launches);
+      continue;
+    }
+    for (const char* member : {"count", "warp_instructions"})
+      (*same)[member] = (*same)[member].get<std::uint64_t>() + launches[member].get<std::uint64_t>();
+    (*same)["modelled_us"] = (*same)["modelled_us"].get<double>() + launches["modelled_us"].get<double>();
+  }
+  for (const char* member : {"findings", "failures", "refused", "not_offered"})
+    for (const Json& one : report[member])
+      if (std::ranges::find(all[member], one) == all[member].end()) all[member].push_back(one);
+}
+
+/// What the library has written in all processes of the program; nothing: it was not asked for anything.
 std::optional<Json> report_in(const fs::path& folder) {
-  std::ifstream file(folder / "report.json");
-  if (!file) return std::nullopt;
-  Json report = Json::parse(file, nullptr, false);
-  return report.is_discarded() ? std::nullopt : std::optional(std::move(report));
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(reports_in(folder)))
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  std::ranges::sort(files);
+  std::optional<Json> all;
+  for (const fs::path& path : files) {
+    std::ifstream file(path);
+    Json report = Json::parse(file, nullptr, false);
+    if (report.is_discarded()) continue;
+    if (all)
+      add(*all, report);
+    else
+      all = std::move(report);
+  }
+  return all;
 }
 
 /// Kinds have names, and weaker ones count only if they are asked for. Returns how many were left out.
@@ -161,6 +196,11 @@ std::string text_of(const Json& report, const HostProgramRequest& request, const
     text += fmt::format("  {}: {}{}\n", styled(terminal, Style::bad, finding["kind"].get<std::string>()),
                         one_line(finding["text"].get<std::string>()),
                         count > 1 ? fmt::format(" (and {} times more)", grouped(count - 1)) : "");
+  }
+  if (!report["not_offered"].empty()) {
+    text += "  not offered:";
+    for (const Json& function : report["not_offered"]) text += " " + function.get<std::string>();
+    text += "\n";
   }
   const std::size_t found = report["findings"].size(), failed = report["failures"].size();
   if (found > 0) {
@@ -237,6 +277,10 @@ int run_host_program(const HostProgramRequest& asked) {
   } else {
     write_to_stderr(text_of(*report, request, ended, weaker));
   }
+  // NVIDIA's own runtime asked for the driver's tables: nothing of it works here, and the program may not say so.
+  const Json& missing = (*report)["not_offered"];
+  if ((*report)["launches"].empty() && std::ranges::find(missing, "cuGetExportTable") != missing.end())
+    return kWrongUsage;
   const bool found = !(*report)["findings"].empty() || !(*report)["failures"].empty();
   return found ? kNothingValid : ended.code;
 }

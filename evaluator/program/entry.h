@@ -15,7 +15,10 @@ template <class Body>
 int coded(Body body, Survives survives = Survives::no) {
   const std::scoped_lock held(machine().lock());
   try {
-    if (machine().broken && survives == Survives::no) return static_cast<int>(*machine().broken);
+    if (survives == Survives::no) {
+      if (machine().broken) return static_cast<int>(*machine().broken);
+      machine().begin();
+    }
     body();
     return 0;
   } catch (const Refusal& refusal) {

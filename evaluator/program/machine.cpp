@@ -1,10 +1,12 @@
 #include "evaluator/program/machine.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <thread>
 
 #include "engine/base/error.h"
@@ -46,15 +48,17 @@ Machine::Machine() : report_(setting("EVO_PROGRAM_REPORT")) {
   if (*setting("EVO_PROGRAM_SANITISE") != '\0') gpu_->sanitise();
   if (const char* most = setting("EVO_PROGRAM_MAX_INSTRUCTIONS"); *most != '\0')
     gpu_->limit_instructions(std::strtoull(most, nullptr, 10));
+  report_.write();
 }
 
-Address Machine::allocate(std::size_t bytes, MemoryKind kind, unsigned flags) {
+Address Machine::allocate(std::size_t bytes, MemoryKind kind, unsigned flags, const Pool* pool) {
   require(bytes <= free_bytes(), Code::out_of_memory);
   Range range;
   range.bytes = bytes;
   range.kind = kind;
   range.flags = flags;
   range.number = ++numbers_;
+  range.pool = pool;
   const std::string name = fmt::format("{} {}",
                                        kind == MemoryKind::managed  ? "managed memory"
                                        : kind == MemoryKind::pinned ? "pinned memory"
@@ -103,6 +107,13 @@ std::size_t Machine::free_bytes() const {
   return static_cast<std::size_t>(info().memory_bytes) - used_;
 }
 
+std::size_t Machine::bytes_in(const Pool& pool) const {
+  std::size_t sum = 0;
+  for (const auto& [begin, range] : ranges_)
+    if (range.pool == &pool) sum += range.bytes;
+  return sum;
+}
+
 void Machine::show_printed() {
   if (printed_.empty()) return;
   std::fwrite(printed_.data(), 1, printed_.size(), stdout);
@@ -115,17 +126,29 @@ void Machine::reset() {
   for (const auto& [begin, range] : ranges_) gpu_->free(begin);
   ranges_.clear();
   used_ = 0;
-  broken.reset();
+  if (!forked_) broken.reset();
+}
+
+void Machine::become_forked() {
+  // Another thread may have held it, which is not in this process.
+  new (&lock_) std::recursive_mutex;
+  if (!begun_) return;
+  forked_ = true;
+  broken = Code::not_initialized;
+  printed_.clear();
+  report_.forget();
 }
 
 Machine& machine() {
   // Never destroyed: programs free memory and unregister code when they end. What is left to do then is done here.
   static Machine* const only = [] {
+    auto* const made = new Machine;
     std::atexit([] {
       machine().show_printed();
       machine().report().write();
     });
-    return new Machine;
+    pthread_atfork(nullptr, nullptr, [] { machine().become_forked(); });
+    return made;
   }();
   return *only;
 }

@@ -1,16 +1,26 @@
 #include "evaluator/program/report.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 namespace evo::program {
+namespace {
+
+/// So many launches are written each, later ones not more often than that.
+constexpr std::uint64_t kWrittenEach = 100;
+constexpr std::chrono::milliseconds kBetween{20};
+
+}  // namespace
 
 void Report::launched(const std::string& kernel, double us, std::uint64_t warp_instructions) {
   Launches& launches = launches_[kernel];
   ++launches.count;
   launches.us += us;
   launches.warp_instructions += warp_instructions;
+  if (++count_ <= kWrittenEach || Time::now() - written_ >= kBetween) write();
 }
 
 void Report::failed(const std::string& reason) {
@@ -30,8 +40,8 @@ void Report::not_offered(const std::string& function) {
   not_offered_.push_back(function);
 }
 
-void Report::write() const {
-  if (file_.empty()) return;
+void Report::write() {
+  if (folder_.empty()) return;
   nlohmann::json json;
   json["launches"] = nlohmann::json::array();
   for (const auto& [kernel, launches] : launches_)
@@ -50,11 +60,14 @@ void Report::write() const {
   json["failures"] = failures_;
   json["refused"] = refused_;
   json["not_offered"] = not_offered_;
-  std::FILE* file = std::fopen(file_.c_str(), "w");
+  const std::string path = folder_ + "/" + std::to_string(::getpid()) + ".json", unfinished = path + ".unfinished";
+  std::FILE* file = std::fopen(unfinished.c_str(), "w");
   if (file == nullptr) return;
   const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::fwrite(text.data(), 1, text.size(), file);
   std::fclose(file);
+  std::rename(unfinished.c_str(), path.c_str());
+  written_ = Time::now();
 }
 
 }  // namespace evo::program

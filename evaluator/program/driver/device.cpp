@@ -1,5 +1,9 @@
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -313,14 +317,27 @@ EVO_ENTRY int cuProfilerStop() {
   return 0;
 }
 
-/// Tables without documentation: the virtual GPU has none. It is NVIDIA's runtime that asks for them.
+/// Tables without documentation: the virtual GPU has none. It is NVIDIA's runtime that asks for them, in the program or
+/// in a library such as cuBLAS.
 EVO_ENTRY int cuGetExportTable(const void**, const void*) {
-  static bool said = false;
-  if (!said)
-    say("the CUDA runtime is linked statically and the program has no symbol table: link it with -cudart shared, or do "
-        "not strip it");
-  said = true;
-  return static_cast<int>(Code::not_found);
+  Dl_info asks{};
+  dladdr(__builtin_return_address(0), &asks);
+  const std::string file = std::filesystem::path(asks.dli_fname == nullptr ? "" : asks.dli_fname).filename();
+  return coded(
+      [&] {
+        static std::set<std::string> said;
+        machine().report().not_offered("cuGetExportTable");
+        if (said.insert(file).second) {
+          say(file.find(".so") == std::string::npos
+                  ? "the CUDA runtime is linked statically and the program has no symbol table: link it with -cudart "
+                    "shared, or do not strip it"
+                  : file +
+                        " has a CUDA runtime of its own, which works with NVIDIA's driver alone: the virtual GPU "
+                        "cannot run that library");
+        }
+        throw Refusal(Code::not_found);
+      },
+      Survives::yes);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include "evaluator/program/driver/structs.h"
 #include "evaluator/program/entry.h"
+#include "evaluator/program/pool.h"
 #include "evaluator/program/stream.h"
 
 using namespace evo::program;
@@ -26,6 +27,13 @@ int copy(Address to, Address from, std::size_t bytes, void* stream = nullptr) {
 int fill(Address to, std::size_t pitch, std::uint32_t value, std::size_t element, std::size_t width, std::size_t height,
          void* stream = nullptr) {
   return coded([&] { submit(stream_of(stream), Fill{{to, pitch, 0}, value, element, width, height, 1}); });
+}
+
+void allocate_in_stream(Address* address, std::size_t bytes, Pool& pool, void* stream) {
+  require(address != nullptr && bytes > 0);
+  Stream& on = stream_of(stream);
+  *address = allocate_from(pool, bytes);
+  if (on.capture) submit(on, MemoryAllocation{*address, bytes});
 }
 
 }  // namespace
@@ -133,12 +141,11 @@ EVO_ENTRY int cuPointerGetAttributes(unsigned count, const int* attributes, void
 }
 
 EVO_ENTRY int cuMemAllocAsync(Address* address, std::size_t bytes, void* stream) {
-  return coded([&] {
-    require(address != nullptr && bytes > 0);
-    *address = machine().allocate(bytes, MemoryKind::device);
-    Stream& on = stream_of(stream);
-    if (on.capture) submit(on, MemoryAllocation{*address, bytes});
-  });
+  return coded([&] { allocate_in_stream(address, bytes, current_pool(), stream); });
+}
+
+EVO_ENTRY int cuMemAllocFromPoolAsync(Address* address, std::size_t bytes, void* pool, void* stream) {
+  return coded([&] { allocate_in_stream(address, bytes, pool_of(pool), stream); });
 }
 
 EVO_ENTRY int cuMemFreeAsync(Address address, void* stream) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "evaluator/program/pool.h"
 #include "evaluator/program/runtime/entry.h"
 #include "evaluator/program/stream.h"
 
@@ -18,6 +19,13 @@ Address address_of(Pointer pointer) {
 void allocate(void** pointer, std::size_t bytes, MemoryKind kind, unsigned flags = 0) {
   require(pointer != nullptr);
   *pointer = bytes == 0 ? nullptr : reinterpret_cast<void*>(machine().allocate(bytes, kind, flags));
+}
+
+void allocate_in_stream(void** pointer, std::size_t bytes, Pool& pool, void* stream) {
+  require(pointer != nullptr);
+  Stream& on = stream_of(stream);
+  *pointer = bytes == 0 ? nullptr : reinterpret_cast<void*>(allocate_from(pool, bytes));
+  if (on.capture) submit(on, MemoryAllocation{address_of(*pointer), bytes});
 }
 
 /// What the program says where a copy goes, against where its addresses are.
@@ -141,15 +149,11 @@ EVO_ENTRY cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 }
 
 EVO_ENTRY cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, void* stream) {
-  return answer([&] {
-    allocate(pointer, bytes, MemoryKind::device);
-    Stream& on = stream_of(stream);
-    if (on.capture) submit(on, MemoryAllocation{address_of(*pointer), bytes});
-  });
+  return answer([&] { allocate_in_stream(pointer, bytes, current_pool(), stream); });
 }
 
-EVO_ENTRY cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void*, void* stream) {
-  return cudaMallocAsync(pointer, bytes, stream);
+EVO_ENTRY cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, void* pool, void* stream) {
+  return answer([&] { allocate_in_stream(pointer, bytes, pool_of(pool), stream); });
 }
 
 EVO_ENTRY cudaError_t cudaFreeAsync(void* pointer, void* stream) {

@@ -1,4 +1,4 @@
-// CUDA programs as they are, on the virtual GPU: tests/data/programs/twenty.cu. nvcc compiles it once; without nvcc
+// CUDA programs as they are, on the virtual GPU: those of tests/data/programs. nvcc compiles each once; without nvcc
 // these tests are skipped.
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kSource = EVO_SOURCE_DIR "/tests/data/programs/twenty.cu";
+const fs::path kPrograms = EVO_SOURCE_DIR "/tests/data/programs";
 
 std::string nvcc() {
   for (const char* path : {"/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc"})
@@ -26,16 +26,17 @@ std::string nvcc() {
 }
 
 /// The program, compiled if it is missing or older than its source.
-std::string compiled(const std::string& name, const std::string& options) {
+std::string compiled(const std::string& name, const std::string& options, const std::string& file = "twenty.cu") {
+  const fs::path source = kPrograms / file;
   if (nvcc().empty()) SKIP("no nvcc: programs cannot be compiled here");
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   SKIP("a library with a sanitizer cannot be put in front of a program without it");
 #endif
   const fs::path program = fs::path(EVO_TEST_KEPT) / name;
   fs::create_directories(program.parent_path());
-  if (!fs::exists(program) || fs::last_write_time(program) < fs::last_write_time(kSource)) {
+  if (!fs::exists(program) || fs::last_write_time(program) < fs::last_write_time(source)) {
     const std::string unfinished = program.string() + "." + std::to_string(::getpid());
-    REQUIRE(std::system((nvcc() + " -std=c++17 " + options + " -o " + unfinished + " " + kSource.string()).c_str()) ==
+    REQUIRE(std::system((nvcc() + " -std=c++17 " + options + " -o " + unfinished + " " + source.string()).c_str()) ==
             0);
     fs::rename(unfinished, program);
   }
@@ -49,6 +50,10 @@ std::string twenty() {
 /// With the runtime as a library. No library of that name is needed: that of evo comes first.
 std::string twenty_shared() {
   return compiled("twenty_shared", "-cudart shared -gencode arch=compute_80,code=compute_80");
+}
+
+Outcome run_process(const std::string& name) {
+  return run_evo({"vgpu", "--json", "--program", compiled("processes", "-arch=sm_80", "processes.cu"), name});
 }
 
 }  // namespace
@@ -131,6 +136,13 @@ TEST_CASE("a program without PTX is refused in one line that says how to compile
   CHECK_THAT(outcome.err, ContainsSubstring("compile it with -gencode arch=compute_90,code=compute_90"));
 }
 
+TEST_CASE("a stripped program is refused, and told how to link it") {
+  const Outcome outcome = run_evo({"vgpu", "--program", compiled("twenty_stripped", "-Xlinker -s -arch=sm_80")});
+  INFO(outcome.err);
+  CHECK(outcome.code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("link it with -cudart shared") && ContainsSubstring("not offered: cuGet"));
+}
+
 TEST_CASE("a program that is missing, or has nothing of CUDA, is refused in one line") {
   const Outcome missing = run_evo({"vgpu", "--program", "./is-not-there"});
   CHECK(missing.code == 2);
@@ -140,4 +152,37 @@ TEST_CASE("a program that is missing, or has nothing of CUDA, is refused in one 
   CHECK_THAT(other.err, ContainsSubstring("called no function of CUDA"));
   CHECK(run_evo({"vgpu", "k.cu", "--program", "/bin/true"}).code == 2);
   CHECK(run_evo({"vgpu"}).code == 2);
+}
+
+TEST_CASE("all processes and threads of a program count together") {
+  const Outcome children = run_process("children");
+  INFO(children.err);
+  CHECK(children.code == 0);
+  CHECK(nlohmann::json::parse(children.out)["launches"][0]["count"] == 9);
+  const Outcome threads = run_process("threads");
+  CHECK(threads.code == 0);
+  CHECK(nlohmann::json::parse(threads.out)["launches"][0]["count"] == 12);
+}
+
+TEST_CASE("a process that is forked from one that uses the GPU is refused, as on a GPU") {
+  const Outcome outcome = run_process("child_too_late");
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(nlohmann::json::parse(outcome.out)["launches"][0]["count"] == 6);
+}
+
+TEST_CASE("memory pools count what is taken from them, and keep their limits") {
+  const Outcome outcome = run_process("pools");
+  INFO(outcome.err);
+  CHECK(outcome.code == 0);
+  CHECK(nlohmann::json::parse(outcome.out)["not_offered"].empty());
+}
+
+TEST_CASE("what a program did until it crashed or left is told") {
+  for (const auto& [name, code] : {std::pair{"aborts", 134}, std::pair{"leaves", 7}}) {
+    const Outcome outcome = run_process(name);
+    INFO(outcome.err);
+    CHECK(outcome.code == code);
+    CHECK(nlohmann::json::parse(outcome.out)["launches"][0]["count"] == 3);
+  }
 }
