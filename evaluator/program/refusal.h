@@ -11,6 +11,7 @@ enum class Code : int {
   success = 0,
   invalid_value = 1,
   out_of_memory = 2,
+  not_initialized = 3,
   invalid_configuration = 9,  ///< The runtime's; the driver says invalid_value.
   invalid_pitch = 12,
   invalid_symbol = 13,
