@@ -192,7 +192,7 @@ DeviceInfo virtual_device(const std::string& name) {
 int check(const CheckCommandRequest& request) {
   std::optional<ShortForm> form;
   std::vector<LimitSource> limits;
-  if (is_short_form(request.subject)) {
+  if (is_short_form(request.subject) || is_cuda_source(request.subject)) {
     form = load_short_form(request.subject);
     limits = take_measured_limits(*form);
   }
@@ -215,7 +215,8 @@ void add_check(CLI::App& app, Invocation& invocation) {
   auto [command, request] =
       add_command(app, invocation, "check",
                   "Render, compile, run and sanitise the first genome of each family, and report every fault", check);
-  add_option(command, "TASK|FILE.json", "", request.subject, "A task, or a short form for evo tune")->required();
+  add_option(command, "TASK|FILE", "", request.subject, "A task, or what evo tune takes: FILE.json or FILE.cu")
+      ->required();
   add_option(command, "--device", "DEVICE", request.device, "A virtual GPU: vgpu or vgpu:MODEL (docs/devices.md)");
   add_option(command, "--shapes", "A,B", request.shapes, "Only these shapes, by name or by all their sizes");
   add_option(command, "--option", "NAME=VALUE", request.options,

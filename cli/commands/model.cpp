@@ -116,10 +116,14 @@ ModelledSubject given_subject(const ModelRequest& request) {
   return subject;
 }
 
-std::vector<ShapeCost> costs_of(const ModelledSubject& subject, const ModelRequest& request) {
-  const Family family = find_family(subject.tree, subject.task, subject.genome.family);
-  const Candidate candidate = make_candidate(subject.tree, subject.task, family, subject.genome, subject.target,
-                                             facts_of(subject.device.limits));
+Candidate candidate_of(const ModelledSubject& subject) {
+  return make_candidate(subject.tree, subject.task, find_family(subject.tree, subject.task, subject.genome.family),
+                        subject.genome, subject.target, facts_of(subject.device.limits));
+}
+
+/// Their programs are those of the candidate.
+std::vector<ShapeCost> costs_of(const ModelledSubject& subject, const Candidate& candidate,
+                                const ModelRequest& request) {
   Modeller modeller(subject.task, subject.target, subject.device, request.kept);
   std::vector<ShapeCost> costs;
   for (const Shape& shape : subject.target.timed) {
@@ -150,8 +154,13 @@ std::string costs_text(const ModelledSubject& subject, const std::vector<ShapeCo
   }
   text += table.text(terminal, 2);
   if (!explained) return text;
-  for (const ShapeCost& cost : costs)
+  for (const ShapeCost& cost : costs) {
     text += fmt::format("\n{}\n", styled(terminal, Style::bold, cost.shape)) + cost_text(cost.modelled.cost, terminal);
+    for (const vgpu::LaunchCost& launch : cost.modelled.cost.launches) {
+      const std::string lines = dear_lines_text(launch, *cost.modelled.program, terminal);
+      if (!lines.empty()) text += fmt::format("\nthe dearest lines of {}\n{}", launch.kernel, lines);
+    }
+  }
   const std::string measured = bounds_text(subject.profiles);
   return measured.empty() ? text : text + '\n' + measured;
 }
@@ -167,6 +176,7 @@ std::string costs_document(const ModelledSubject& subject, const std::vector<Sha
     for (const vgpu::LaunchCost& launch : cost.modelled.cost.launches) {
       launches.push_back(cost_json(launch));
       launches.back()["kernel"] = launch.kernel;
+      launches.back()["lines"] = dear_lines_json(launch, *cost.modelled.program);
     }
     json["shapes"].push_back({{"shape", cost.shape},
                               {"modelled_us", cost.modelled.cost.latency_us},
@@ -180,7 +190,8 @@ std::string costs_document(const ModelledSubject& subject, const std::vector<Sha
 
 int model_one(const ModelRequest& request) {
   const ModelledSubject subject = request.genome.empty() ? stored_subject(request) : given_subject(request);
-  const std::vector<ShapeCost> costs = costs_of(subject, request);
+  const Candidate candidate = candidate_of(subject);
+  const std::vector<ShapeCost> costs = costs_of(subject, candidate, request);
   print("{}", request.json ? costs_document(subject, costs)
                            : costs_text(subject, costs, request.explained, terminal_of(stdout)));
   return kDone;

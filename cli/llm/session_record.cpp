@@ -184,6 +184,8 @@ void require_new_record(const std::string& file) {
     throw usage_error(fmt::format("--llm-record {}: there is such a file already: name a new one", file));
   std::ofstream made(file, std::ios::binary);
   if (!made) throw machine_error(fmt::format("--llm-record {}: {}", file, std::strerror(errno)));
+  made.close();
+  std::filesystem::remove(file, error);  // The run may still be refused.
 }
 
 int replay_session(const std::filesystem::path& file) {

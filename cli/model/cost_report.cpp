@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "cli/text/format.h"
 #include "cli/text/json_text.h"
 #include "cli/text/table.h"
+#include "engine/base/text.h"
 
 namespace evo::cli {
 namespace {
@@ -19,6 +21,9 @@ using vgpu::LaunchCost;
 
 /// Smaller shares get no line.
 constexpr double kLeastShare = 0.005;
+/// Of a launch's dearest lines that people see, and columns of their text.
+constexpr std::size_t kShownLines = 10;
+constexpr std::size_t kSourceColumns = 90;
 
 /// A table with a line for each figure and a column for each launch.
 class Columns {
@@ -60,6 +65,31 @@ class Columns {
 
 std::string us(double value) {
   return fmt::format("{:.2f}", value);
+}
+
+/// A line of a source in which warps spend time.
+struct DearLine {
+  std::uint32_t line;  ///< From 1.
+  double share;        ///< Of the time of all warps of the launch.
+  LaunchCost::StallShares stalls;
+  std::string text;
+  std::string place;  ///< Of the template, "rms_norm/rows/kernel.cu:31"; empty: unknown.
+
+  vgpu::Stall most() const { return static_cast<vgpu::Stall>(std::ranges::max_element(stalls) - stalls.begin()); }
+};
+
+std::vector<DearLine> dear_lines(const LaunchCost& cost, const Program& program) {
+  const std::vector<std::string> source = split(program.source, '\n');
+  std::vector<DearLine> found;
+  for (const auto& [line, stalls] : cost.line_stalls) {
+    const double share = std::accumulate(stalls.begin(), stalls.end(), 0.0);
+    if (line == 0 || line > source.size() || share < kLeastShare) continue;
+    const auto origin = program.lines.origin_of(line);
+    found.push_back({line, share, stalls, std::string(trim(source[line - 1])),
+                     origin ? fmt::format("{}:{}", origin->file, origin->line) : ""});
+  }
+  std::ranges::stable_sort(found, std::greater(), &DearLine::share);
+  return found;
 }
 
 }  // namespace
@@ -118,6 +148,28 @@ Json cost_json(const LaunchCost& cost) {
           {"global_bytes_per_block", cost.global_bytes_per_block},
           {"busy", busy},
           {"stalls", stalls}};
+}
+
+std::string dear_lines_text(const LaunchCost& cost, const Program& program, const Terminal& terminal) {
+  const std::vector<DearLine> lines = dear_lines(cost, program);
+  if (lines.empty()) return "";
+  Table table({">line", ">of the warps' time", "mostly waits for", "source"});
+  for (std::size_t i = 0; i < std::min(lines.size(), kShownLines); ++i)
+    table.add({std::to_string(lines[i].line), percent(lines[i].share), std::string(name_of(lines[i].most())),
+               clipped(one_line(lines[i].text), kSourceColumns, "...")});
+  return table.text(terminal, 2);
+}
+
+Json dear_lines_json(const LaunchCost& cost, const Program& program) {
+  Json list = Json::array();
+  for (const DearLine& line : dear_lines(cost, program)) {
+    Json stalls = Json::object();
+    for (std::size_t kind = 0; kind < line.stalls.size(); ++kind)
+      if (line.stalls[kind] > 0) stalls[std::string(name_of(static_cast<vgpu::Stall>(kind)))] = line.stalls[kind];
+    list.push_back(
+        {{"line", line.line}, {"share", line.share}, {"stalls", stalls}, {"text", line.text}, {"place", line.place}});
+  }
+  return list;
 }
 
 }  // namespace evo::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/text/terminal.h"
+#include "engine/task/candidate.h"
 #include "evaluator/vgpu/cost/cost_model.h"
 
 namespace evo::cli {
@@ -13,5 +14,12 @@ std::string cost_text(const vgpu::PlanCost& cost, const Terminal& terminal);
 
 /// The same of one launch: an object, as docs/json.md describes it.
 nlohmann::ordered_json cost_json(const vgpu::LaunchCost& cost);
+
+/// The lines of a program's source in which the warps of a launch spend half a percent of their time or more, the
+/// dearest first, for people: the first ten. Empty where the compiler has left no lines.
+std::string dear_lines_text(const vgpu::LaunchCost& cost, const Program& program, const Terminal& terminal);
+
+/// All of them: a list, as docs/json.md describes it.
+nlohmann::ordered_json dear_lines_json(const vgpu::LaunchCost& cost, const Program& program);
 
 }  // namespace evo::cli

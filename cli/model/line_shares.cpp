@@ -1,6 +1,7 @@
 #include "cli/model/line_shares.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -41,7 +42,8 @@ std::map<std::uint32_t, double> LineShares::of(const Candidate& candidate, const
     double all = 0;
     for (const vgpu::LaunchCost& launch : cost->cost.launches) {
       const double us = counted_us(profiles, shape->name, launch.kernel).value_or(launch.latency_us);
-      for (const auto& [line, share] : launch.line_share) shares[line] += share * us;
+      for (const auto& [line, stalls] : launch.line_stalls)
+        shares[line] += std::accumulate(stalls.begin(), stalls.end(), 0.0) * us;
       all += us;
     }
     for (auto& [line, share] : shares) share /= std::max(all, 1e-9);

@@ -21,7 +21,7 @@ Json launches_json(const Modelled& modelled) {
   for (const vgpu::LaunchCost& cost : modelled.cost.launches) {
     Json launch = cost_json(cost);
     launch["kernel"] = cost.kernel;
-    launch["lines"] = Json::array();
+    launch["lines"] = dear_lines_json(cost, *modelled.program);
     launches.push_back(std::move(launch));
   }
   return launches;

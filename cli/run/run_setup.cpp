@@ -322,6 +322,8 @@ PreparedRun prepare_new(const RunRequest& request, const std::string& command_li
   if (const std::size_t known = add_known_attacks(request.database, run.task); known > 0)
     run.notice += fmt::format("{}{} regime{} that evo attack found {} validated, too", run.notice.empty() ? "" : "; ",
                               known, known == 1 ? "" : "s", known == 1 ? "is" : "are");
+  if (request.form && !request.form->own.empty())
+    run.warm_start.push_back({{{kTunedFamily, request.form->own}, "the kernel as it is"}});
   for (const std::string& from : request.seed_from) {
     for (std::vector<Seed>& ranking : warm_start_rankings(from, info.task, request.database))
       run.warm_start.push_back(std::move(ranking));

@@ -93,7 +93,7 @@ std::string seeds_brought_text(const RunSummary& summary) {
   const SeedsBrought& seeds = summary.seeds;
   if (seeds.taken == 0) return "";
   std::string text =
-      fmt::format("--seed-from: {} genome{} from {}; {} evaluated, {} valid", seeds.taken, seeds.taken == 1 ? "" : "s",
+      fmt::format("began with {} genome{} from {}; {} evaluated, {} valid", seeds.taken, seeds.taken == 1 ? "" : "s",
                   fmt::join(seeds.origins, " and "), seeds.evaluated, seeds.valid);
   if (!seeds.best) return text + '\n';
   text += fmt::format(", the best candidate {}, {} us", seeds.best->candidate, microseconds(*seeds.best->latency_us));

@@ -45,6 +45,21 @@ std::vector<fs::path> header_folders() {
   }
 }
 
+/// What it makes is a task; otherwise a usage_error in the author's words.
+ShortForm checked(ShortForm form) {
+  try {
+    load_families(form.files, load_task(form.files, form.task));
+  } catch (const Error& error) {
+    throw usage_error(form.in_authors_places(error.what()));
+  }
+  return form;
+}
+
+fs::path folder_of(const std::string& file) {
+  const fs::path folder = fs::path(file).parent_path();
+  return folder.empty() ? fs::path(".") : folder;
+}
+
 }  // namespace
 
 bool is_known_header(const std::string& name) {
@@ -57,22 +72,41 @@ bool is_known_header(const std::string& name) {
 }
 
 ShortForm load_short_form(const std::string& file) {
-  fs::path folder = fs::path(file).parent_path();
-  if (folder.empty()) folder = ".";
+  if (is_cuda_source(file)) return load_plain_kernel({file, "", {}}).form;
   const ReadFile read = [&](const std::string& path) {
-    return path == file ? read_text_file(file, kLargestAuthorFileBytes) : read_author_file(folder, path);
+    return path == file ? read_text_file(file, kLargestAuthorFileBytes) : read_author_file(folder_of(file), path);
   };
-  ShortForm form = read_short_form(file, read, is_known_header);
+  return checked(read_short_form(file, read, is_known_header));
+}
+
+PlainSubject load_plain_kernel(PlainKernel kernel) {
+  const fs::path path = kernel.file;
+  kernel.file = path.filename().string();
+  const PlainForm plain =
+      plain_form(kernel, [&](const std::string& name) { return read_author_file(folder_of(path.string()), name); });
+  // The author has written one file: of the made ones nobody knows.
+  const auto in_authors_file = [&](std::string text) {
+    for (const std::string& made : plain.made)
+      for (std::size_t at = text.find(made); at != std::string::npos; at = text.find(made, at + path.string().size()))
+        text.replace(at, made.size(), path.string());
+    return text;
+  };
   try {
-    load_families(form.files, load_task(form.files, form.task));
+    ShortForm form = read_short_form(plain.file, plain.read, is_known_header);
+    for (auto& [made, author] : form.origins) author = in_authors_file(author);
+    for (const Choice& choice : plain.choices) form.own[choice.gene] = choice.own;
+    return {checked(std::move(form)), plain.choices};
   } catch (const Error& error) {
-    throw usage_error(form.in_authors_places(error.what()));
+    throw usage_error(in_authors_file(error.what()));
   }
-  return form;
 }
 
 bool is_short_form(const std::string& subject) {
   return subject.ends_with(".json");
+}
+
+bool is_cuda_source(const std::string& subject) {
+  return subject.ends_with(".cu") || subject.ends_with(".cuh");
 }
 
 }  // namespace evo::cli

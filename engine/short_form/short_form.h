@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/source_tree.h"
+#include "engine/expression/value.h"
 #include "engine/short_form/author_files.h"
 
 namespace evo {
@@ -20,6 +21,7 @@ struct ShortForm {
   std::string task;
   SourceTree files;  ///< TASK/task.json, TASK/reference.cu, TASK/tuned/..., and the author's files in TASK/source/.
   AuthorsPlaces origins;  ///< Where the parts of the folder come from.
+  Bindings own = {};      ///< The genes of the author's kernel as it is; empty: it is no genome.
 
   /// The message with the author's place in the stead of the folder's at its beginning, and with the author's names of
   /// files.

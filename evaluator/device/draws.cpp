@@ -50,8 +50,7 @@ Real normal_of_word(std::uint32_t word) {
 }
 
 std::uint64_t random_bits(std::uint64_t stream, std::uint64_t i, std::uint32_t purpose = 0) {
-  const auto words =
-      philox(stream, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), purpose, 0});
+  const auto words = philox(stream, {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), purpose, 0});
   return static_cast<std::uint64_t>(words[0]) << 32 | words[1];
 }
 
@@ -143,7 +142,8 @@ ElementDraw whole_draw(const DrawRecipe& recipe) {
     draw.first += distance;
     draw.count = 0;
   };
-  if (recipe.regime == Distribution::all_equal) all_are(below(range.count, random_bits(recipe.stream, 0, draws_regime)));
+  if (recipe.regime == Distribution::all_equal)
+    all_are(below(range.count, random_bits(recipe.stream, 0, draws_regime)));
   if (recipe.regime == Distribution::max_magnitude && is_whole_dtype(recipe)) all_are(farthest_from_zero(range));
   if (recipe.regime == Distribution::extremes) draw.source = ElementSource::ends;
   if (recipe.regime == Distribution::ties) draw.source = ElementSource::tied;
@@ -309,9 +309,9 @@ bool is_always_held(const ElementDraw& draw) {
   if (is_floating(draw.dtype)) return true;
   const bool is_range = draw.kind == ElementKind::uniform;
   const double below = is_range ? 0 : kMostNormal * std::fabs(draw.width), above = is_range ? draw.width : below;
-  return std::ranges::all_of(std::array{std::floor(draw.begin - below), std::ceil(draw.begin + above)}, [&](double end) {
-    return std::fabs(end) < 0x1p63 && why_not_held(draw.dtype, end).empty();
-  });
+  return std::ranges::all_of(
+      std::array{std::floor(draw.begin - below), std::ceil(draw.begin + above)},
+      [&](double end) { return std::fabs(end) < 0x1p63 && why_not_held(draw.dtype, end).empty(); });
 }
 
 /// As integers have it.

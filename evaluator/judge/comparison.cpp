@@ -360,8 +360,7 @@ void compare_change(DType dtype, const Elements& got, const ExpectedOutput& want
       sums.change_error += off * off;
       sums.change_squared += moved * moved;
       sums.change_size += std::max(right * right, old * old);
-      if (off != 0 && std::fabs(off) <= std::max(step_at(dtype, right), step_at(dtype, g)))
-        note_step(sums, off * off);
+      if (off != 0 && std::fabs(off) <= std::max(step_at(dtype, right), step_at(dtype, g))) note_step(sums, off * off);
     });
   }
   difference.change = change_of(dtype, sums);

@@ -16,7 +16,8 @@ constexpr double kLastBits = 4;
 
 }  // namespace
 
-/// Single errors of one step are excused twice: a last bit in the sum may make a tie of the rounding fall the other way.
+/// Single errors of one step are excused twice: a last bit in the sum may make a tie of the rounding fall the other
+/// way.
 double change_of(DType dtype, const OutputSums& sums) {
   if (sums.change_squared == 0) return 0;
   const double last_bit = dtype == DType::f64 ? 0x1p-53 : 0x1p-24;

@@ -170,7 +170,8 @@ void DeviceDrawer::run(const char* kernel, const CaseRecipe& recipe, const Input
              fields(input.elements, input.row, input.matrix, input.group, input.stream, recipe.seed,
                     distinct_elements(recipe, input), std::uint64_t{0}, input.gain, largest_stepped(input),
                     largest_move(input), static_cast<int>(input.distribution), static_cast<int>(input.dtype),
-                    static_cast<int>(stored_dtype(input)), int{input.is_lesser}, static_cast<int>(input.steps.size()), static_cast<int>(tables.axis_count)));
+                    static_cast<int>(stored_dtype(input)), int{input.is_lesser}, static_cast<int>(input.steps.size()),
+                    static_cast<int>(tables.axis_count)));
 }
 
 bool DeviceDrawer::draw_elements_there(const ElementDraw& draw, const InputRecipe& input, DeviceAddress to) {

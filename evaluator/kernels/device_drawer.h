@@ -16,8 +16,8 @@
 namespace evo {
 
 /// Draws inputs on a device, bit for bit as the host does (draw_kernels.cu). To the host it leaves what is drawn as a
-/// whole (draws.h) or from given numbers, elements of 4 bits, strides, zero points, the step heavy_tail, and steps whose
-/// tables are large.
+/// whole (draws.h) or from given numbers, elements of 4 bits, strides, zero points, the step heavy_tail, and steps
+/// whose tables are large.
 class DeviceDrawer final : public InputDrawer {
  public:
   /// `module`: judge_program, compiled. Both must outlive it.

@@ -135,9 +135,9 @@ void DeviceJudging::make_ready(WorkerClient& device) {
     const Case& one = plan_.cases[i];
     const std::optional<std::uint64_t> reference = reference_for(one);
     if (!reference) return leave_to_host("no reference for shape " + one.shape.name);
-    const auto answer = device.ask<protocol::Done>(protocol::KeepAnswer{*reference, one.shape.name,
-                                                                        reference_recipe(options_.task, one.recipe)},
-                                                   kReferencePatience * options_.run_deadline_s);
+    const auto answer = device.ask<protocol::Done>(
+        protocol::KeepAnswer{*reference, one.shape.name, reference_recipe(options_.task, one.recipe)},
+        kReferencePatience * options_.run_deadline_s);
     if (const auto* lost = std::get_if<Lost>(&answer)) return lose_worker(*lost);
     kept_[i] = cases_[i] = std::holds_alternative<protocol::Done>(answer);
     if (const auto* broken = std::get_if<protocol::Broken>(&answer)) return leave_to_host(broken->message);

@@ -78,13 +78,7 @@ void report_findings() {
 void run(const KernelLaunch& asked, Clock& clock) {
   Function& function = *asked.function;
   const std::string name = readable_kernel_name(function.name);
-  evo::Launch launch;
-  launch.kernel = function.name;
-  launch.grid = asked.grid;
-  launch.block = asked.block;
-  launch.cluster = asked.cluster;
-  launch.dynamic_smem_bytes = asked.dynamic_smem_bytes;
-  launch.programmatic = asked.programmatic;
+  const evo::Launch launch = planned(asked);
   ModelledShape& shape = function.modelled[{asked.grid, asked.block, asked.cluster, asked.dynamic_smem_bytes}];
   vgpu::KernelRun result;
   result.modelled = shape.warp_instructions == 0;

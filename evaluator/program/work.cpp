@@ -7,15 +7,19 @@
 
 #include "engine/base/demangled.h"
 #include "engine/device/launch_rules.h"
+#include "evaluator/vgpu/plan_memory.h"
 
 namespace evo::program {
-namespace {
-
-std::uint64_t volume(const Dim3& dims) {
-  return std::uint64_t{dims[0]} * dims[1] * dims[2];
+evo::Launch planned(const KernelLaunch& launch) {
+  evo::Launch plan;
+  plan.kernel = launch.function->name;
+  plan.grid = launch.grid;
+  plan.block = launch.block;
+  plan.cluster = launch.cluster;
+  plan.dynamic_smem_bytes = launch.dynamic_smem_bytes;
+  plan.programmatic = launch.programmatic;
+  return plan;
 }
-
-}  // namespace
 
 std::vector<std::vector<std::byte>> arguments_of(const Function& function, void* const* values,
                                                  const std::vector<std::byte>* packed) {
@@ -47,9 +51,9 @@ int resident_blocks(const Function& function, int threads, std::size_t dynamic_s
 
 int resident_clusters(const KernelLaunch& launch) {
   const int blocks =
-      resident_blocks(*launch.function, static_cast<int>(volume(launch.block)), launch.dynamic_smem_bytes);
+      resident_blocks(*launch.function, static_cast<int>(vgpu::volume(launch.block)), launch.dynamic_smem_bytes);
   return blocks * machine().info().limits.sm_count /
-         static_cast<int>(std::max<std::uint64_t>(volume(launch.cluster), 1));
+         static_cast<int>(std::max<std::uint64_t>(vgpu::volume(launch.cluster), 1));
 }
 
 std::size_t available_smem(const Function& function, int blocks, int threads) {
@@ -67,27 +71,24 @@ void check(const KernelLaunch& launch) {
     machine().report().refused(line);
     throw Refusal(code);
   };
-  const vgpu::KernelFacts& facts = launch.function->facts;
-  const std::int64_t smem = std::int64_t{facts.static_smem_bytes} + launch.dynamic_smem_bytes;
-  Dim3 cluster = launch.cluster;
-  if (volume(cluster) <= 1 && facts.required_cluster[0] != 0) cluster = facts.required_cluster;
-  if (const auto why = illegal_launch(machine().info().limits, {launch.grid, launch.block, cluster, smem}))
-    refuse(Code::invalid_configuration, *why);
-  const std::uint64_t threads = volume(launch.block);
-  if (const std::uint64_t most = volume(facts.maximum_block); most != 0 && threads > most)
-    refuse(Code::invalid_value, fmt::format("a block of {} threads exceeds __launch_bounds__ {}", threads, most));
+  if (const auto refused = vgpu::refused_launch(machine().info().limits, launch.function->facts, planned(launch))) {
+    using enum vgpu::RefusedLaunch::Limit;
+    refuse(refused->limit == sizes       ? Code::invalid_configuration
+           : refused->limit == registers ? Code::out_of_resources
+                                         : Code::invalid_value,
+           refused->why);
+  }
   if (static_cast<std::int64_t>(launch.dynamic_smem_bytes) > launch.function->dynamic_smem_limit)
     refuse(Code::invalid_value, fmt::format("{} bytes of dynamic shared memory were not asked for by "
                                             "cudaFuncAttributeMaxDynamicSharedMemorySize ({} are allowed)",
                                             launch.dynamic_smem_bytes, launch.function->dynamic_smem_limit));
-  const int blocks = resident_blocks(*launch.function, static_cast<int>(threads), launch.dynamic_smem_bytes);
-  if (blocks == 0)
-    refuse(Code::out_of_resources, fmt::format("{} registers for each of {} threads", facts.registers, threads));
+  const int blocks =
+      resident_blocks(*launch.function, static_cast<int>(vgpu::volume(launch.block)), launch.dynamic_smem_bytes);
   const std::uint64_t resident =
       static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(machine().info().limits.sm_count);
-  if (launch.cooperative && volume(launch.grid) > resident)
+  if (launch.cooperative && vgpu::volume(launch.grid) > resident)
     refuse(Code::cooperative_too_large,
-           fmt::format("of the {} blocks of the cooperative launch {} are resident together", volume(launch.grid),
+           fmt::format("of the {} blocks of the cooperative launch {} are resident together", vgpu::volume(launch.grid),
                        resident));
 }
 

@@ -26,6 +26,9 @@ struct KernelLaunch {
   std::vector<std::vector<std::byte>> arguments;
 };
 
+/// As the virtual GPU takes it.
+evo::Launch planned(const KernelLaunch& launch);
+
 /// The arguments of a launch: `values` has a pointer to each, or else `packed` holds them as the kernel's parameters
 /// lie.
 std::vector<std::vector<std::byte>> arguments_of(const Function& function, void* const* values,

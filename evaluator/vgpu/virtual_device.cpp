@@ -188,19 +188,21 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
     return refusal(fmt::format("the program has no kernel {}; there are: {}", planned.kernel, list_of(names)));
   }
   const int registers = module.build().kernel(planned.kernel).registers;
-  if (auto failure = check_limits(info_.limits, *kernel, planned, registers)) return failure;
+  const LaunchDemands demands = demands_of(*kernel, registers);
+  if (const auto refused = refused_launch(info_.limits, demands, planned))
+    return refusal(fmt::format("kernel {}: {}", kernel->name, refused->why));
   launch.kernel = kernel;
   launch.memory = &memory_;
   launch.grid = planned.grid;
   launch.block = planned.block;
-  launch.cluster = cluster_of(*kernel, planned);
+  launch.cluster = cluster_of(demands, planned);
   launch.dynamic_smem_bytes = planned.dynamic_smem_bytes;
   launch.programmatic = planned.programmatic;
   launch.registers_per_thread = static_cast<std::uint32_t>(std::max(registers, 0));
   launch.numerics = tensor_core_numerics(model_.sm);
   launch.sm_count = static_cast<std::uint32_t>(model_.sm_count);
   launch.resident_blocks =
-      static_cast<std::uint32_t>(occupancy_of(info_.limits, *kernel, planned, registers).blocks * model_.sm_count);
+      static_cast<std::uint32_t>(occupancy_of(info_.limits, demands, planned).blocks * model_.sm_count);
   launch.threads = threads_;
   launch.budget = budget_;
   if (kernel->cooperative && volume(planned.grid) > launch.resident_blocks)

@@ -105,7 +105,7 @@ constexpr const char* kFaults[] = {"attention_max_from_-1e4",
 
 }  // namespace
 
-TEST_CASE("an attack finds each of these faults", "[long]") {
+TEST_CASE("an attack finds each of these faults", "[sweep]") {
   for (const char* name : kFaults) check_found(name, "1");
 }
 
@@ -155,7 +155,7 @@ constexpr const char* kHonest[] = {"agreement",
 
 }  // namespace
 
-TEST_CASE("an attack finds nothing wrong with honest kernels", "[long]") {
+TEST_CASE("an attack finds nothing wrong with honest kernels", "[sweep]") {
   for (const char* name : kHonest) check_clean(name, 40, "1");
 }
 
@@ -179,7 +179,7 @@ TEST_CASE("an elite goes through a short attack, and one that is found wrong is 
   }
 }
 
-TEST_CASE("the same seed attacks elites with the same inputs") {
+TEST_CASE("the same seed attacks elites with the same inputs", "[long]") {
   const Bench bench;
   with_normal_regime_alone(bench);
   const auto regime_of = [](const std::string& text) {
@@ -214,7 +214,7 @@ TEST_CASE("what an attack has found rejects later candidates of the task, and fi
   CHECK_THAT(wrong.out, ContainsSubstring("regime attack_1"));
 }
 
-TEST_CASE("a file is attacked when it is verified") {
+TEST_CASE("a file is attacked when it is verified", "[long]") {
   const Bench bench;
   with_normal_regime_alone(bench);
   bench.evo(tune("1", "runs/evo.db"));
@@ -228,7 +228,7 @@ TEST_CASE("a file is attacked when it is verified") {
   CHECK_THAT(wrong.out, ContainsSubstring("on inputs that an attack found"));
 }
 
-TEST_CASE("the regime that an attack prints can be pasted into a task") {
+TEST_CASE("the regime that an attack prints can be pasted into a task", "[long]") {
   const Bench bench;
   write_softmax(bench, R"("-5e4f", "-INFINITY")");
   std::string form = bench.read("softmax.json");
@@ -240,7 +240,7 @@ TEST_CASE("the regime that an attack prints can be pasted into a task") {
   CHECK_THAT(outcome.out, ContainsSubstring("1 valid, 1 wrong_answer"));
 }
 
-TEST_CASE("an attack of one seed finds the same again") {
+TEST_CASE("an attack of one seed finds the same again", "[long]") {
   const Bench bench;
   write_softmax(bench, "\"-5e4f\"");
   const nlohmann::json one = attacked(bench, "softmax.json", 1), again = attacked(bench, "softmax.json", 1);

@@ -127,7 +127,7 @@ TEST_CASE("beside rivals stands the candidate's error on inputs like theirs, not
   CHECK(bench.json({"baseline", "--rival", rivals("fast")})["sittings"][0]["relative_l2"] == worst["normal"]);
 }
 
-TEST_CASE("what is stored of rivals is shown with elites, candidates and runs, and exported") {
+TEST_CASE("what is stored of rivals is shown with elites, candidates and runs, and exported", "[long]") {
   const Bench bench;
   prepare(bench);
   const std::string best = best_of(bench);
@@ -206,7 +206,7 @@ TEST_CASE("a rival that refuses, dies, hangs, writes too little or lacks its lib
   CHECK(holds(bench.evo({"baseline", "--table"}).out, "crashed: it has ended (segmentation \\| fault)"));
 }
 
-TEST_CASE("no rival, an unknown one and a wrong candidate are refused in one line") {
+TEST_CASE("no rival, an unknown one and a wrong candidate are refused in one line", "[long]") {
   const Bench bench;
   prepare(bench);
   const Outcome none = bench.evo({"baseline", "--rival", rivals("absent")});
@@ -226,7 +226,7 @@ TEST_CASE("no rival, an unknown one and a wrong candidate are refused in one lin
   CHECK(bench.evo({"baseline", "--rival", rivals("wrong")}).code == 1);
 }
 
-TEST_CASE("the shipped rivals are listed, and say in one line why they cannot run on a virtual GPU") {
+TEST_CASE("the shipped rivals are listed, and say in one line why they cannot run on a virtual GPU", "[long]") {
   const Bench bench;
   const Outcome list = bench.evo({"baseline", "--list"});
   for (const char* name :
@@ -243,7 +243,7 @@ TEST_CASE("the shipped rivals are listed, and say in one line why they cannot ru
   CHECK(holds(outcome.err, "torch_library: it needs a GPU, not vgpu:h200\n"));
 }
 
-TEST_CASE("a rival beside the front may err by more than the objective admits, but not be wrong") {
+TEST_CASE("a rival beside the front may err by more than the objective admits, but not be wrong", "[long]") {
   const Bench bench;
   prepare(bench);
   REQUIRE(bench.evo({"baseline", "--rival", rivals("fast inaccurate wrong"), "--rounds", "3"}).code == 0);

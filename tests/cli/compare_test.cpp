@@ -18,7 +18,7 @@ std::vector<std::string> elites_of(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("modelled candidates are compared exactly") {
+TEST_CASE("modelled candidates are compared exactly", "[long]") {
   const ToyBench bench;
   REQUIRE(bench.evo(kComparedRun).code == 0);
   const auto ids = elites_of(bench);

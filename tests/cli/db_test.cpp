@@ -43,7 +43,7 @@ TEST_CASE("evo db check distinguishes a sound database from a damaged one") {
   check_refused(bench.evo({"db", "check", "--db", "none.db"}), 2, {"there is no database none.db"});
 }
 
-TEST_CASE("a merged database holds the runs of both, and the best three of both are its elites") {
+TEST_CASE("a merged database holds the runs of both, and the best three of both are its elites", "[long]") {
   const Bench bench;
   run_toy_in_two_databases(bench);
   run_toy_into(bench, "1", "both.db");
@@ -62,7 +62,7 @@ TEST_CASE("a merged database holds the runs of both, and the best three of both 
   CHECK(bench.evo({"run", "--resume", "2", "--evals", "8", "--quiet", "--db", "a.db"}).code == 0);
 }
 
-TEST_CASE("merging again adds nothing, and the other database is not changed") {
+TEST_CASE("merging again adds nothing, and the other database is not changed", "[long]") {
   const Bench bench;
   run_toy_in_two_databases(bench);
   const std::string before = bench.read("b.db");
@@ -74,7 +74,7 @@ TEST_CASE("merging again adds nothing, and the other database is not changed") {
   CHECK(bench.read("b.db") == before);
 }
 
-TEST_CASE("a second merge adds the results that a run has found since the first") {
+TEST_CASE("a second merge adds the results that a run has found since the first", "[long]") {
   const Bench bench;
   run_toy_in_two_databases(bench);
   run_toy_into(bench, "1", "both.db");

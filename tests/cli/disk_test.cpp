@@ -59,7 +59,7 @@ TEST_CASE("a run on a full disk ends with a message of one line, keeps its resul
   CHECK(bench.json({"runs", "1"})["runs"][0]["evaluated"] == 24);
 }
 
-TEST_CASE("two searches that share a database give the same results as each alone, also while it is read") {
+TEST_CASE("two searches that share a database give the same results as each alone, also while it is read", "[long]") {
   const Bench alone, shared;
   for (const Bench* bench : {&alone, &shared}) write_toy_task(*bench);
   REQUIRE(alone.evo(run_with_seed("1")).code == 0);

@@ -26,7 +26,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("the best of several objectives go into one file, which is verified kernel by kernel") {
+TEST_CASE("the best of several objectives go into one file, which is verified kernel by kernel", "[long]") {
   const Bench bench, other_folder;
   write_toy_task(bench);
   run_toy_at(bench, "tiny", "1");
@@ -87,7 +87,7 @@ TEST_CASE("a candidate of several specialisations counts as several kernels, as 
   CHECK(count_of(bench.read("best.cu"), "// ==== evo kernel") == 2);
 }
 
-TEST_CASE("evo verify detects one spoiled kernel of several") {
+TEST_CASE("evo verify detects one spoiled kernel of several", "[long]") {
   const ToyBench bench;
   run_toy_at(bench, "tiny", "1");
   run_toy_at(bench, "large", "2");

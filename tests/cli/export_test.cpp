@@ -45,7 +45,7 @@ TEST_CASE("the compile command of an export has the file's register limit and it
   }
 }
 
-TEST_CASE("the exported launcher has the name that is asked for") {
+TEST_CASE("the exported launcher has the name that is asked for", "[long]") {
   const ToyBench bench;
   run_exported_toy(bench);
   REQUIRE(bench.evo({"export", "--name", "my_toy", "-o", "best.cu"}).code == 0);
@@ -127,7 +127,7 @@ TEST_CASE("a candidate that is not valid is neither exported nor verified") {
   check_refused(bench.evo({"verify", wrong}), 2, {"no valid latency to verify", "wrong_answer"});
 }
 
-TEST_CASE("a stored claim reproduces exactly on the virtual GPU") {
+TEST_CASE("a stored claim reproduces exactly on the virtual GPU", "[long]") {
   const ToyBench bench;
   run_exported_toy(bench);
   const Outcome outcome = bench.evo({"verify", best_of(bench)});

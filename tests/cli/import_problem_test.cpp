@@ -171,7 +171,7 @@ TEST_CASE("what is no problem, or one that evo cannot say, is refused in one lin
                 {"torch is needed to read it", "no torch here", "EVO_PYTHON"});
 }
 
-TEST_CASE("a Definition's reference judges a solution, and a machine without torch says so") {
+TEST_CASE("a Definition's reference judges a solution, and a machine without torch says so", "[long]") {
   if (!has_torch()) SKIP("no torch for " << kPython);
   const Bench bench;
   bench.write("sum.json", kDefinition);
@@ -354,7 +354,7 @@ TEST_CASE("where a problem's own code fails in the types of its tensors, its sol
   CHECK(holds(wrong.out, "beyond atol 0.0001"));
 }
 
-TEST_CASE("a solution is judged by a task of evo's own, too") {
+TEST_CASE("a solution is judged by a task of evo's own, too", "[long]") {
   if (!has_torch()) SKIP("no torch for " << kPython);
   const ToyBench bench;
   bench.write("sum.py", "class ModelNew:\n    def __call__(self, a, b):\n        return a + b\n");

@@ -20,7 +20,7 @@ nlohmann::json fits(std::vector<std::string> arguments) {
 
 }  // namespace
 
-TEST_CASE("the model ranks kernels as an H200 did", "[long]") {
+TEST_CASE("the model ranks kernels as an H200 did", "[sweep]") {
   const auto sweeps = fits({"--against", kWgmma, "--against", kMmaSync, "--limit", "48", "--keep", EVO_TEST_KEPT});
   REQUIRE(sweeps.size() == 2);
   for (const auto& sweep : sweeps) {
@@ -93,7 +93,8 @@ TEST_CASE("a genome's modelled time is broken down by launch, pipe and stall") {
   std::vector<std::string> explained = arguments;
   explained.push_back("--explain");
   const std::string text = bench.evo(explained).out;
-  for (const char* part : {"fp8_sdpa_combine", "busy: tensor core", "warps wait for:", "waves", "bound by", "launch"}) {
+  for (const char* part : {"fp8_sdpa_combine", "busy: tensor core", "warps wait for:", "waves",
+                           "the dearest lines of fp8_sdpa", "bound by", "launch"}) {
     INFO(part);
     CHECK(text.find(part) != std::string::npos);
   }

@@ -60,7 +60,7 @@ __global__ void plain(float* y, const float* x, int n) {
 
 }  // namespace
 
-TEST_CASE("a modelled claim is reproduced on its own inputs, and fresh ones give another figure beside it") {
+TEST_CASE("a modelled claim is reproduced on its own inputs, and fresh ones give another figure beside it", "[long]") {
   const Bench bench;
   write_decay(bench);
   REQUIRE(bench.evo({"tune", "decay.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code == 0);
@@ -74,7 +74,7 @@ TEST_CASE("a modelled claim is reproduced on its own inputs, and fresh ones give
   }
 }
 
-TEST_CASE("a modelled claim that its own inputs do not give is not reproduced") {
+TEST_CASE("a modelled claim that its own inputs do not give is not reproduced", "[long]") {
   const Bench bench;
   write_decay(bench);
   REQUIRE(bench.evo({"tune", "decay.json", "--device", "vgpu", "--evals", "2", "--seed", "1", "--quiet"}).code == 0);

@@ -172,7 +172,7 @@ TEST_CASE("int8 codes of halves rounded away from zero are rejected, whose scale
   check_faults_of_codes("127.f");
 }
 
-TEST_CASE("so are those of 4 bits") {
+TEST_CASE("so are those of 4 bits", "[long]") {
   check_faults_of_codes("7.f");
 }
 
@@ -347,7 +347,7 @@ TEST_CASE("tune takes the limit that rejects a null answer") {
   CHECK_THAT(said, ContainsSubstring("rejects it, and is taken"));
 }
 
-TEST_CASE("check names the null answers that pass, with the limit that rejects them") {
+TEST_CASE("check names the null answers that pass, with the limit that rejects them", "[long]") {
   const Bench bench;
   bench.write("k.cu", kNearOne);
   bench.write("k.json", kNearOneForm);

@@ -23,7 +23,7 @@ Outcome run_family(const Bench& bench, const Subject& subject, const std::string
 
 }  // namespace
 
-TEST_CASE("kernels of twelve kinds are valid, and a wrong one of each is rejected by what is drawn", "[long]") {
+TEST_CASE("kernels of twelve kinds are valid, and a wrong one of each is rejected by what is drawn", "[sweep]") {
   const auto subject =
       GENERATE(Subject{"argmax", "warps"}, Subject{"axpy", "grid_stride"}, Subject{"batched_gemm", "tiled"},
                Subject{"convolution", "tiled"}, Subject{"embedding", "gather"}, Subject{"layernorm", "rows"},

@@ -20,7 +20,7 @@ nlohmann::json findings(const Bench& bench, const std::string& database) {
 
 }  // namespace
 
-TEST_CASE("a search whose standard error is full or closed ends normally") {
+TEST_CASE("a search whose standard error is full or closed ends normally", "[long]") {
   const ToyBench bench;
   REQUIRE(bench.evo(search("open.db")).code == 0);
   const nlohmann::json wanted = findings(bench, "open.db");

@@ -51,7 +51,7 @@ TEST_CASE("cmake --install installs evo with templates, completions, manual page
 }
 
 TEST_CASE("the Debian package holds evo, templates, completions, manual pages and licence, and names what it needs",
-          "[long]") {
+          "[sweep]") {
   if (std::system("command -v dpkg-deb >/dev/null") != 0) SKIP("no dpkg-deb: no Debian package");
   const Bench bench;
   output_of(bench, "cpack --config '" + kBuild + "/CPackConfig.cmake' -B .");

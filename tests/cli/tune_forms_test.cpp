@@ -117,7 +117,7 @@ TEST_CASE("an index of an element that is equal is right where the ten lines say
   CHECK_THAT(tune(bench, "argmax.json").out, ContainsSubstring("4 wrong_answer"));
 }
 
-TEST_CASE("padded rows stay untouched where the ten lines give strides") {
+TEST_CASE("padded rows stay untouched where the ten lines give strides", "[long]") {
   const Bench bench;
   take(bench, "batched_gemm");
   check_expanded(bench, "batched_gemm.json", "batched_gemm");
@@ -126,7 +126,7 @@ TEST_CASE("padded rows stay untouched where the ten lines give strides") {
   CHECK_THAT(padded.out, ContainsSubstring("4 crashed"));
 }
 
-TEST_CASE("included files are part of the task: in its folder, its hash, its export") {
+TEST_CASE("included files are part of the task: in its folder, its hash, its export", "[long]") {
   const Bench bench;
   write_scale(bench);
   check_expanded(bench, "scale.json", "scale");
@@ -151,7 +151,7 @@ TEST_CASE("what is wrong in an included file is said with its line") {
                 {"scale.json: kernel: parts/twice.h:2: #include \"product.inl\": ", "parts/product.inl"});
 }
 
-TEST_CASE("a T1 file is tuned as it is, self-consistently") {
+TEST_CASE("a T1 file is tuned as it is, self-consistently", "[long]") {
   const Bench bench;
   write_t1(bench);
   check_expanded(bench, "T1.json", "T1");

@@ -59,7 +59,7 @@ TEST_CASE("tune rejects a genome that is wrong on one of the shapes") {
   CHECK_THAT(outcome.out, ContainsSubstring("4 valid, 2 "));
 }
 
-TEST_CASE("tune --expand writes a folder that runs with the same elites and the same hash") {
+TEST_CASE("tune --expand writes a folder that runs with the same elites and the same hash", "[long]") {
   const ConvolutionBench bench;
   const Outcome expanded = bench.evo({"tune", "conv.json", "--expand", "full"});
   REQUIRE(expanded.code == 0);
@@ -74,7 +74,7 @@ TEST_CASE("tune --expand writes a folder that runs with the same elites and the 
   CHECK(runs.at(0)["best_us"] == runs.at(1)["best_us"]);
 }
 
-TEST_CASE("what tune found is verified from the exported file alone") {
+TEST_CASE("what tune found is verified from the exported file alone", "[long]") {
   const ConvolutionBench bench;
   tune(bench);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);
@@ -187,7 +187,7 @@ TEST_CASE("a kernel that reads its __constant__ filter wrongly is rejected") {
   CHECK_THAT(outcome.out, ContainsSubstring("4 wrong_answer, 2 valid"));
 }
 
-TEST_CASE("kernels of namespaces and templates are tuned, exported, compiled and verified") {
+TEST_CASE("kernels of namespaces and templates are tuned, exported, compiled and verified", "[long]") {
   const Bench bench;
   bench.write("twice.cu", R"cuda(namespace ns {
 struct Twice { static __device__ float of(float x) { return 2 * x; } };
@@ -211,7 +211,7 @@ __global__ void plain(float* y, const float* x, int n) {
   check_nvcc_compiles(bench, "best.cu");
 }
 
-TEST_CASE("the export of a kernel whose file has the reference too, both extern \"C\", compiles") {
+TEST_CASE("the export of a kernel whose file has the reference too, both extern \"C\", compiles", "[long]") {
   const ConvolutionBench bench;
   tune(bench);
   REQUIRE(bench.evo({"export", "-o", "best.cu"}).code == 0);

@@ -30,7 +30,7 @@ int run_script(const Bench& bench, const std::string& name) {
 }  // namespace
 
 TEST_CASE("the commands of docs/use.md export kernels, and its C++ program compiles, links and asks for a GPU",
-          "[long]") {
+          "[sweep]") {
   const Bench bench;
   const int exported = run_script(bench, "export.sh");
   INFO(bench.read("said"));

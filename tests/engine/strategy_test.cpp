@@ -530,7 +530,7 @@ TEST_CASE("exhaustive refuses a space that cannot be indexed") {
             .size() == 40);
 }
 
-TEST_CASE("evolve clearly beats random on landscapes with interactions and failures") {
+TEST_CASE("evolve clearly beats random on landscapes with interactions and failures", "[long]") {
   const Space space({kernel("k")}, {}, {});
   for (const double failing_pairs : {0.0, 0.006}) {
     std::map<std::string, std::array<double, 2>> mean_log;

@@ -32,7 +32,7 @@ struct Judging {
 
 }  // namespace
 
-TEST_CASE("a device draws and compares as the host does: every regime, 300 cases of every kind of limit") {
+TEST_CASE("a device draws and compares as the host does: every regime, 300 cases of every kind of limit", "[long]") {
   Judging judging;
   const JudgedCases drawn = draw_both(*judging.device, *judging.judge);
   CHECK(drawn.difference == "");

@@ -71,8 +71,8 @@ Compared compared_case(std::uint64_t number) {
   one.limits.exact = number % 7 < 2;
   if (number % 4 == 3 && !whole) add_infinities(one, number, elements);
   one.limits.change = number % 5 < 2 && !whole ? 0.05 : 0;
-  one.before = {.seed = number, .inputs = {{"y", got, elements, one.row, elements, elements, Distribution::normal, 1,
-                                            number}}};
+  one.before = {.seed = number,
+                .inputs = {{"y", got, elements, one.row, elements, elements, Distribution::normal, 1, number}}};
   one.limits.atol = number % 6 == 1 ? 0.01 : 0;
   one.limits.rtol = number % 6 < 2 ? 0.05 : 0;
   one.limits.off_by_one = number % 4 == 2 ? 0.3 : 0;
@@ -139,8 +139,7 @@ JudgedCases compare_both(Device& device, DeviceJudge& judge, int cases) {
     const ComparedFor what =
         compared_for(one.limits, one.want.size() / size_of(one.want_dtype) > one.row ? one.row : 0);
     const PristineInputs before(device, one.before, 64);
-    const auto sums =
-        judge.compare("case", set_of(device, one.got_dtype, one.got, true), std::span(&what, 1), &before);
+    const auto sums = judge.compare("case", set_of(device, one.got_dtype, one.got, true), std::span(&what, 1), &before);
     const Difference there = evo::difference_of(sums.at(0), one.got_dtype);
     CaseRecipe widened = one.before;
     widened.inputs.front().widened = one.want_dtype;
@@ -203,7 +202,7 @@ std::vector<CaseRecipe> drawn_recipes() {
       add(recipe, recipes.size());
     }
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::e4m3})
-    add(recipe_of(Distribution::spikes, dtype, 1e39, 1), recipes.size());  // Infinities; their codes are NaN.
+    add(recipe_of(Distribution::spikes, dtype, 1e39, 1), recipes.size());    // Infinities; their codes are NaN.
   recipes.push_back(recipe_of(Distribution::sparse, DType::bf16, 1e39, 1));  // NaNs.
   CaseRecipe repeating = recipe_of(Distribution::outliers, DType::bf16, 9, 1);
   repeating.inputs.front().elements = 2850 * 385;
@@ -241,9 +240,9 @@ std::vector<CaseRecipe> further_recipes() {
   std::vector<CaseRecipe> recipes;
   for (const auto& [kind, numbers] : kKinds)
     for (std::size_t dtype = 0; dtype < kEnumerators<DType>; ++dtype) {
-      constexpr Distribution kRegimes[] = {Distribution::normal, Distribution::all_equal,     Distribution::constant_rows,
-                                           Distribution::ties,   Distribution::max_magnitude, Distribution::extremes,
-                                           Distribution::sorted};
+      constexpr Distribution kRegimes[] = {
+          Distribution::normal,        Distribution::all_equal, Distribution::constant_rows, Distribution::ties,
+          Distribution::max_magnitude, Distribution::extremes,  Distribution::sorted};
       for (const Distribution regime : kRegimes) {
         CaseRecipe recipe = recipe_of(regime, static_cast<DType>(dtype), 1, recipes.size());
         InputRecipe& input = recipe.inputs.front();

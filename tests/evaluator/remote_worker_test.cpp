@@ -67,7 +67,7 @@ struct ScratchFile {
 
 }  // namespace
 
-TEST_CASE("a worker behind a command answers as one here, and its bytes come through unchanged") {
+TEST_CASE("a worker behind a command answers as one here, and its bytes come through unchanged", "[long]") {
   for (const std::string& prefix : {std::string(), kPlain, kPiped, kInLines}) {
     INFO(prefix);
     const PipelineOptions options = remote_options(prefix);
@@ -125,7 +125,7 @@ TEST_CASE("a host that hangs is given up after a lease", "[long]") {
   CHECK_THAT(std::get<Lost>(answer).reason, ContainsSubstring("no sign of life"));
 }
 
-TEST_CASE("a worker that works longer than a lease is not given up") {
+TEST_CASE("a worker that works longer than a lease is not given up", "[long]") {
   constexpr double kLease = 3;  // A busy machine may keep a process from its core for a second.
   WorkerClient worker(behind(kPlain, kLease));
   const auto answer = worker.call(source("compile_hang"), 2 * kLease);

@@ -29,7 +29,7 @@ void replace(std::string& text, const std::string& what, const std::string& with
 
 }  // namespace
 
-TEST_CASE("the exported program accepts a right kernel and launches what the plan says") {
+TEST_CASE("the exported program accepts a right kernel and launches what the plan says", "[long]") {
   const ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
   const ToyProgram program(export_cuda(request));
   const auto plan = [&](const Shape& shape) {
@@ -77,7 +77,7 @@ TEST_CASE("an exported launcher launches a kernel that waits for the grid cooper
   CHECK_FALSE(std::regex_search(launches, std::regex("launch toy_sum\\w* .* cooperative\n")));
 }
 
-TEST_CASE("the exported program checks without timing when asked to") {
+TEST_CASE("the exported program checks without timing when asked to", "[long]") {
   ExportRequest request = export_request(toy_tree(), "toy", {"narrow", "wide"}, toy_genes("right"), 90);
   const ToyProgram program(export_cuda(request));
   const std::string checked = program.run_successfully("1,64 check");
@@ -118,7 +118,7 @@ CommandResult compile_by_its_own_command(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("an exported launcher allows shared memory again on another device and after a reset") {
+TEST_CASE("an exported launcher allows shared memory again on another device and after a reset", "[long]") {
   const std::string probe = R"cuda(
 #include <cstdio>
 static int call() {
@@ -201,7 +201,8 @@ TEST_CASE("derived values may have any name, those of the host code and of C++ t
   program.run_successfully();
 }
 
-TEST_CASE("tensors, parameters, workspaces and tensor maps may have any name, those of the host code and of C++ too") {
+TEST_CASE("tensors, parameters, workspaces and tensor maps may have any name, those of the host code and of C++ too",
+          "[long]") {
   SourceTree tree = toy_tree();
   const std::vector<std::pair<std::string, std::string>> names = {
       {"R", "using"},      {"x", "register"}, {"x_scale", "namespace"}, {"y", "unsigned"},
@@ -310,7 +311,7 @@ TEST_CASE("the exported program gives kernels scalars, structs, codes and stride
   CHECK_THAT(refused.output, ContainsSubstring("[M,N,LD] [check], where N % 4 == 0 && LD >= N"));
 }
 
-TEST_CASE("tensors that the options switch on are arguments of the exported launcher") {
+TEST_CASE("tensors that the options switch on are arguments of the exported launcher", "[long]") {
   SourceTree tree = toy_tree();
   replace(tree["forms/task.json"], "[false, true]", "[true, false]");
   const std::string text = export_cuda(forms_request(tree));
@@ -358,7 +359,7 @@ TEST_CASE(
         "probe 1\n");
 }
 
-TEST_CASE("the exported program draws every kind of input") {
+TEST_CASE("the exported program draws every kind of input", "[long]") {
   // Each draw of 37 integers, and what holds for the values `v`, sorted, and `r`, as they were drawn.
   const std::vector<std::pair<std::string, std::string>> draws = {
       {"permutation", "v[0] == 0 && v[36] == 36 && std::unique(v.begin(), v.end()) == v.end() && v != r"},
@@ -487,7 +488,7 @@ TEST_CASE("nvcc compiles an exported launcher of every form of argument, without
   check_nvcc_compiles(export_cuda(forms_request(tree)), "-arch=sm_90a -Xcompiler -Wall,-Wextra -DEVO_MAIN");
 }
 
-TEST_CASE("nvcc compiles an exported wgmma kernel by the command at its top") {
+TEST_CASE("nvcc compiles an exported wgmma kernel by the command at its top", "[long]") {
   SourceTree tree = load_tree(std::filesystem::path(EVO_SOURCE_DIR) / "templates");
   std::erase_if(tree, [](const auto& file) { return file.first.starts_with("fp8_sdpa/mma_sync/"); });
   const ExportRequest request = export_request(tree, "fp8_sdpa", {"mission"}, {}, 90);

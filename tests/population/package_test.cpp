@@ -171,7 +171,7 @@ TEST_CASE("a package for torch says where its kernels do not hold") {
   CHECK_THAT(torch_format().write(request).at("README.md"), ContainsSubstring("- **Caution.** Rows of zeros err.\n"));
 }
 
-TEST_CASE("every shipped task has a reference in torch that takes its tensors and options") {
+TEST_CASE("every shipped task has a reference in torch that takes its tensors and options", "[long]") {
   const std::string task = GENERATE(from_range(task_names(shipped())));
   CAPTURE(task);
   const Task loaded = load_task(shipped(), task);
@@ -234,7 +234,7 @@ TEST_CASE("the binding names every tensor of a call, its dtype and its shape") {
     CHECK_THAT(binding, ContainsSubstring(text));
 }
 
-TEST_CASE("the Python of every shipped task's package is well formed") {
+TEST_CASE("the Python of every shipped task's package is well formed", "[long]") {
   const std::string task = GENERATE(from_range(task_names(shipped())));
   CAPTURE(task);
   const CommandResult result =
@@ -303,7 +303,8 @@ TEST_CASE("where there is a kernel is said in Python") {
 
 // ---- Packages for judges
 
-TEST_CASE("a package for KernelBench is Python, and its kernel's file has none of the words that its checker forbids") {
+TEST_CASE("a package for KernelBench is Python, and its kernel's file has none of the words that its checker forbids",
+          "[long]") {
   const std::string task =
       GENERATE("softmax", "gemm_bf16", "gemm_fp8", "grouped_gemm", "rms_norm", "f16_sdpa", "fp8_sdpa", "sim_fp8_qkt");
   CAPTURE(task);
@@ -339,7 +340,7 @@ TEST_CASE("KernelBench is asked for the precision of the inputs, or of the outpu
   CHECK_THAT(readme("fp8_qkt"), ContainsSubstring("precision=fp32"));
 }
 
-TEST_CASE("a package for robust-kbench is a task of it, and its kernel compiles as one source") {
+TEST_CASE("a package for robust-kbench is a task of it, and its kernel compiles as one source", "[long]") {
   const SourceTree files = format_named("robust-kbench").write(shipped_package("softmax"));
   const CommandResult result = python(files, std::string(kReadFiles) + R"py(
 import json

@@ -118,7 +118,7 @@ TEST_CASE("a source whose braces or conditionals cannot be followed is exported 
   CHECK(guarded(source) == source);
 }
 
-TEST_CASE("a file for sm_90a compiles for lists of targets, and where it does not run its kernels trap", "[long]") {
+TEST_CASE("a file for sm_90a compiles for lists of targets, and where it does not run its kernels trap", "[sweep]") {
   const std::string text = export_cuda(toy(kOfHopper));
   const auto [targets, other] = GENERATE(
       std::pair("-arch=sm_90a", ""), std::pair("-arch=all-major -gencode=arch=compute_90a,code=sm_90a", "compute_90"),

@@ -61,7 +61,7 @@ TEST_CASE("an ability that is of one architecture alone is not one of the next")
   CHECK(has("tma", 120));
 }
 
-TEST_CASE("every task has a family for every GPU from 8.0 on, and most have one for 7.5") {
+TEST_CASE("every task has a family for every GPU from 8.0 on, and most have one for 7.5", "[long]") {
   const std::set<std::string> kNotOn75 = {"gemm_bf16",  "grouped_gemm",  "cross_entropy", "cross_entropy_backward",
                                           "layer_norm", "norm_backward", "transpose",     "reduce",
                                           "histogram",  "scan",          "top_k"};
@@ -74,7 +74,7 @@ TEST_CASE("every task has a family for every GPU from 8.0 on, and most have one 
   CHECK(serving_families("f16_sdpa", 75, {{"dtype", std::string("bf16")}}).empty());
 }
 
-TEST_CASE("docs/devices.md has what each GPU can do, which families serve it, and the virtual GPUs") {
+TEST_CASE("docs/devices.md has what each GPU can do, which families serve it, and the virtual GPUs", "[long]") {
   check_table(abilities_table());
   check_table(families_table());
   check_table(models_table());
@@ -88,7 +88,7 @@ TEST_CASE("families for every GPU compile for the oldest") {
 }
 
 // EVO_TEST_GENOMES: of each family for each GPU; default: one.
-TEST_CASE("random genomes of every family compile for every GPU that it serves", "[long]") {
+TEST_CASE("random genomes of every family compile for every GPU that it serves", "[sweep]") {
   const char* wanted = std::getenv("EVO_TEST_GENOMES");
   const int genomes = wanted == nullptr ? 1 : std::atoi(wanted);
   for (const std::string& task : task_names(shipped_templates()))

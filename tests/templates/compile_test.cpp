@@ -81,7 +81,7 @@ TEST_CASE("every exponential, rescale strategy and epilogue compiles") {
   }
 }
 
-TEST_CASE("references compile for every specialisation and option", "[long]") {
+TEST_CASE("references compile for every specialisation and option", "[sweep]") {
   for (const std::string& task : task_names(shipped_templates())) {
     const Task loaded = load_task(shipped_templates(), task);
     std::set<Bindings> specialisations;

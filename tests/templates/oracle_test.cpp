@@ -132,7 +132,7 @@ TEST_CASE("calls that no engine can mean are refused") {
   CHECK(is_refused("2,6,2,5,70,64", {{"page", std::int64_t{16}}, {"layout", std::string("fused")}}));
 }
 
-TEST_CASE("a random genome of each legal combination of engines' options is right", "[long]") {
+TEST_CASE("a random genome of each legal combination of engines' options is right", "[sweep]") {
   const Task task = load_task(shipped_templates(), "fp8_attention");
   int combinations = 0;
   for (const char* layout : {"bhsd", "bshd", "fused"}) {
@@ -190,7 +190,7 @@ TEST_CASE("random genomes of every option and head dimension agree with an indep
   }
 }
 
-TEST_CASE("every three alleles of the arithmetic of weights are right together", "[long]") {
+TEST_CASE("every three alleles of the arithmetic of weights are right together", "[sweep]") {
   const Aimed aimed("fp8_sdpa", hopper(), {"tail129"}, {{"mask", std::string("causal")}});
   check_genomes(aimed, "h200", "tail129",
                 covering(aimed.space(), "wgmma",

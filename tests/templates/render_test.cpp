@@ -43,7 +43,7 @@ TEST_CASE("different genomes render to different programs") {
   }
 }
 
-TEST_CASE("one step in any gene changes the program") {
+TEST_CASE("one step in any gene changes the program", "[long]") {
   for (const auto& [task, gpu, shape] : {
            std::tuple{"fp8_sdpa", h200(), "mission"},
            std::tuple{"fp8_qkt", h200(), "mission"},

@@ -119,7 +119,7 @@ TEST_CASE("random kernels of fp8_qkt's wmma family have no races and no uninitia
   check_clean("fp8_qkt", "wmma", "tail77");
 }
 
-TEST_CASE("random kernels of f16_sdpa's mma_sync family have no races and no uninitialised reads") {
+TEST_CASE("random kernels of f16_sdpa's mma_sync family have no races and no uninitialised reads", "[long]") {
   check_clean("f16_sdpa", "mma_sync", "tail77");
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("random kernels of rope_append have no races and no uninitialised read
               {{"cache", std::string("e4m3")}, {"in_place", true}, {"layout", std::string("fused")}});
 }
 
-TEST_CASE("random kernels of sample have no races and no uninitialised reads", "[long]") {
+TEST_CASE("random kernels of sample have no races and no uninitialised reads", "[sweep]") {
   check_clean("sample", "radix", "small");
   check_clean("sample", "radix", "whole");
 }

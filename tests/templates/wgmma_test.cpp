@@ -3,7 +3,7 @@
 using namespace evo;
 using namespace evo::test;
 
-TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait for each product", "[long]") {
+TEST_CASE("random wgmma genomes compile for sm_90a; few spill registers or wait for each product", "[sweep]") {
   struct Aim {
     const char* task;
     const char* shape;

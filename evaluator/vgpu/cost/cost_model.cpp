@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/device/launch_rules.h"
 #include "evaluator/vgpu/cost/sm_share.h"
@@ -51,15 +52,19 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-std::map<std::uint32_t, double> line_shares(const RecordedTrace& trace, const SmResult& sm) {
+std::map<std::uint32_t, LaunchCost::StallShares> line_stalls(const RecordedTrace& trace, const SmResult& sm) {
   double all = 0;
-  std::map<std::uint32_t, double> shares;
-  for (std::size_t i = 0; i < sm.instruction_clocks.size(); ++i) {
-    if (sm.instruction_clocks[i] <= 0) continue;
-    shares[trace.instructions[i].line] += sm.instruction_clocks[i];
-    all += sm.instruction_clocks[i];
+  std::map<std::uint32_t, LaunchCost::StallShares> shares;
+  for (std::size_t i = 0; i < sm.instruction_stalls.size(); ++i) {
+    const auto& clocks = sm.instruction_stalls[i];
+    const double sum = std::accumulate(clocks.begin(), clocks.end(), 0.0);
+    if (sum <= 0) continue;
+    LaunchCost::StallShares& line = shares[trace.instructions[i].line];
+    for (std::size_t kind = 0; kind < kStalls; ++kind) line[kind] += clocks[kind];
+    all += sum;
   }
-  for (auto& [line, clocks] : shares) clocks = share(clocks, all);
+  for (auto& [line, stalls] : shares)
+    for (double& clocks : stalls) clocks = share(clocks, all);
   return shares;
 }
 
@@ -116,7 +121,7 @@ LaunchCost model_launch(const DeviceModel& model, const LaunchConfig& config, co
   cost.sm_us = sm.clocks / clocks_per_us;
   for (int i = 0; i < kPipes; ++i) cost.pipe_use[i] = share(sm.busy[i], sm.clocks);
   for (int i = 0; i < kStalls; ++i) cost.stall_share[i] = share(sm.stalls[i], sm.warp_clocks);
-  cost.line_share = line_shares(trace, sm);
+  cost.line_stalls = line_stalls(trace, sm);
   cost.instructions_per_clock = share(sm.instructions, sm.clocks);
   cost.binding = static_cast<Pipe>(largest(cost.pipe_use, 0));
 

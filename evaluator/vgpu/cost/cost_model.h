@@ -51,8 +51,10 @@ struct LaunchCost {
   Pipe binding = Pipe::issue;             ///< The busiest pipe of the busiest SM.
   std::string bound;                      ///< In words: "tensor core", "latency (barrier)", "L2 traffic", "launch".
   std::array<double, kPipes> pipe_use{};  ///< Busy fraction of each pipe while the SM works.
-  std::array<double, kStalls> stall_share{};   ///< Fraction of the warps' lifetime.
-  std::map<std::uint32_t, double> line_share;  ///< The same by line of the CUDA source; 0: lines that are unknown.
+  using StallShares = std::array<double, kStalls>;
+  StallShares stall_share{};  ///< Fraction of the warps' lifetime.
+  std::map<std::uint32_t, StallShares>
+      line_stalls;                             ///< The same by line of the CUDA source; 0: lines that are unknown.
   double instructions_per_clock = 0;           ///< Warp instructions of one SM.
   std::uint64_t instructions_per_block = 0;    ///< Warp instructions.
   std::uint64_t executed = 0;                  ///< Warp instructions of all blocks that ran.

@@ -25,7 +25,7 @@ class Simulation {
 
   SmResult run(std::uint64_t blocks) {
     blocks_left_ = blocks;
-    result_.instruction_clocks.assign(trace_.instructions.size(), 0);
+    result_.instruction_stalls.resize(trace_.instructions.size());
     const int resident = static_cast<int>(std::min<std::uint64_t>(blocks, static_cast<std::uint64_t>(work_.resident)));
     slots_.resize(static_cast<std::size_t>(resident));
     for (int slot = 0; slot < resident; ++slot) start_block(slot, slot * model_.block_launch_clocks);
@@ -113,9 +113,10 @@ class Simulation {
   void account(Warp& warp, std::uint32_t instruction, double start, Stall why) {
     const double waited = start - warp.last;
     if (waited > 0) {
-      result_.stalls[static_cast<std::size_t>(waited > 1 ? why : Stall::none)] += waited;
+      const auto kind = static_cast<std::size_t>(waited > 1 ? why : Stall::none);
+      result_.stalls[kind] += waited;
       result_.warp_clocks += waited;
-      result_.instruction_clocks[instruction] += waited;
+      result_.instruction_stalls[instruction][kind] += waited;
     }
     warp.last = start;
     warp.waited = Stall::none;

@@ -38,8 +38,8 @@ struct SmResult {
   double instructions = 0;               ///< Machine instructions issued.
   std::array<double, kPipes> busy{};     ///< Clocks that a pipe is busy, averaged over its sub-partitions.
   std::array<double, kStalls> stalls{};  ///< Clocks that warps wait, summed over the warps.
-  std::vector<double>
-      instruction_clocks;  ///< The same by the instruction that they wait to issue, without extrapolation.
+  /// The same by the instruction that they wait to issue, without extrapolation.
+  std::vector<std::array<double, kStalls>> instruction_stalls;
   /// When the first warp began to wait for the preceding launch; nothing if no warp does.
   std::optional<double> prologue;
   double warp_clocks = 0;  ///< Clocks of resident warps, the denominator of `stalls`.

@@ -72,7 +72,7 @@ TEST_CASE("a row that cannot be read is not merged, and a repair drops its candi
   CHECK(databases.bench().json({"runs", "--db", "b.db"})["runs"][0]["evaluated"] == 2);
 }
 
-TEST_CASE("a view, a table or a trigger that evo has not is refused by every command before it is read") {
+TEST_CASE("a view, a table or a trigger that evo has not is refused by every command before it is read", "[long]") {
   const std::string endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT ";
   std::vector<std::vector<std::string>> commands = {{"elites"},
                                                     {"runs"},

@@ -94,7 +94,7 @@ TEST_CASE("a task of one's own is no shadow of a shipped one") {
   CHECK_FALSE(holds(ran.out + ran.err, "shipped with this evo"));
 }
 
-TEST_CASE("a few kilobytes that unpack into more than any sweep has are refused in one line") {
+TEST_CASE("a few kilobytes that unpack into more than any sweep has are refused in one line", "[long]") {
   const Bench bench;
   const std::string file = (bench / "sweep.json.gz").string();
   REQUIRE(std::system(("head -c 200000000 /dev/zero | gzip > '" + file + "'").c_str()) == 0);

@@ -123,7 +123,7 @@ TEST_CASE("check shows what a kernel prints") {
   CHECK_THAT(outcome.out, ContainsSubstring("the kernel printed\n    at 3, 2\n"));
 }
 
-TEST_CASE("ten kernels of other kinds are fine as they are") {
+TEST_CASE("ten kernels of other kinds are fine as they are", "[long]") {
   const Bench bench;
   std::size_t checked = 0;
   for (const auto& file : std::filesystem::directory_iterator(EVO_TEST_DATA "/tune")) {
@@ -142,7 +142,7 @@ TEST_CASE("check names the lines of the author's file in what the sanitiser find
   CHECK_THAT(outcome.out, ContainsSubstring("conv.cu:"));
 }
 
-TEST_CASE("check names a __constant__ variable that is silently zero") {
+TEST_CASE("check names a __constant__ variable that is silently zero", "[long]") {
   const Bench bench;
   write_constant_convolution(bench, {{"constants", {{"d_filter", "filter=float[5, 5]"}}}});
   const auto check = checked(bench, 1);

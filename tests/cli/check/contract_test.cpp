@@ -21,7 +21,7 @@ void export_best(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("a file whose task allows more than the installed one is checked against the installed one") {
+TEST_CASE("a file whose task allows more than the installed one is checked against the installed one", "[long]") {
   const Bench lax, here, without_task;
   write_toy_task(lax);
   write_toy_task(here);
@@ -80,7 +80,8 @@ TEST_CASE("a shape or a kernel that does not fit the installed task is refused i
                 {"best.cu cannot be checked against the task toy of these templates"});
 }
 
-TEST_CASE("a file that agrees with the installed templates is verified without a notice, and so is a candidate") {
+TEST_CASE("a file that agrees with the installed templates is verified without a notice, and so is a candidate",
+          "[long]") {
   const ToyBench bench;
   export_best(bench);
   for (const char* subject : {"best.cu", "1"}) {

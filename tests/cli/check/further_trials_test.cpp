@@ -58,7 +58,8 @@ TEST_CASE("a race at a shape that is neither the cheapest nor timed is found in 
   CHECK(bench.json({"elites", "--db", "evo.db"})["elites"].empty());
 }
 
-TEST_CASE("a kernel that is right up to a size is found in a search, with the `requires` that would exclude it") {
+TEST_CASE("a kernel that is right up to a size is found in a search, with the `requires` that would exclude it",
+          "[long]") {
   const Bench bench;
   const Outcome outcome = tuned(bench, kNarrow);
   CHECK(outcome.code == 1);

@@ -23,7 +23,7 @@ void check_ways(const std::string& kernel, const std::string& form, int honest, 
 
 }  // namespace
 
-TEST_CASE("rotary embeddings by any power are right, sines beyond what the hardware documents are not") {
+TEST_CASE("rotary embeddings by any power are right, sines beyond what the hardware documents are not", "[long]") {
   check_ways(
       R"cuda(#include <cuda_bf16.h>
 extern "C" __global__ void turn(__nv_bfloat16* q, const int* at, int d) {
@@ -54,7 +54,7 @@ extern "C" __global__ void turn_plain(__nv_bfloat16* q, const int* at, int d) {
       2, 1);
 }
 
-TEST_CASE("attention may round its weights as a tensor core takes them, and not further") {
+TEST_CASE("attention may round its weights as a tensor core takes them, and not further", "[long]") {
   check_ways(
       R"cuda(#include <cuda_bf16.h>
 #include <cuda_fp8.h>
@@ -130,7 +130,7 @@ extern "C" __global__ void centre_plain(float* y, const float* x, int m) {
              2, 1);
 }
 
-TEST_CASE("check says where limits come from and in which regimes the first genome is right") {
+TEST_CASE("check says where limits come from and in which regimes the first genome is right", "[long]") {
   const Bench bench;
   bench.write("k.cu", R"cuda(extern "C" __global__ void twice(float* y, int* n, const float* x, int m) {
   const int i = blockIdx.x * 32 + threadIdx.x;

@@ -82,7 +82,7 @@ const std::string kBarrier = "  __syncthreads();\n";
 
 }  // namespace
 
-TEST_CASE("the task without a mistake is fine, in ten lines and in full") {
+TEST_CASE("the task without a mistake is fine, in ten lines and in full", "[long]") {
   check_mistakes({{"ten lines", {}, kCheck, 0, {"fine"}},
                   {"tuned", {}, kTunePair, 0, {"2 evaluated: 2 valid"}},
                   {"full", {}, kCheckTask, 0, {"fine"}},
@@ -226,7 +226,7 @@ TEST_CASE("mistakes in the ten lines are named with file, key and cause") {
   });
 }
 
-TEST_CASE("arguments that the kernel takes otherwise are named with their place") {
+TEST_CASE("arguments that the kernel takes otherwise are named with their place", "[long]") {
   check_mistakes({
       {"an argument too few",
        {{kPair, ", \"N\"]", "]"}},
@@ -256,7 +256,7 @@ TEST_CASE("arguments that the kernel takes otherwise are named with their place"
   });
 }
 
-TEST_CASE("mistakes in a kernel are named with file, line and cause") {
+TEST_CASE("mistakes in a kernel are named with file, line and cause", "[long]") {
   check_mistakes({
       {"a misspelt variable",
        {{kPairKernel, "y[i] = factor", "y[i] = facto"}},
@@ -356,7 +356,7 @@ TEST_CASE("mistakes in a kernel are named with file, line and cause") {
   });
 }
 
-TEST_CASE("mistakes in a reference are named with file and cause") {
+TEST_CASE("mistakes in a reference are named with file and cause", "[long]") {
   check_mistakes({
       {"it does not compile",
        {{kPairKernel, "? x[i ^ 32] : 0)", "? x[j ^ 32] : 0)"}},

@@ -45,27 +45,29 @@ void check_file(const std::string& name, const ProcessOptions& options = {}) {
 }  // namespace
 
 TEST_CASE(
-    "plants: pairs that are turned; neighbours that write each other's pair, and a read behind the end, are found") {
+    "plants: pairs that are turned; neighbours that write each other's pair, and a read behind the end, are found",
+    "[long]") {
   check_file("turn.json");
 }
 
-TEST_CASE("plants: rows without their mean; a barrier that is missing is found, whichever it is") {
+TEST_CASE("plants: rows without their mean; a barrier that is missing is found, whichever it is", "[long]") {
   check_file("centre.json");
 }
 
-TEST_CASE("plants: running sums; a missing barrier, and leaving when the output looks finished, are found") {
+TEST_CASE("plants: running sums; a missing barrier, and leaving when the output looks finished, are found", "[long]") {
   check_file("running.json");
 }
 
-TEST_CASE("plants: a guard that lets two blocks write a row's first elements is found") {
+TEST_CASE("plants: a guard that lets two blocks write a row's first elements is found", "[long]") {
   check_file("tail.json", kChecksElites);
 }
 
-TEST_CASE("plants: weights in place; never written, uphill, twice the step, and a mark left in them are found") {
+TEST_CASE("plants: weights in place; never written, uphill, twice the step, and a mark left in them are found",
+          "[long]") {
   check_file("descent.json");
 }
 
-TEST_CASE("plants: codes to the nearest even; halves away from zero, and truncation, are found") {
+TEST_CASE("plants: codes to the nearest even; halves away from zero, and truncation, are found", "[long]") {
   check_file("codes.json");
 }
 
@@ -73,7 +75,7 @@ TEST_CASE("plants: sums of squares; right up to 128 rows, or up to 32,767 column
   check_file("energy.json", kChecksElites);
 }
 
-TEST_CASE("plants: sums of rows; what is kept in variables, or behind the end of the output, is found") {
+TEST_CASE("plants: sums of rows; what is kept in variables, or behind the end of the output, is found", "[long]") {
   check_file("kept.json");
 }
 
@@ -82,7 +84,8 @@ TEST_CASE("plants: shares of a sum over the whole grid; a grid that does not wai
 }
 
 TEST_CASE(
-    "plants: a kernel that skips work which it did before is found, and one whose work depends on its data is not") {
+    "plants: a kernel that skips work which it did before is found, and one whose work depends on its data is not",
+    "[long]") {
   const Bench listed;
   const nlohmann::json entry = entry_of(listed, "task", "rows");
   const std::vector<std::size_t> honest = entry["honest"];

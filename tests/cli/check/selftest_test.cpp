@@ -23,7 +23,7 @@ const std::vector<std::string> kSelftest = {"selftest", "--task", "toy", "--devi
 }  // namespace
 
 TEST_CASE("the self-test of fp8_sdpa rejects every planted fault for the right reason and accepts honest kernels",
-          "[long]") {
+          "[sweep]") {
   const Bench bench;
   const nlohmann::json json =
       bench.json({"selftest", "--task", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates});
@@ -35,7 +35,7 @@ TEST_CASE("the self-test of fp8_sdpa rejects every planted fault for the right r
   }
 }
 
-TEST_CASE("the self-test of fp8_qkt passes too", "[long]") {
+TEST_CASE("the self-test of fp8_qkt passes too", "[sweep]") {
   const Bench bench;
   const Outcome outcome = bench.evo({"selftest", "--task", "fp8_qkt", "--device", "vgpu", "--templates", kTemplates});
   CHECK(outcome.code == 0);
@@ -89,7 +89,7 @@ TEST_CASE("a self-test of some mutants and controls evaluates only these") {
   check_refused(bench.evo(arguments), 2, {"unknown mutant or control 'honets'", "did you mean 'honest'"});
 }
 
-TEST_CASE("a run warns until its task has passed its self-test in its current form") {
+TEST_CASE("a run warns until its task has passed its self-test in its current form", "[long]") {
   const Bench bench;
   write_toy_mutants(bench, "wrong_answer");
   const std::vector<std::string> run = {"run", "--task", "toy", "--device", "vgpu", "--evals", "1", "--quiet"};
@@ -143,7 +143,7 @@ TEST_CASE("a task without mutants is run with a warning") {
   CHECK(outcome.err == "warning: no self-test; run evo selftest --task toy --generate 40\n");
 }
 
-TEST_CASE("a task without mutants is tested with mutants that are made of its kernels") {
+TEST_CASE("a task without mutants is tested with mutants that are made of its kernels", "[long]") {
   const ToyBench bench;
   const Outcome outcome =
       bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--generate", "20", "--seed", "1"});
@@ -155,7 +155,7 @@ TEST_CASE("a task without mutants is tested with mutants that are made of its ke
   check_refused(bench.evo({"selftest", "--task", "toy", "--device", "vgpu", "--record"}), 2, {"--record"});
 }
 
-TEST_CASE("a generated mutant that rounds otherwise and errs no more than its original is no wrong kernel") {
+TEST_CASE("a generated mutant that rounds otherwise and errs no more than its original is no wrong kernel", "[long]") {
   const ToyBench bench;
   const std::string path = "templates/toy/plain/kernel.cu";
   std::string kernel = bench.read(path);
@@ -232,7 +232,7 @@ TEST_CASE("mutants of ten lines are made of what is launched, in the rendered ge
   }
 }
 
-TEST_CASE("a mutant whose machine code is the original's is no change, and shown so") {
+TEST_CASE("a mutant whose machine code is the original's is no change, and shown so", "[long]") {
   const Bench bench;
   CHECK(mutant_at(loop_mutants(bench, {20}), "+ becomes -", "scale.cu:8")["kind"] == "no change");
   const Outcome outcome = bench.evo({"selftest", "scale.json", "--device", "vgpu", "--generate", "100", "--seed", "1"});
@@ -240,7 +240,7 @@ TEST_CASE("a mutant whose machine code is the original's is no change, and shown
   CHECK(outcome.out.find(" 1 no change,") != std::string::npos);
 }
 
-TEST_CASE("a mutant that is right in its genome alone is tried in others") {
+TEST_CASE("a mutant that is right in its genome alone is tried in others", "[long]") {
   const Bench bench;
   // 20 blocks need one turn of the loop, 2 blocks several.
   const auto step_of = [&](const nlohmann::json& blocks, const std::string& seed) {
@@ -319,7 +319,7 @@ extern "C" __global__ void squares_plain(float* y, const float* x, int rows, int
   CHECK(holds(mutant["reason"].get<std::string>(), "at a size that it was not validated at"));
 }
 
-TEST_CASE("the self-test of ten lines takes no task and names the author's files") {
+TEST_CASE("the self-test of ten lines takes no task and names the author's files", "[long]") {
   const Bench bench;
   loop_mutants(bench, {20});
   check_refused(bench.evo({"selftest", "scale.json", "--task", "toy"}), 2, {"--task", "FILE.json"});

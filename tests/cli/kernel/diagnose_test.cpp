@@ -5,7 +5,7 @@
 using namespace evo::testing;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("the right stage is named for at least nine in ten wrong answers of fp8_sdpa's mutants", "[long]") {
+TEST_CASE("the right stage is named for at least nine in ten wrong answers of fp8_sdpa's mutants", "[sweep]") {
   const Bench bench;
   const nlohmann::json json = nlohmann::json::parse(
       bench.evo({"diagnose", "fp8_sdpa", "--device", "vgpu", "--templates", kTemplates, "--json"}).out);
@@ -19,7 +19,7 @@ TEST_CASE("the right stage is named for at least nine in ten wrong answers of fp
   }
 }
 
-TEST_CASE("a diagnosis names stage, element, got and reference, and what the error looks like") {
+TEST_CASE("a diagnosis names stage, element, got and reference, and what the error looks like", "[long]") {
   const Bench bench;
   const nlohmann::json json = nlohmann::json::parse(bench
                                                         .evo({"diagnose", "fp8_sdpa", "--device", "vgpu", "--templates",

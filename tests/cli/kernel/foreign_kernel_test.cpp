@@ -78,7 +78,8 @@ void check_wrong(const Bench& bench, const std::string& text, const std::string&
 
 }  // namespace
 
-TEST_CASE("a file with a binding for torch is judged by its kernels, and planted faults are rejected with the reason") {
+TEST_CASE("a file with a binding for torch is judged by its kernels, and planted faults are rejected with the reason",
+          "[long]") {
   const Bench bench;
   const Outcome right = verified(bench, kSoftmaxExtension);
   CHECK(right.code == 0);

@@ -136,7 +136,7 @@ TEST_CASE("a program without PTX is refused in one line that says how to compile
   CHECK_THAT(outcome.err, ContainsSubstring("compile it with -gencode arch=compute_90,code=compute_90"));
 }
 
-TEST_CASE("a stripped program is refused, and told how to link it") {
+TEST_CASE("a stripped program is refused, and told how to link it", "[long]") {
   const Outcome outcome = run_evo({"vgpu", "--program", compiled("twenty_stripped", "-Xlinker -s -arch=sm_80")});
   INFO(outcome.err);
   CHECK(outcome.code == 2);

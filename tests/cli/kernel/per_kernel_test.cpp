@@ -28,7 +28,8 @@ std::string candidate_of_threads(const Bench& bench, int threads) {
 
 }  // namespace
 
-TEST_CASE("a kernel of few registers has blocks of 1024 threads though its reference in the same file has many") {
+TEST_CASE("a kernel of few registers has blocks of 1024 threads though its reference in the same file has many",
+          "[long]") {
   for (const char* file : {"k.json", "alone.json"}) {
     const Bench bench;
     CHECK_THAT(tune(bench, file).out, ContainsSubstring("2 evaluated: 2 valid"));
@@ -60,7 +61,7 @@ TEST_CASE("a kernel that spills is refused by its name") {
              ContainsSubstring("kernel k_plain: ") && ContainsSubstring("bytes of register spills"));
 }
 
-TEST_CASE("the cost model takes the launched kernel's own registers") {
+TEST_CASE("the cost model takes the launched kernel's own registers", "[long]") {
   const Bench bench;
   tune(bench, "k.json");
   const std::string candidate = candidate_of_threads(bench, 64);

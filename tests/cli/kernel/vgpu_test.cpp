@@ -353,7 +353,7 @@ __global__ void k(float* f, int* o, uint n) {
   CHECK(json["buffers"][1]["values"].get<std::vector<int>>() == expected);
 }
 
-TEST_CASE("a buffer that is read and then written passes memory twice in the model") {
+TEST_CASE("a buffer that is read and then written passes memory twice in the model", "[long]") {
   const Bench bench;
   bench.write("k.cu", R"(__global__ void add(float* y, const float* x) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

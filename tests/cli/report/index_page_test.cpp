@@ -50,7 +50,7 @@ void make_databases(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("evo report --all writes a page for each run and each ranking, and an index over all databases") {
+TEST_CASE("evo report --all writes a page for each run and each ranking, and an index over all databases", "[long]") {
   const Bench bench;
   make_databases(bench);
   const Outcome outcome =
@@ -101,7 +101,7 @@ TEST_CASE("what --all cannot do is refused in one line") {
   CHECK(bench.evo({"report", "--all", "-o", "taken"}).code == 3);
 }
 
-TEST_CASE("an imported run has a page, a report and exports") {
+TEST_CASE("an imported run has a page, a report and exports", "[long]") {
   const Bench bench;
   make_databases(bench);
   const Json own = index_document(bench, {"1", "--explain", "0"});
@@ -178,7 +178,17 @@ TEST_CASE("a page explains the modelled time of the fastest kernels that were as
   CHECK(kernels[0]["candidate"] == document["best"]["candidate"]);
   const Json& shape = kernels[0]["shapes"][0];
   CHECK(std::abs(shape["modelled_us"].get<double>() / document["best"]["latency_us"].get<double>() - 1) < 1e-5);
-  CHECK(shape["launches"][0]["stalls"].size() > 3);
+  const Json& launch = shape["launches"][0];
+  CHECK(launch["stalls"].size() > 3);
+  REQUIRE_FALSE(launch["lines"].empty());
+  const Json& dearest = launch["lines"][0];
+  CHECK(dearest["text"].get<std::string>().find('=') != std::string::npos);  // Of the kernel's body.
+  CHECK_THAT(dearest["place"].get<std::string>(), ContainsSubstring("toy/plain/kernel.cu:"));
+  double line_time = 0, all = 0;
+  for (const auto& [stall, share] : dearest["stalls"].items()) line_time += share.get<double>();
+  for (const Json& line : launch["lines"]) all += line["share"].get<double>();
+  CHECK(std::abs(line_time - dearest["share"].get<double>()) < 1e-9);
+  CHECK((all > 0.5 && all < 1 + 1e-9));
   CHECK(document["floors"][0]["memory_bytes_per_s"].get<double>() > 1e12);
 }
 

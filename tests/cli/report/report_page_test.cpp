@@ -129,7 +129,7 @@ TEST_CASE("JSON in a script element cannot end it, and stays the same document")
   CHECK(read["b"] == "<!--");
 }
 
-TEST_CASE("the page's document tells of every candidate what the database does") {
+TEST_CASE("the page's document tells of every candidate what the database does", "[long]") {
   const Bench bench;
   make_hostile_runs(bench);
   const Json document = page_document(bench, {"--task", "toy"});
@@ -198,7 +198,7 @@ TEST_CASE("the page's document tells of every candidate what the database does")
   CHECK_THAT(document["predictions"]["why_none"].get<std::string>(), ContainsSubstring("cost model's own"));
 }
 
-TEST_CASE("the page's lineage has the changed genes, the changed lines and the sources of the best") {
+TEST_CASE("the page's lineage has the changed genes, the changed lines and the sources of the best", "[long]") {
   const Bench bench;
   make_hostile_runs(bench);
   const Json lineage = page_document(bench, {"--task", "toy"})["lineage"];
@@ -228,7 +228,7 @@ TEST_CASE("the page's lineage has the changed genes, the changed lines and the s
   CHECK(changed > 0);
 }
 
-TEST_CASE("of measured runs a page predicts the latencies, and has intervals and counted shares") {
+TEST_CASE("of measured runs a page predicts the latencies, and has intervals and counted shares", "[long]") {
   const ToyBench bench;
   record_toy_run(bench, "1");
   pretend_measured(bench);
@@ -279,7 +279,7 @@ TEST_CASE("of measured runs a page predicts the latencies, and has intervals and
   check_refused(bench.evo({"report", "-o", "a.html", "--rivals", "rivals.jsonl"}), 2, {"--rivals", "middle"});
 }
 
-TEST_CASE("no text of the data can leave its place in the page, and the page asks for no other file") {
+TEST_CASE("no text of the data can leave its place in the page, and the page asks for no other file", "[long]") {
   const Bench bench;
   make_hostile_runs(bench);
   REQUIRE(bench.evo({"report", "1", "2", "-o", "page.html"}).code == 0);
@@ -441,7 +441,7 @@ void make_many(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("a page of ten thousand candidates is smaller than 5 MB and works in a browser", "[long]") {
+TEST_CASE("a page of ten thousand candidates is smaller than 5 MB and works in a browser", "[sweep]") {
   const Bench bench;
   make_many(bench);
   const Outcome outcome = bench.evo({"report", "-o", "page.html", "--db", "many.db"});

@@ -50,7 +50,8 @@ bool has_long_line(const std::string& page) {
 
 }  // namespace
 
-TEST_CASE("a results page has the best kernel of each objective and shape, its search, its genome and its rivals") {
+TEST_CASE("a results page has the best kernel of each objective and shape, its search, its genome and its rivals",
+          "[long]") {
   const ToyBench bench;
   search_toy(bench, {"--seed", "3"});
   search_toy(bench, {"--seed", "4", "--shapes", "large"});
@@ -97,7 +98,7 @@ TEST_CASE("a results page has the best kernel of each objective and shape, its s
   CHECK_FALSE(holds(bench.read(kPage), "## latency"));
 }
 
-TEST_CASE("a results page shows latency over error where kernels leave a choice") {
+TEST_CASE("a results page shows latency over error where kernels leave a choice", "[long]") {
   const Bench bench;
   const char* const page = "pages/nvidia_h200_virtual/softmax.md";
   REQUIRE(bench

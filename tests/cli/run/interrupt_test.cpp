@@ -43,7 +43,7 @@ TEST_CASE("Ctrl-C ends a run cleanly, and a message says how to resume it") {
   CHECK(run["evaluated"] < 52);
 }
 
-TEST_CASE("an interrupted run that is resumed gives the results of an uninterrupted run") {
+TEST_CASE("an interrupted run that is resumed gives the results of an uninterrupted run", "[long]") {
   const Bench interrupted, whole;
   write_toy_task(interrupted, true);
   write_toy_task(whole, true);
@@ -67,7 +67,7 @@ TEST_CASE("an interrupted run that is resumed gives the results of an uninterrup
   CHECK(interrupted.json({"runs"})["runs"][0]["status"] == "finished");
 }
 
-TEST_CASE("a second Ctrl-C ends the run at once, and every recorded result is kept") {
+TEST_CASE("a second Ctrl-C ends the run at once, and every recorded result is kept", "[long]") {
   const Bench bench;
   write_toy_task(bench, true);
   EvoProcess process(kLongRun, in(bench));
@@ -104,7 +104,7 @@ TEST_CASE("one Ctrl-C ends a run that counts the genomes of a constraint over a 
   CHECK(!std::filesystem::exists(bench / "runs"));
 }
 
-TEST_CASE("a killed run can be resumed") {
+TEST_CASE("a killed run can be resumed", "[long]") {
   const Bench bench;
   write_toy_task(bench, true);
   {

@@ -24,7 +24,7 @@ std::string joined(const Json& lines) {
 
 }  // namespace
 
-TEST_CASE("a person's note of a candidate is kept, and show, report and a later proposer have it") {
+TEST_CASE("a person's note of a candidate is kept, and show, report and a later proposer have it", "[long]") {
   const Bench bench;
   write_toy_task(bench, true);
   run_toy_with(bench, {"--evals", "20", "--seed", "1"});
@@ -63,7 +63,8 @@ TEST_CASE("a note that is empty or too long, or of no candidate, is refused") {
   check_refused(bench.evo({"note", "1"}), 2, {"TEXT is required"});
 }
 
-TEST_CASE("gene effects, failures and notes of earlier runs are told to a proposer and shown about a candidate") {
+TEST_CASE("gene effects, failures and notes of earlier runs are told to a proposer and shown about a candidate",
+          "[long]") {
   const Bench bench;
   write_toy_task(bench, true);
   bench.write("propose.py", R"python(import json, sys
@@ -107,12 +108,12 @@ TEST_CASE("lessons are of the same model of device and the same objective only")
   CHECK(!holds(bench.evo({"report"}).out, "lessons of"));
 }
 
-TEST_CASE("a warm start says what it took over and what that brought") {
+TEST_CASE("a warm start says what it took over and what that brought", "[long]") {
   const ToyBench bench;
   run_toy_with(bench, {"--evals", "20", "--seed", "1"});
   const Outcome warm = run_toy_with(bench, {"--evals", "12", "--seed", "2", "--seed-from", "1"});
   CHECK(holds(warm.err, "seeded with 3 of run 1"));
-  CHECK(holds(warm.out, "--seed-from: 3 genomes from run 1; 3 evaluated, 3 valid, the best candidate 21"));
+  CHECK(holds(warm.out, "began with 3 genomes from run 1; 3 evaluated, 3 valid, the best candidate 21"));
   const Json told = bench.json({"run", "--task", "toy", "--device", "vgpu", "--evals", "6", "--seed", "3",
                                 "--seed-from", "1", "--quiet"})["seeds"];
   CHECK(told["taken"] == 3);

@@ -58,7 +58,7 @@ TEST_CASE("each model is asked for one word at the start, and a busy server is t
   CHECK(server.requests().size() == 1);
 }
 
-TEST_CASE("a base with a path of its own is tried as it is, then with /v1") {
+TEST_CASE("a base with a path of its own is tried as it is, then with /v1", "[long]") {
   const ToyBench bench;
   for (const char* base : {"/api", "/api/v1", "/api/v1/chat/completions"}) {
     INFO(base);
@@ -110,6 +110,8 @@ TEST_CASE("a recorded session is repeated without its server, and holds no key")
   {
     const LlmServer server(bench, "well", {Json::array({kTile}), Json::array({{{"genome", {{"like", 77}}}}})});
     CHECK(run_at(bench, server.url(), {"--llm-record", "session.jsonl"}).code == 0);
+    CHECK(run_at(bench, server.url(), {"--llm-record", "refused.jsonl", "--shapes", "nowhere"}).code == 2);
+    CHECK(!std::filesystem::exists(bench / "refused.jsonl"));
   }
   const std::string record = bench.read("session.jsonl");
   CHECK(!holds(record, kLlmTestKey));

@@ -89,7 +89,8 @@ std::vector<Json> latencies(const Bench& bench, const std::string& database) {
 
 }  // namespace
 
-TEST_CASE("what a language model proposes passes the gates, and is kept with prompt, answer, model, tokens and cost") {
+TEST_CASE("what a language model proposes passes the gates, and is kept with prompt, answer, model, tokens and cost",
+          "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   const LlmServer server(bench, "well",
@@ -181,7 +182,7 @@ TEST_CASE("a language model's candidates are resumed, merged and compacted with 
   CHECK(merged.execAndGet("SELECT count(*) FROM exchange").getInt() == 4);
 }
 
-TEST_CASE("an answer may stand in a fence, and tokens that nobody counts are estimated") {
+TEST_CASE("an answer may stand in a fence, and tokens that nobody counts are estimated", "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   const LlmServer server(bench, "fenced", {{whole_kernel()}});
@@ -192,7 +193,7 @@ TEST_CASE("an answer may stand in a fence, and tokens that nobody counts are est
         shown[0]["exchange"]["prompt"].get<std::string>().size() / 5);
 }
 
-TEST_CASE("a server that enforces no schema is asked without one") {
+TEST_CASE("a server that enforces no schema is asked without one", "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   const LlmServer server(bench, "no_schema", {{whole_kernel()}});
@@ -267,7 +268,7 @@ print(json.dumps(exchanges))
   CHECK(holds(complaint("wrong", "1m"), "the answer is not"));
 }
 
-TEST_CASE("answers of no use are told to the model, and so is what was refused of them") {
+TEST_CASE("answers of no use are told to the model, and so is what was refused of them", "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   const Json known = {{"note", "again"}, {"genome", {{"like", 0}}}};
@@ -285,8 +286,8 @@ TEST_CASE("answers of no use are told to the model, and so is what was refused o
   }
 }
 
-TEST_CASE(
-    "a malicious server changes neither options nor files nor gates, gets no key stored, and drives no terminal") {
+TEST_CASE("a malicious server changes neither options nor files nor gates, gets no key stored, and drives no terminal",
+          "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   const std::string family = bench.read("templates/toy/plain/family.json");

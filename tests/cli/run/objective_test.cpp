@@ -29,7 +29,7 @@ std::size_t count_of(const nlohmann::json& run, const std::string& verdict) {
 
 }  // namespace
 
-TEST_CASE("an objective has its own limits and elites, and export and verify use them") {
+TEST_CASE("an objective has its own limits and elites, and export and verify use them", "[long]") {
   const Bench bench;
   write_imprecise_task(bench);
   const nlohmann::json fast = run_imprecise(bench, {});

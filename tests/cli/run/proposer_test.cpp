@@ -170,7 +170,7 @@ void check_exported(const Bench& bench, const std::string& file, const std::stri
 
 }  // namespace
 
-TEST_CASE("a proposer's new allele that becomes the best is stored with its text, exported and verified") {
+TEST_CASE("a proposer's new allele that becomes the best is stored with its text, exported and verified", "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   write_proposer(bench, {quick_sum(kQuickSum)});
@@ -181,7 +181,7 @@ TEST_CASE("a proposer's new allele that becomes the best is stored with its text
   check_exported(bench, "toy/plain/sum/quick.cu", "c[i0] = a[i0] + b[i0]");
 }
 
-TEST_CASE("a proposer's whole source that becomes the best is stored with its plan, exported and verified") {
+TEST_CASE("a proposer's whole source that becomes the best is stored with its plan, exported and verified", "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   write_proposer(bench, {whole_source(kSource)});
@@ -226,7 +226,7 @@ TEST_CASE("proposed kernels pass the same gates, invalid ones are refused with t
   CHECK(verdicts == std::vector<std::string>{"compile_failed", "crashed", "wrong_answer", "compile_failed"});
 }
 
-TEST_CASE("a run with alleles and sources of a proposer is resumed, merged and compacted") {
+TEST_CASE("a run with alleles and sources of a proposer is resumed, merged and compacted", "[long]") {
   const Bench bench;
   write_toy_with_slot(bench);
   write_proposer(bench, {quick_sum(kQuickSum), whole_source(kSource)});

@@ -49,7 +49,7 @@ TEST_CASE("without a GPU a run says that it uses the virtual one") {
   CHECK(holds(outcome.err, "using the virtual GPU vgpu:h200; latencies are modelled"));
 }
 
-TEST_CASE("a run says how many listed shapes it does not validate, and with --verbose which and why") {
+TEST_CASE("a run says how many listed shapes it does not validate, and with --verbose which and why", "[long]") {
   const Bench bench;
   write_toy_task(bench);
   nlohmann::json task = nlohmann::json::parse(bench.read("templates/toy/task.json"));
@@ -204,7 +204,7 @@ TEST_CASE("a finished run that is resumed with a higher limit gives the results 
   CHECK(resumed.json({"runs"})["runs"][0]["evaluated"] == 12);
 }
 
-TEST_CASE("a run begins with the elites of another run, of other shapes and of a changed task") {
+TEST_CASE("a run begins with the elites of another run, of other shapes and of a changed task", "[long]") {
   const ToyBench bench;
   run_toy(bench, {"--shapes", "N=64"});
   const nlohmann::json first = bench.json({"elites"})["elites"];
@@ -235,7 +235,7 @@ TEST_CASE("a run begins with the elites of another run, of other shapes and of a
   CHECK(genomes_of_seeds("1", "runs/evo.db") == wanted);
 }
 
-TEST_CASE("a seeded run resumes with its seeds, also when their source is gone") {
+TEST_CASE("a seeded run resumes with its seeds, also when their source is gone", "[long]") {
   const ToyBench bench;
   run_toy(bench, {"--db", "source.db"});
   const auto run = [&](const std::string& evaluations, const std::string& database) {

@@ -43,7 +43,7 @@ Outcome screened_run(const Bench& bench, const std::string& evaluations, const s
 
 }  // namespace
 
-TEST_CASE("a screened run evaluates the proposals that are modelled fastest, and resumes identically") {
+TEST_CASE("a screened run evaluates the proposals that are modelled fastest, and resumes identically", "[long]") {
   const ToyBench bench;
   const Outcome outcome = screened_run(bench, "5", "whole.db");
   REQUIRE(outcome.code == 0);
@@ -66,7 +66,7 @@ TEST_CASE("a screened run evaluates the proposals that are modelled fastest, and
   CHECK(outcomes(bench, "whole.db")[0]["latency_us"] == best);
 }
 
-TEST_CASE("a run with a pre-search begins with the genomes modelled fastest, and resumes identically") {
+TEST_CASE("a run with a pre-search begins with the genomes modelled fastest, and resumes identically", "[long]") {
   const ToyBench bench;
   const auto presearched_run = [&](const std::string& evaluations, const std::string& database) {
     const Outcome outcome = bench.evo({"run", "--task", "toy", "--device", "vgpu", "--evals", evaluations, "--seed",
@@ -92,7 +92,7 @@ TEST_CASE("a run with a pre-search begins with the genomes modelled fastest, and
                 {"--presearch cannot be combined with --resume"});
 }
 
-TEST_CASE("a run with a pre-search and surrogate screening resumes identically") {
+TEST_CASE("a run with a pre-search and surrogate screening resumes identically", "[long]") {
   const ToyBench bench;
   const auto run = [&](const std::string& evaluations, const std::string& database) {
     REQUIRE(bench
@@ -129,7 +129,8 @@ TEST_CASE("evo run --screen takes a number of proposals, and a resumed run keeps
                 {"--screen cannot be combined with --resume"});
 }
 
-TEST_CASE("a run with surrogate screening is seeded with the genomes that the model ranks first for the run's shape") {
+TEST_CASE("a run with surrogate screening is seeded with the genomes that the model ranks first for the run's shape",
+          "[long]") {
   const ToyBench bench;
   const auto run = [&](std::vector<std::string> more) {
     std::vector<std::string> arguments = {"run", "--task", "toy", "--device", "vgpu", "--seed", "1"};

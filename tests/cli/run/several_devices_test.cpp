@@ -55,7 +55,7 @@ nlohmann::json essence(const Bench& bench, const nlohmann::json& run) {
 
 }  // namespace
 
-TEST_CASE("a seed gives the same modelled search on one virtual GPU and on eight") {
+TEST_CASE("a seed gives the same modelled search on one virtual GPU and on eight", "[long]") {
   const Bench one, eight;
   write_toy_task(one, true);
   write_toy_task(eight, true);
@@ -119,7 +119,7 @@ struct FolderOfCopy {
 
 }  // namespace
 
-TEST_CASE("workers behind commands give the same modelled search, and evo is copied where it is missing") {
+TEST_CASE("workers behind commands give the same modelled search, and evo is copied where it is missing", "[long]") {
   const FolderOfCopy copy;
   const Bench here, there;
   write_toy_task(here);
@@ -156,7 +156,7 @@ int programs_modelled(const nlohmann::json& run) {
 
 }  // namespace
 
-TEST_CASE("hosts that model give the same screened search, also one without a device") {
+TEST_CASE("hosts that model give the same screened search, also one without a device", "[long]") {
   const Bench here, there;
   write_toy_task(here);
   write_toy_task(there);
@@ -180,7 +180,7 @@ TEST_CASE("hosts that model give the same screened search, also one without a de
   CHECK(programs_modelled(helped) <= 26);  // legal genomes
 }
 
-TEST_CASE("a host without a device compiles in a search that models nothing, and the search is the same") {
+TEST_CASE("a host without a device compiles in a search that models nothing, and the search is the same", "[long]") {
   const Bench here, there;
   write_toy_task(here);
   write_toy_task(there);
@@ -224,7 +224,7 @@ TEST_CASE("a host that joins a run which models nothing compiles from then on", 
   for (const auto& host : joined["compiled"]) CHECK(host["programs"].get<int>() > 0);
 }
 
-TEST_CASE("a host that loses its link in the middle costs nothing") {
+TEST_CASE("a host that loses its link in the middle costs nothing", "[long]") {
   const Bench here, there;
   write_toy_task(here);
   write_toy_task(there);

@@ -34,7 +34,7 @@ constexpr const char* kStandIns = "$PWD/slurm:$PATH";
 
 }  // namespace
 
-TEST_CASE("a run with --slurm searches on the nodes of an allocation, which ends with it") {
+TEST_CASE("a run with --slurm searches on the nodes of an allocation, which ends with it", "[long]") {
   const ToyBench bench;
   write_slurm(bench);
   const int code = evo_with_path(

@@ -115,7 +115,7 @@ int survive(std::uint64_t seed, int kills, evo::Rng& rng) {
 
 }  // namespace
 
-TEST_CASE("a search in which a third of the candidates misbehave gives the elites of a search without them") {
+TEST_CASE("a search in which a third of the candidates misbehave gives the elites of a search without them", "[long]") {
   const Bench calm, storm;
   write_toy_task(calm);
   write_toy_task(storm);
@@ -136,7 +136,7 @@ TEST_CASE("a search in which a third of the candidates misbehave gives the elite
   CHECK(device_workers(storm).empty());
 }
 
-TEST_CASE("each killed worker costs a retry and changes no elite") {
+TEST_CASE("each killed worker costs a retry and changes no elite", "[long]") {
   const Bench calm;
   write_toy_task(calm);
   REQUIRE(calm.evo(kWholeSpace, kChecksElites).code == 0);
@@ -163,7 +163,7 @@ TEST_CASE("searches that are killed at 200 random moments give the elites of und
   CHECK(kills == 200);
 }
 
-TEST_CASE("a search that is killed at random moments gives the elites of an undisturbed search") {
+TEST_CASE("a search that is killed at random moments gives the elites of an undisturbed search", "[long]") {
   evo::Rng rng(7);
   int kills = 0;
   // Where the machine was busy only while the undisturbed search was timed, every kill comes too late.

@@ -32,7 +32,7 @@ std::size_t runs_in(const Bench& bench, const std::string& database) {
 
 }  // namespace
 
-TEST_CASE("what hosts publish comes together, once, and a damaged copy is left out") {
+TEST_CASE("what hosts publish comes together, once, and a damaged copy is left out", "[long]") {
   const Bench bench;
   search(bench, "a.db", 1);
   search(bench, "b.db", 2);

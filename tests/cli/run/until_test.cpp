@@ -58,7 +58,8 @@ TEST_CASE("a run ends once it is so many times as fast as a stored rival") {
                 {"no baseline of torch for toy at middle", "there is one of some rival", "evo baseline"});
 }
 
-TEST_CASE("a rival that was wrong ends no run, and a run that is resumed keeps the latency that a rival gave it") {
+TEST_CASE("a rival that was wrong ends no run, and a run that is resumed keeps the latency that a rival gave it",
+          "[long]") {
   const ToyBench bench;
   REQUIRE(bench.evo(toy_run({"--evals", "3"})).code == 0);
   bench.write("rival.py", kRival);

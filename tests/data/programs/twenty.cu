@@ -425,11 +425,42 @@ void device_facts() {
   std::printf("%s, compute capability %d.%d\n", properties.name, properties.major, properties.minor);
 }
 
+__global__ void __launch_bounds__(64) small_blocks(int* x) {
+  atomicAdd(x, 1);
+}
+#if __CUDA_ARCH__ >= 900
+#define IN_PAIRS __cluster_dims__(2, 1, 1)
+#else
+#define IN_PAIRS
+#endif
+__global__ void IN_PAIRS in_pairs(int* x) {
+  atomicAdd(x, 1);
+}
+
+/// A launch that is refused runs nothing, and later ones run.
 void refused_launches() {
-  const Device<int> x(1);
+  const Device<int> x(std::vector<int>{0});
   increment<<<1, 2048>>>(x.data);
   EXPECT(cudaPeekAtLastError() == cudaErrorInvalidConfiguration);
   EXPECT(cudaGetLastError() == cudaErrorInvalidConfiguration && cudaGetLastError() == cudaSuccess);
+  small_blocks<<<1, 128>>>(x.data);
+  EXPECT(cudaGetLastError() != cudaSuccess);
+  cudaDeviceProp properties{};
+  CHECK(cudaGetDeviceProperties(&properties, 0));
+  if (properties.major >= 9) {
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(8);
+    config.blockDim = dim3(1);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {4, 1, 1};
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    EXPECT(cudaLaunchKernelEx(&config, in_pairs, x.data) != cudaSuccess && cudaGetLastError() != cudaSuccess);
+  }
+  increment<<<1, 1>>>(x.data);
+  CHECK(cudaDeviceSynchronize());
+  EXPECT(x.back(1)[0] == 1);
   int on_stack = 0;
   EXPECT(cudaFree(&on_stack) == cudaErrorInvalidValue);
 }

@@ -95,7 +95,7 @@ TEST_CASE("a python that computes references and dies while it has nothing to do
   CHECK(no_children_left());
 }
 
-TEST_CASE("a reference in python that does not answer is ended at its deadline") {
+TEST_CASE("a reference in python that does not answer is ended at its deadline", "[long]") {
   check_refused("time.sleep(1000)", "no answer within 5 s", 0.5);
   check_refused("while True: pass", "no answer within 5 s", 0.5);
 }

@@ -261,15 +261,16 @@ std::array<std::vector<Evaluation>, 2> evaluated_both_ways(PipelineOptions optio
 
 }  // namespace
 
-TEST_CASE("a kernel that is judged where its outputs are gets the verdict and the errors that the host gives") {
+TEST_CASE("a kernel that is judged where its outputs are gets the verdict and the errors that the host gives",
+          "[long]") {
   if (!has_nvrtc()) SKIP("no NVRTC on this machine");
   const PipelineOptions options = vgpu_options();
-  const auto [host, there] = evaluated_both_ways(
-      options, {toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
-                toy_candidate(options, kernel("if (i < n) c[i] = (a[i] + b[i]) * 1.0005f;")),
-                toy_candidate(options, kernel("if (i < n) c[i] = i == 700 ? 0 : a[i] + b[i];")),
-                toy_candidate(options, kernel("if (i < n && i != 3) c[i] = a[i] + b[i];")),
-                toy_candidate(options, kernel("if (i < n) ((float*)b)[i] = 1, c[i] = a[i] + 1;"))});
+  const auto [host, there] =
+      evaluated_both_ways(options, {toy_candidate(options, kernel("if (i < n) c[i] = a[i] + b[i];")),
+                                    toy_candidate(options, kernel("if (i < n) c[i] = (a[i] + b[i]) * 1.0005f;")),
+                                    toy_candidate(options, kernel("if (i < n) c[i] = i == 700 ? 0 : a[i] + b[i];")),
+                                    toy_candidate(options, kernel("if (i < n && i != 3) c[i] = a[i] + b[i];")),
+                                    toy_candidate(options, kernel("if (i < n) ((float*)b)[i] = 1, c[i] = a[i] + 1;"))});
   CHECK(check_same(host, there) > 0);
   CHECK(there[0].verdict == Verdict::valid);
   CHECK(there[2].verdict == Verdict::wrong_answer);
@@ -294,7 +295,7 @@ extern "C" __global__ void add_reference(const float* a, const float* b, float* 
   const auto [host, there] = evaluated_both_ways(
       options, {candidate("if (i < n) c[i] += 1e-4f * (a[i] + b[i]);"),
                 candidate("if (i < n) c[i] += 1e-4f * a[i];"),  // Errs by less than the output's own limits.
-                candidate("if (i == n) c[i] = 0;")});
+                candidate("if (n < 0) c[i] = 0;")});
   check_same(host, there);
   CHECK(there[0].verdict == Verdict::valid);
   CHECK(there[1].verdict == Verdict::wrong_answer);

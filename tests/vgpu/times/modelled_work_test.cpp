@@ -308,7 +308,8 @@ TEST_CASE("kernels whose blocks differ in instructions take as long as a simulat
   check_all(kHiding, 1, 1);
 }
 
-TEST_CASE("kernels whose blocks execute as much and differ in what it costs take as long as a simulation of all says") {
+TEST_CASE("kernels whose blocks execute as much and differ in what it costs take as long as a simulation of all says",
+          "[long]") {
   check_all(kDear, 1, 1);
 }
 
@@ -316,7 +317,7 @@ TEST_CASE("honest kernels with uneven work take as long as a simulation of all b
   check_all(kUneven, 1, 1);
 }
 
-TEST_CASE("on other inputs, too, kernels with uneven work take as long as a simulation of all blocks says", "[long]") {
+TEST_CASE("on other inputs, too, kernels with uneven work take as long as a simulation of all blocks says", "[sweep]") {
   for (const auto& kernels : {kHiding, kDear, kUneven}) check_all(kernels, 2, 5);
 }
 

@@ -209,7 +209,7 @@ struct Bench : vgpu::DeviceBench {
 
 }  // namespace
 
-TEST_CASE("a chain of blocks takes as long as all its links, one after the other") {
+TEST_CASE("a chain of blocks takes as long as all its links, one after the other", "[long]") {
   Bench bench;
   // A link beyond its work: the flag's way to the next block, and what is left of a launch once it is there.
   for (const char* kernel : {"chain", "naps", "semaphore", "ticket", "lock", "tells", "calls"}) {

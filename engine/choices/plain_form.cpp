@@ -1,0 +1,113 @@
+#include "engine/choices/plain_form.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/base/text.h"
+#include "engine/expression/json_value.h"
+#include "engine/expression/value.h"
+#include "engine/source/host_code.h"
+
+namespace evo {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+LaunchLine launch_of(const PlainKernel& kernel, const std::string& source) {
+  if (!kernel.launch.empty()) return parse_launch_line(kernel.launch);
+  const std::vector<std::string> lines = comments_in(source, kLaunchComment);
+  if (lines.size() == 1) return parse_launch_line(lines.front());
+  throw usage_error(
+      fmt::format("{}: {} how it is launched: give --launch 'kernel<<<grid, block>>>(y=out float[N], N)', "
+                  "or a line '{}kernel<<<...' in the file",
+                  kernel.file, lines.empty() ? "nothing says" : "several lines say", kLaunchComment));
+}
+
+/// {"N": 4096} of "N=4096"
+Json shape_of(const std::string& size) {
+  Json shape = Json::object();
+  for (const std::string& part : split(size, ',')) {
+    const std::size_t equal = part.find('=');
+    const std::string name(trim(std::string_view(part).substr(0, equal)));
+    const auto value = equal == std::string::npos
+                           ? std::nullopt
+                           : number_in<std::int64_t>(trim(std::string_view(part).substr(equal + 1)));
+    if (!is_identifier(name) || !value)
+      throw usage_error(fmt::format("size '{}': write NAME=NUMBER,NAME=NUMBER", size));
+    if (shape.contains(name)) throw usage_error(fmt::format("size '{}': {} is given twice", size, name));
+    shape[name] = *value;
+  }
+  return shape;
+}
+
+Json shapes_of(const PlainKernel& kernel, const std::string& source) {
+  const std::vector<std::string> sizes = kernel.sizes.empty() ? comments_in(source, kSizeComment) : kernel.sizes;
+  if (sizes.empty())
+    throw usage_error(
+        fmt::format("{}: nothing says at which sizes it runs: give --size N=4096, or a line '{}N=4096' in "
+                    "the file",
+                    kernel.file, kSizeComment));
+  Json shapes = Json::array();
+  for (const std::string& size : sizes) shapes.push_back(shape_of(size));
+  return shapes;
+}
+
+/// The expressions with the author's own numbers in the place of genes.
+std::vector<std::string> as_written(std::vector<std::string> expressions, const std::vector<Choice>& choices) {
+  for (std::string& text : expressions)
+    for (const Choice& choice : choices)
+      text = std::regex_replace(text, std::regex(fmt::format(R"(\b{}\b)", choice.gene)), expr::to_string(choice.own));
+  return expressions;
+}
+
+}  // namespace
+
+PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read) {
+  const std::string source = read(kernel.file);
+  const LaunchLine launch = launch_of(kernel, source);
+  const Json shapes = shapes_of(kernel, source);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : shapes.front().items()) names.push_back(name);
+  const KernelChoices found = find_choices(device_code(source), launch, names);
+  if (found.choices.empty())
+    throw usage_error(
+        fmt::format("{}: nothing of {} can be chosen: it has no constants, loops, pointers or block that "
+                    "evo may change",
+                    kernel.file, launch.kernel));
+
+  const std::string stem = kernel.file.substr(0, kernel.file.rfind('.'));
+  const std::string entry = stem + ".tuned.cu", header = stem + ".choices.h", with_choices = stem + ".choices.cu";
+  Json form = {{"kernel", fmt::format("{}:{}", entry, found.launch.kernel)}};
+  for (const Choice& choice : found.choices) form["genes"][choice.gene]["values"] = to_json<Json>(choice.values);
+  form["shapes"] = shapes;
+  form["arguments"] = found.launch.arguments;
+  form["grid"] = found.launch.grid;
+  form["block"] = found.launch.block;
+  if (!found.launch.shared.empty()) form["shared"] = found.launch.shared;
+  if (found.fast_math) form["compiler_options"] = {"${fast_math ? '-use_fast_math' : '-ftz=false'}"};
+  form["reference"] = fmt::format("{}:{}", kernel.file, launch.kernel);
+  form["reference_grid"] = as_written(found.launch.grid, found.choices);
+  form["reference_block"] = as_written(found.launch.block, found.choices);
+  if (!found.launch.shared.empty()) form["reference_shared"] = as_written({found.launch.shared}, found.choices).front();
+  if (found.launch.arguments != as_written(found.launch.arguments, found.choices))
+    form["reference_arguments"] = as_written(found.launch.arguments, found.choices);
+
+  PlainForm plain{stem + ".json", {stem + ".json", entry, header, with_choices}, {}, found.choices};
+  const std::map<std::string, std::string> made = {
+      {plain.file, form.dump(2)},
+      {header, found.header},
+      {with_choices, found.source},
+      {entry, fmt::format("#include \"{}\"\n#include \"{}\"\n", header, with_choices)}};
+  plain.read = [made, read](const std::string& path) {
+    const auto file = made.find(path);
+    return file == made.end() ? read(path) : file->second;
+  };
+  return plain;
+}
+
+}  // namespace evo
