@@ -110,7 +110,7 @@ int show_choices(const std::string& file, const std::vector<Choice>& choices, bo
   for (const Choice& choice : choices)
     table.add(
         {choice.gene, choice.line == 0 ? "launch" : std::to_string(choice.line), values_text(choice), choice.what});
-  print("{}: {} choices\n{}", file, choices.size(), table.text(terminal));
+  print("{}: {} choice{}\n{}", file, choices.size(), choices.size() == 1 ? "" : "s", table.text(terminal));
   return kDone;
 }
 

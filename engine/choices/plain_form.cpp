@@ -1,31 +1,56 @@
 #include "engine/choices/plain_form.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/expression/json_value.h"
 #include "engine/expression/value.h"
 #include "engine/source/host_code.h"
+#include "engine/source/kernel_functions.h"
+#include "engine/source/source_mutation.h"
 
 namespace evo {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// A launch of the file's first kernel as it might be, which shows how one is written.
+std::string likely_launch(const std::string& source) {
+  const std::vector<std::string> kernels = kernel_functions(source);
+  if (kernels.empty()) return "kernel<<<ceil_div(N, 256), 256>>>(y=out float[N], x=float[N], N)";
+  const std::string code = code_only(source);
+  const std::regex declaration(fmt::format(R"(__global__[^;{{}}]*?\b{}\s*\(([^()]*)\))", kernels.front()));
+  std::vector<std::string> arguments;
+  std::smatch found;
+  if (std::regex_search(code, found, declaration))
+    for (const std::string& parameter : split(found.str(1), ',')) {
+      static const std::regex qualifiers(R"(\bconst\b|__restrict(__)?\b|\*)"), last_word(R"(\s*(.*?)\s*\b(\w+)\s*)");
+      const std::string plain = std::regex_replace(parameter, qualifiers, " ");
+      std::smatch parts;
+      if (!std::regex_match(plain, parts, last_word)) continue;
+      const bool pointer = parameter.find('*') != std::string::npos,
+                 read = parameter.find("const") != std::string::npos;
+      if (pointer)
+        arguments.push_back(fmt::format("{}={}{}[N]", parts.str(2), read ? "" : "out ", parts.str(1)));
+      else
+        arguments.push_back(parts.str(1) == "float" || parts.str(1) == "double" ? parts.str(1) + ":1" : "N");
+    }
+  return fmt::format("{}<<<ceil_div(N, 256), 256>>>({})", kernels.front(), fmt::join(arguments, ", "));
+}
+
 LaunchLine launch_of(const PlainKernel& kernel, const std::string& source) {
   if (!kernel.launch.empty()) return parse_launch_line(kernel.launch);
   const std::vector<std::string> lines = comments_in(source, kLaunchComment);
   if (lines.size() == 1) return parse_launch_line(lines.front());
-  throw usage_error(
-      fmt::format("{}: {} how it is launched: give --launch 'kernel<<<grid, block>>>(y=out float[N], N)', "
-                  "or a line '{}kernel<<<...' in the file",
-                  kernel.file, lines.empty() ? "nothing says" : "several lines say", kLaunchComment));
+  throw usage_error(fmt::format("{}: {} how it is launched: give --launch, such as '{}', or a line '{}...' in the file",
+                                kernel.file, lines.empty() ? "nothing says" : "several lines say",
+                                likely_launch(device_code(source)), kLaunchComment));
 }
 
 /// {"N": 4096} of "N=4096"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
+#include <iterator>
 #include <optional>
 #include <regex>
 #include <set>
@@ -13,9 +13,13 @@
 #include "engine/base/comments.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/device/device_limits.h"
+#include "engine/expression/expression.h"
+#include "engine/short_form/own_words.h"
 #include "engine/source/kernel_functions.h"
 #include "engine/source/preprocessor_lines.h"
 #include "engine/source/source_mutation.h"
+#include "engine/task/family.h"
 
 namespace evo {
 namespace {
@@ -181,35 +185,46 @@ class Finder {
     return false;
   }
 
+  /// Whether a name can be a macro: no word of the languages, and used for the constant alone.
+  bool may_be_macro(const std::string& name) const {
+    if (sizes_.contains(name) || is_cuda_word(name) || expr::is_reserved(name) ||
+        facts_of(DeviceLimits{}).contains(name))
+      return false;
+    const std::regex other(fmt::format(R"((?:\.|->|::)\s*{0}\b|#\s*undef\s+{0}\b)", name));
+    if (std::regex_search(source_, other)) return false;
+    const std::regex declared(fmt::format(
+        R"(\b(?:int|unsigned|long|short|char|bool|float|double|auto|size_t|u?int(?:32|64)_t|typename|class)\s+{0}\b|#\s*define\s+{0}\b)",
+        name));
+    return std::distance(std::sregex_iterator(source_.begin(), source_.end(), declared), {}) == 1;
+  }
+
+  /// `length`: of the text that declares it, which goes; 0: it stays, because a macro has precedence.
   void constant(const std::string& name, std::int64_t own, std::size_t offset, std::size_t length) {
-    if (sizes_.contains(name) || own < 1 || !reaches(name) || constants_.contains(name)) return;
-    constants_.insert(name);
+    if (own < 1 || !may_be_macro(name) || !reaches(name)) return;
     replace(offset, length, std::string(length, ' '));
     offer(name, line_of(offset), fmt::format("the constant {}", name), around(own), own);
   }
 
   void constants() {
-    int depth = 0;
+    static const std::regex definition(R"(\s*#\s*define\s+([A-Za-z_]\w*)\s+\(?(\d{1,6})[uU]?\)?\s*)");
+    std::vector<std::string> conditions;  // Around the line, the outermost first.
     bool in_comment = false;
     for (int line = 1; line <= static_cast<int>(line_starts_.size()); ++line) {
       const std::string plain = without_comments(line_text(line), in_comment);
-      const std::string_view text = trim(plain);
-      if (text.starts_with('#') && trim(text.substr(1)).starts_with("if")) ++depth;
-      if (text.starts_with('#') && trim(text.substr(1)).starts_with("endif")) --depth;
-      static const std::regex definition(R"(\s*#\s*define\s+([A-Za-z_]\w*)\s+\(?(\d{1,6})[uU]?\)?\s*)");
+      if (directive_text(plain, "if") != "") conditions.emplace_back(directive_text(plain, "if"));
+      if (trim(plain).starts_with('#') && plain.find("endif") != std::string::npos && !conditions.empty())
+        conditions.pop_back();
       std::smatch found;
-      if (depth == 0 && std::regex_match(plain, found, definition))
-        constant(found[1], std::stoll(found[2]), offset_of(line), line_text(line).size());
+      if (!std::regex_match(plain, found, definition)) continue;
+      const bool is_default = conditions.size() == 1 && conditions[0] == "ndef " + found.str(1);
+      if (conditions.empty() || is_default)
+        constant(found[1], std::stoll(found[2]), offset_of(line), is_default ? 0 : line_text(line).size());
     }
     static const std::regex declaration(
         R"((?:\bstatic\s+)?\b(?:constexpr|const)\s+(?:static\s+)?(?:unsigned\s+int|unsigned|int|(?:std::)?size_t|(?:std::)?u?int(?:32|64)_t)\s+([A-Za-z_]\w*)\s*=\s*(\d{1,6})[uU]?\s*;)");
-    std::map<std::string, int> declared;
-    for (std::sregex_iterator at(code_.begin(), code_.end(), declaration), end; at != end; ++at) ++declared[(*at)[1]];
-    for (std::sregex_iterator at(code_.begin(), code_.end(), declaration), end; at != end; ++at) {
-      if (declared[(*at)[1]] > 1) continue;  // As a macro it would be one.
+    for (std::sregex_iterator at(code_.begin(), code_.end(), declaration), end; at != end; ++at)
       constant((*at)[1], std::stoll((*at)[2]), static_cast<std::size_t>(at->position()),
                static_cast<std::size_t>(at->length()));
-    }
   }
 
   // ---- The launch
@@ -400,7 +415,7 @@ class Finder {
   const std::set<std::string> sizes_;
   std::vector<std::size_t> line_starts_ = {0};
   std::size_t global_ = 0, void_ = 0, open_ = 0, close_ = 0, body_ = 0, body_end_ = 0;
-  std::set<std::string> constants_, loops_;
+  std::set<std::string> loops_;
   bool has_plain_load_ = false;
   std::vector<Edit> edits_;
   KernelChoices found_;

@@ -2,6 +2,8 @@
 // tests/gpu/torch_export builds and runs packages for torch, tests/gpu/judges asks the judges.
 #include "population/package/package.h"
 
+#include <fmt/ranges.h>
+
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
@@ -171,28 +173,35 @@ TEST_CASE("a package for torch says where its kernels do not hold") {
   CHECK_THAT(torch_format().write(request).at("README.md"), ContainsSubstring("- **Caution.** Rows of zeros err.\n"));
 }
 
-TEST_CASE("every shipped task has a reference in torch that takes its tensors and options", "[long]") {
-  const std::string task = GENERATE(from_range(task_names(shipped())));
-  CAPTURE(task);
-  const Task loaded = load_task(shipped(), task);
-  const auto found = shipped().find(torch_reference_path(task));
-  REQUIRE(found != shipped().end());
-  std::string tensors;
-  for (const Tensor& tensor : loaded.inputs) tensors += fmt::format("\"{}\", ", tensor.name);
-  for (const Tensor& tensor : loaded.outputs)
-    if (tensor.inout) tensors += fmt::format("\"{}\", ", tensor.name);
-  std::string options;
-  for (const Option& option : loaded.options) options += fmt::format("\"{}\", ", option.name);
-  const CommandResult result = python({{"reference.py", found->second}}, fmt::format(R"py(
+TEST_CASE("every shipped task has a reference in torch that takes its tensors and options") {
+  SourceTree files;
+  std::string program = R"py(
 import ast
-function = next(node for node in ast.parse(open("reference.py").read()).body if getattr(node, "name", "") == "reference")
-tensors = [argument.arg for argument in function.args.args]
-options = [argument.arg for argument in function.args.kwonlyargs]
-assert tensors == [{}], tensors
-assert set(options) <= {{{}}}, options
-assert function.args.kwarg is not None
-)py",
-                                                                                     tensors, options));
+def check(task, tensors, options):
+    tree = ast.parse(open(task + ".py").read())
+    function = next(node for node in tree.body if getattr(node, "name", "") == "reference")
+    taken = [argument.arg for argument in function.args.args]
+    assert taken == tensors, (task, taken)
+    given = {argument.arg for argument in function.args.kwonlyargs}
+    assert given <= options, (task, given)
+    assert function.args.kwarg is not None, task
+)py";
+  const auto quoted = [](const std::string& name) { return fmt::format("\"{}\"", name); };
+  for (const std::string& task : task_names(shipped())) {
+    const Task loaded = load_task(shipped(), task);
+    const auto found = shipped().find(torch_reference_path(task));
+    INFO(task);
+    REQUIRE(found != shipped().end());
+    files[task + ".py"] = found->second;
+    std::vector<std::string> tensors, options;
+    for (const Tensor& tensor : loaded.inputs) tensors.push_back(quoted(tensor.name));
+    for (const Tensor& tensor : loaded.outputs)
+      if (tensor.inout) tensors.push_back(quoted(tensor.name));
+    for (const Option& option : loaded.options) options.push_back(quoted(option.name));
+    program +=
+        fmt::format("check(\"{}\", [{}], set([{}]))\n", task, fmt::join(tensors, ", "), fmt::join(options, ", "));
+  }
+  const CommandResult result = python(files, program);
   CHECK(result.output == "");
   CHECK(result.exit_code == 0);
 }
@@ -234,11 +243,14 @@ TEST_CASE("the binding names every tensor of a call, its dtype and its shape") {
     CHECK_THAT(binding, ContainsSubstring(text));
 }
 
-TEST_CASE("the Python of every shipped task's package is well formed", "[long]") {
-  const std::string task = GENERATE(from_range(task_names(shipped())));
-  CAPTURE(task);
-  const CommandResult result =
-      python(torch_format().write(shipped_package(task)), std::string(kReadFiles) + std::string(kReadTables));
+TEST_CASE("the Python of every shipped task's package is well formed") {
+  SourceTree files;
+  std::string program = "import os\n" + std::string(kReadFiles);  // Reads those of all folders.
+  for (const std::string& task : task_names(shipped())) {
+    for (auto& [path, text] : torch_format().write(shipped_package(task))) files[task + "/" + path] = text;
+    program += fmt::format("os.chdir(\"{}\")\n{}os.chdir(\"..\")\n", task, kReadTables);
+  }
+  const CommandResult result = python(files, program);
   CHECK(result.output == "");
   CHECK(result.exit_code == 0);
 }

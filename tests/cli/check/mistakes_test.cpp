@@ -212,7 +212,7 @@ TEST_CASE("mistakes in the ten lines are named with file, key and cause") {
        kCheck,
        2,
        {"pair.json: limits.relative_l2: must be positive", "exact"}},
-      {"a file that is no JSON", {}, {"tune", "pair.cu"}, 2, {"pair.cu: line 1, column 1: not valid JSON"}},
+      {"a kernel that says no launch", {}, {"tune", "pair.cu"}, 2, {"pair.cu: nothing says how it is launched"}},
       {"a misspelt family",
        {},
        {"check", "pair.json", "--family", "tune"},

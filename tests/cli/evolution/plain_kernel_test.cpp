@@ -86,7 +86,9 @@ TEST_CASE("a constant that the result depends on is tried, and what it breaks is
 TEST_CASE("a plain kernel without a launch, sizes or choices is refused in one line") {
   const Bench bench;
   bench.write("k.cu", "__global__ void k(float* y, int n) { y[threadIdx.x] = n; }\n");
-  check_refused(bench.evo({"tune", "k.cu"}), 2, {"k.cu: nothing says how it is launched", "--launch"});
+  check_refused(
+      bench.evo({"tune", "k.cu"}), 2,
+      {"k.cu: nothing says how it is launched", "--launch", "k<<<ceil_div(N, 256), 256>>>(y=out float[N], N)"});
   check_refused(bench.evo({"tune", "k.cu", "--launch", "k<<<1, 32>>>(y=out float[N], N)"}), 2, {"--size"});
   check_refused(bench.evo({"tune", "k.cu", "--launch", "k<<<1, 32>>>(y=out float[N], N)", "--size", "32"}), 2,
                 {"size '32'", "NAME=NUMBER"});

@@ -57,6 +57,28 @@ TEST_CASE("constants that reach a bound, a size or the launch are choices, and o
   CHECK(std::ranges::count(found.source, '\n') == std::ranges::count(source, '\n'));
 }
 
+TEST_CASE("a constant is no choice where its name has another use, and a default may be overridden") {
+  const auto found = [](const std::string& source) {
+    return choices_of(source + "__global__ void k(float* y, int n) {\n  for (int i = 0; i < TILE; ++i) y[i] = n;\n}\n",
+                      "k<<<1, 32>>>(y=out float[N], N)");
+  };
+  CHECK(find(found("#define TILE 8\n"), "TILE") != nullptr);
+  const KernelChoices by_default = found("#ifndef TILE\n#define TILE 8\n#endif\n");
+  CHECK(find(by_default, "TILE") != nullptr);
+  CHECK_THAT(by_default.source, ContainsSubstring("#define TILE 8"));
+  for (const char* other : {"#ifdef A\n#define TILE 8\n#else\n#define TILE 4\n#endif\n",
+                            "#ifdef A\n#define TILE 8\n#endif\n", "#define TILE 8\n#undef TILE\n#define TILE 4\n",
+                            "const int TILE = 8;\n__device__ int f(int TILE) { return TILE; }\n",
+                            "struct C { static constexpr int TILE = 8; };\n__device__ int f() { return C::TILE; }\n"}) {
+    INFO(other);
+    CHECK(find(found(other), "TILE") == nullptr);
+  }
+  // A word of expressions.
+  CHECK(find(choices_of("#define wgmma 8\n__global__ void k(float* y) { for (int i = 0; i < wgmma; ++i) y[i] = 1; }",
+                        "k<<<1, 32>>>(y=out float[N])"),
+             "wgmma") == nullptr);
+}
+
 TEST_CASE("a block of numbers is a choice where the kernel reads blockDim, and the grid follows it") {
   const std::string reads = "__global__ void k(float* y, int n) { y[blockIdx.x * blockDim.x + threadIdx.x] = 1; }";
   const KernelChoices found = choices_of(reads, "k<<<ceil_div(N, 256), 256>>>(y=out float[N], N)");
