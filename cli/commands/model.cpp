@@ -173,11 +173,8 @@ std::string costs_document(const ModelledSubject& subject, const std::vector<Sha
   json["shapes"] = Json::array();
   for (const ShapeCost& cost : costs) {
     Json launches = Json::array();
-    for (const vgpu::LaunchCost& launch : cost.modelled.cost.launches) {
-      launches.push_back(cost_json(launch));
-      launches.back()["kernel"] = launch.kernel;
-      launches.back()["lines"] = dear_lines_json(launch, *cost.modelled.program);
-    }
+    for (const vgpu::LaunchCost& launch : cost.modelled.cost.launches)
+      launches.push_back(launch_cost_json(launch, *cost.modelled.program));
     json["shapes"].push_back({{"shape", cost.shape},
                               {"modelled_us", cost.modelled.cost.latency_us},
                               {"measured_us", or_null(cost.measured_us)},

@@ -160,8 +160,10 @@ std::string dear_lines_text(const LaunchCost& cost, const Program& program, cons
   return table.text(terminal, 2);
 }
 
-Json dear_lines_json(const LaunchCost& cost, const Program& program) {
-  Json list = Json::array();
+Json launch_cost_json(const LaunchCost& cost, const Program& program) {
+  Json launch = cost_json(cost);
+  launch["kernel"] = cost.kernel;
+  Json& list = launch["lines"] = Json::array();
   for (const DearLine& line : dear_lines(cost, program)) {
     Json stalls = Json::object();
     for (std::size_t kind = 0; kind < line.stalls.size(); ++kind)
@@ -169,7 +171,7 @@ Json dear_lines_json(const LaunchCost& cost, const Program& program) {
     list.push_back(
         {{"line", line.line}, {"share", line.share}, {"stalls", stalls}, {"text", line.text}, {"place", line.place}});
   }
-  return list;
+  return launch;
 }
 
 }  // namespace evo::cli

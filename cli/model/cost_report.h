@@ -19,7 +19,7 @@ nlohmann::ordered_json cost_json(const vgpu::LaunchCost& cost);
 /// dearest first, for people: the first ten. Empty where the compiler has left no lines.
 std::string dear_lines_text(const vgpu::LaunchCost& cost, const Program& program, const Terminal& terminal);
 
-/// All of them: a list, as docs/json.md describes it.
-nlohmann::ordered_json dear_lines_json(const vgpu::LaunchCost& cost, const Program& program);
+/// The figures of a program's launch with its kernel and all of these lines, as docs/json.md describes it.
+nlohmann::ordered_json launch_cost_json(const vgpu::LaunchCost& cost, const Program& program);
 
 }  // namespace evo::cli

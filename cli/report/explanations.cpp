@@ -18,12 +18,8 @@ namespace {
 
 Json launches_json(const Modelled& modelled) {
   Json launches = Json::array();
-  for (const vgpu::LaunchCost& cost : modelled.cost.launches) {
-    Json launch = cost_json(cost);
-    launch["kernel"] = cost.kernel;
-    launch["lines"] = dear_lines_json(cost, *modelled.program);
-    launches.push_back(std::move(launch));
-  }
+  for (const vgpu::LaunchCost& cost : modelled.cost.launches)
+    launches.push_back(launch_cost_json(cost, *modelled.program));
   return launches;
 }
 

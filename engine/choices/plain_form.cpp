@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -114,7 +115,8 @@ PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read) {
   form["grid"] = found.launch.grid;
   form["block"] = found.launch.block;
   if (!found.launch.shared.empty()) form["shared"] = found.launch.shared;
-  if (found.fast_math) form["compiler_options"] = {"${fast_math ? '-use_fast_math' : '-ftz=false'}"};
+  if (std::ranges::find(found.choices, kFastMath, &Choice::gene) != found.choices.end())
+    form["compiler_options"] = {"${fast_math ? '-use_fast_math' : '-ftz=false'}"};
   form["reference"] = fmt::format("{}:{}", kernel.file, launch.kernel);
   form["reference_grid"] = as_written(found.launch.grid, found.choices);
   form["reference_block"] = as_written(found.launch.block, found.choices);

@@ -66,7 +66,7 @@ bool is_whole_number(std::string_view text) {
          std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
 }
 
-/// Whether a word, or a number, stands in a text.
+/// A word, or a number, where it stands alone in a text.
 std::regex word(const std::string& text) {
   return std::regex(fmt::format(R"(\b{}\b)", text));
 }
@@ -399,8 +399,7 @@ class Finder {
     static const std::regex costly(
         R"(\b(?:expf?|exp2f?|logf?|log2f?|sqrtf?|rsqrtf?|sinf?|cosf?|tanhf?|powf?)\s*\(|[\w)\]]\s*/=?\s*[\w(])");
     if (code_.find("float") == std::string::npos || !std::regex_search(code_, costly)) return;
-    found_.fast_math = true;
-    offer("fast_math", 0, "the compiler's -use_fast_math", {Value(false), Value(true)}, false);
+    offer(kFastMath, 0, "the compiler's -use_fast_math", {Value(false), Value(true)}, false);
   }
 
   std::string edited_source() {

@@ -20,11 +20,13 @@ struct Choice {
 /// A plain kernel with a macro in each of these places.
 struct KernelChoices {
   std::vector<Choice> choices;
-  std::string source;      ///< The author's, with as many lines.
-  std::string header;      ///< What the source needs ahead of it: macros that follow from the genes.
-  LaunchLine launch;       ///< With genes in the place of the author's numbers.
-  bool fast_math = false;  ///< One of the choices is the gene `fast_math`, an option of the compiler.
+  std::string source;  ///< The author's, with as many lines.
+  std::string header;  ///< What the source needs ahead of it: macros that follow from the genes.
+  LaunchLine launch;   ///< With genes in the place of the author's numbers.
 };
+
+/// The gene of a choice that is an option of the compiler, and no macro.
+inline constexpr const char* kFastMath = "fast_math";
 
 /// Finds them: constants of the file that reach a bound, a size or an unroll factor; loops to unroll; the block's
 /// extents, where the kernel reads blockDim; blocks on an SM; __restrict__; how read-only arrays are loaded; padding of
