@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,12 @@ def CUDAExtension(name, sources, *, extra_compile_args, py_limited_api):
 """
 
 
+def toolkit():
+    """The folder of NVCC's toolkit, as nvcc says it: the nvcc of the PATH may be a script that starts another one."""
+    said = subprocess.run([NVCC, "--dryrun", "-c", "-x", "cu", os.devnull], capture_output=True, text=True, check=True)
+    return Path(re.search(r"^#\$ _HERE_=(.+)$", said.stderr, re.MULTILINE)[1]).parent
+
+
 def write_torch(place, cuda):
     """A torch that builds extensions against FAKES."""
     headers = place / "headers"
@@ -59,7 +66,7 @@ def write_torch(place, cuda):
 class TorchWheel(unittest.TestCase):
     def test_a_package_builds_a_wheel_that_says_what_it_needs(self):
         place = folder()
-        write_torch(place, Path(NVCC).resolve().parents[1])
+        write_torch(place, toolkit())
         small_search().export(place / "package", format="torch", name="softmax_of_tests")
         built = subprocess.run(
             [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--skip-dependency-check", "."],
