@@ -32,6 +32,7 @@ std::shared_future<CompilePool::Result> CompilePool::compile(protocol::Compile r
 }
 
 void CompilePool::wait_until_open() {
+  if (options_.only_judging) return;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return open_ || open_error_; });
   if (!open_) std::rethrow_exception(open_error_);
@@ -53,7 +54,7 @@ void CompilePool::open(CompileWorker& worker) {
 void CompilePool::work() {
   // The worker process belongs to this thread: it would die with another one.
   CompileWorker worker(options_, stop_);
-  open(worker);
+  if (!options_.only_judging) open(worker);
   while (std::optional<CompileJob> job = jobs_.next()) {
     try {
       ++compiled_;

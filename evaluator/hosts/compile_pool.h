@@ -22,7 +22,8 @@ namespace evo {
 class CompileWorker;
 
 /// Compiles in several worker processes at once, first come, first served. Other hosts may help. What the options'
-/// `binaries` hold is not compiled again.
+/// `binaries` hold is not compiled again. Candidates that are only judged were mostly compiled before: a worker then
+/// starts with its first program.
 class CompilePool {
  public:
   using Result = std::variant<Binary, Failure>;
@@ -35,7 +36,8 @@ class CompilePool {
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
-  /// Waits until the first worker has opened its compiler. Throws the worker's message when it finds none.
+  /// Waits until the first worker that starts at once has opened its compiler. Throws the worker's message when it
+  /// finds none.
   void wait_until_open();
 
   /// The future throws when the machine has failed.

@@ -340,3 +340,18 @@ TEST_CASE("destroying a model pool does not wait for other hosts") {
   CHECK_THROWS(hanging.get());
   CHECK(no_children_left());
 }
+
+TEST_CASE("a pool that only judges starts a compiler with the first program that it does not have") {
+  Notices notices;
+  PipelineOptions options = modelling_options(notices);
+  options.only_judging = true;
+  const auto request = [&](const char* source) {
+    return compile_request(program_of(options, source), options.device.arch);
+  };
+  options.binaries->keep(request("honest"), Binary{});
+  CompilePool pool(options, 1, nullptr);
+  pool.wait_until_open();
+  CHECK(std::holds_alternative<Binary>(pool.compile(request("honest")).get()));
+  CHECK(no_children_left());
+  CHECK(std::holds_alternative<Binary>(pool.compile(request("counted us=1 0")).get()));
+}
