@@ -298,8 +298,10 @@ void multiply_sparse(const MmaForm& form, const TensorCoreNumerics& numerics, co
 }  // namespace
 
 TensorCoreNumerics tensor_core_numerics(int sm) {
-  constexpr SumRule kAmpereHalf{8, 24, 23}, kAmpereTf32{4, 24, 23}, kAdaFp8{16, 13, 13}, kHopperFp8{32, 13, 13};
-  if (sm >= 90) return {{16, 25, 23}, {8, 25, 23}, kHopperFp8, true};
+  constexpr SumRule kAmpereHalf{8, 24, 23}, kAmpereTf32{4, 24, 23}, kAdaFp8{16, 13, 13}, kHopperFp8{32, 13, 13},
+      kHopperHalf{16, 25, 23}, kHopperTf32{8, 25, 23}, kRtxBlackwellFp8{32, 25, 23};
+  if (sm >= 120) return {kHopperHalf, kHopperTf32, kRtxBlackwellFp8, false};
+  if (sm >= 90) return {kHopperHalf, kHopperTf32, kHopperFp8, true};
   return {kAmpereHalf, kAmpereTf32, kAdaFp8, false};
 }
 

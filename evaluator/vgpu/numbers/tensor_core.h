@@ -18,8 +18,9 @@ struct TensorCoreNumerics {
   bool fp8_through_f16 = true;
 };
 
-/// `sm` is the compute capability times ten. 90 equals an H200 on every record of tests/data/numerics; 75 to 89 follow
-/// the literature, and 75 has the products of depth 8 that 80 makes the others of.
+/// `sm` is the compute capability times ten. 90 equals an H200 on every record of tests/data/numerics; the others
+/// follow the literature (Xie et al. 2025, arXiv 2511.10909), and 75 has the products of depth 8 that 80 makes the
+/// others of.
 TensorCoreNumerics tensor_core_numerics(int sm);
 /// The same numerics with estimated sums.
 TensorCoreNumerics estimated(TensorCoreNumerics numerics);
