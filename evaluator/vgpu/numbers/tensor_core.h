@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "evaluator/vgpu/numbers/block_scaled_sum.h"
 #include "evaluator/vgpu/numbers/mma_form.h"
 #include "evaluator/vgpu/numbers/tensor_core_sum.h"
 
@@ -33,6 +34,7 @@ struct MmaOperands {
   std::array<const std::uint32_t*, 8> c{};
   std::array<std::uint32_t*, 8> d{};        ///< May be the rows of c, a or b.
   const std::uint32_t* metadata = nullptr;  ///< Sparse forms only.
+  const MmaScales* scales = nullptr;        ///< Forms with scale_blocks only.
 };
 
 /// D = A . B + C. All 32 lanes take part, as PTX demands. The form must be supported.
