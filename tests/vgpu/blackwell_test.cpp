@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "evaluator/vgpu/machine/tensor_copy.h"
 #include "tests/vgpu/gpu_for_tests.h"
 
 // What sm_100 and newer add beside products and conversions. From the PTX ISA, not checked on hardware.
@@ -204,6 +205,36 @@ TEST_CASE("stmatrix of bytes stores the columns of a product's results as rows")
         const std::size_t row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
         CHECK(out[(8 * matrix + column) * 16 + row] == byte_of(in[2 * lane + matrix], i));
       }
+}
+
+TEST_CASE("a copy of four rows takes them in the order that it names, and what lies outside of the matrix is zero") {
+  GlobalMemory memory;
+  constexpr std::uint32_t kRows = 10, kColumns = 12, kFirst = 8;
+  const std::uint64_t address = memory.allocate(kRows * kColumns * 4, "matrix");
+  for (std::uint32_t i = 0; i < kRows * kColumns; ++i) {
+    const std::uint32_t value = 100 + i;
+    std::memcpy(memory.at(address + 4 * i, 4), &value, 4);
+  }
+  TensorMapObject map;
+  map.address = address;
+  map.rank = 2;
+  map.element = TensorElement::u32;
+  map.last = {kColumns - 1, kRows - 1};
+  map.stride_bytes = {kColumns * 4};
+  map.box = {8, 1};
+  map.element_stride = {1, 1};
+  const std::array<std::int32_t, 4> rows{7, 0, 10, 3};  // Row 10 is behind the last.
+  TensorBox box = TensorBox::of_rows(map, {kFirst, rows[0], rows[1], rows[2], rows[3]});
+  CHECK(box.locate(memory, false).empty());
+  CHECK(box.map().box_bytes() == 4 * 8 * 4);
+  CHECK(box.inside_bytes() == 3 * (kColumns - kFirst) * 4);
+  std::array<std::uint32_t, 32> shared{};
+  shared.fill(7);
+  box.load(reinterpret_cast<std::byte*>(shared.data()), 0);
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const auto row = static_cast<std::uint32_t>(rows[i / 8]), column = kFirst + i % 8;
+    CHECK(shared[i] == (row < kRows && column < kColumns ? 100 + row * kColumns + column : 0));
+  }
 }
 
 }  // namespace
