@@ -98,6 +98,13 @@ def add(wheel, name, content, executable):
     return f"{name},sha256={digest},{len(content)}\n"
 
 
+def cpu_of(program):
+    """The CPU that an ELF file is for, by e_machine."""
+    with program.open("rb") as file:
+        machine = int.from_bytes(file.read(20)[18:20], "little")
+    return {0x3E: "x86_64", 0xB7: "aarch64"}[machine]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", type=Path, required=True)
@@ -105,7 +112,7 @@ def main():
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--strip", default="strip")
     asked = parser.parse_args()
-    tag = "py3-none-manylinux_{}_{}_x86_64".format(*glibc_of(asked.program))
+    tag = "py3-none-manylinux_{}_{}_{}".format(*glibc_of(asked.program), cpu_of(asked.program))
     info = f"{PACKAGE}-{asked.version}.dist-info"
     licence = (ROOT / "LICENSE").read_text()
     description = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 #include "engine/search/share_bandit.h"
 
 #include <cmath>
+#include <initializer_list>
 
 namespace evo {
 namespace {

@@ -162,7 +162,7 @@ std::vector<fs::path> nvrtc_folders(const NvrtcEnvironment& environment) {
   for (const fs::path& toolkit : environment.toolkit_folders) {
     add_if_there(folders, toolkit / "lib64");
     add_if_there(folders, toolkit / "lib");
-    add_if_there(folders, toolkit / "targets/x86_64-linux/lib");
+    add_if_there(folders, toolkit / NvrtcEnvironment::kToolkitTarget / "lib");
   }
   for (const fs::path& prefix : environment.python_prefixes) add_python_folders(folders, prefix);
   return folders;

@@ -39,6 +39,14 @@ struct Nvrtc {
 
 /// The variables of the environment that decide where to look; tests fill them in.
 struct NvrtcEnvironment {
+  /// The folder of a toolkit that has the files of this host's CPU. sbsa-linux: of 64-bit ARM.
+  static constexpr const char* kToolkitTarget =
+#if defined(__aarch64__)
+      "targets/sbsa-linux";
+#else
+      "targets/x86_64-linux";
+#endif
+
   std::string evo_nvrtc;  ///< $EVO_NVRTC: a file or a folder; nothing else is tried when it is set.
   std::vector<std::filesystem::path> toolkit_folders;  ///< $CUDA_HOME, $CUDA_PATH, /usr/local/cuda*.
   std::vector<std::filesystem::path> python_prefixes;  ///< Folders with lib/python3*/site-packages/nvidia.

@@ -95,7 +95,7 @@ std::vector<fs::path> toolkit_include_folders(const NvrtcEnvironment& environmen
   candidates.push_back(library.parent_path().parent_path() / "cuda_runtime" / "include");  // Python's wheels.
   for (const fs::path& toolkit : environment.toolkit_folders) {
     candidates.push_back(toolkit / "include");
-    candidates.push_back(toolkit / "targets/x86_64-linux/include");
+    candidates.push_back(toolkit / NvrtcEnvironment::kToolkitTarget / "include");
   }
   const auto found = std::find_if(candidates.begin(), candidates.end(), has_headers);
   if (found == candidates.end()) return {};

@@ -14,8 +14,8 @@ inline constexpr std::uint32_t kF32Magnitude = 0x7fffffffu;
 inline constexpr std::uint32_t kF32Infinity = 0x7f800000u;
 inline constexpr std::uint32_t kF32Nan = 0x7fffffffu;
 
-/// A binary format: a sign bit, ExponentBits, FractionBits.
-template <int ExponentBits, int FractionBits, bool HasInfinity>
+/// A binary format: a sign bit, ExponentBits, FractionBits. Without NaN, one becomes the largest number, as PTX has it.
+template <int ExponentBits, int FractionBits, bool HasInfinity, bool HasNan = true>
 struct Format {
   static constexpr int kExponentBits = ExponentBits;
   static constexpr int kFractionBits = FractionBits;
@@ -24,7 +24,7 @@ struct Format {
   static constexpr std::uint32_t kSign = 1u << (ExponentBits + FractionBits);
   static constexpr std::uint32_t kNan = kSign - 1;
   static constexpr std::uint32_t kTop = ((1u << ExponentBits) - 1) << FractionBits;
-  static constexpr std::uint32_t kLargest = HasInfinity ? kTop - 1 : kNan - 1;
+  static constexpr std::uint32_t kLargest = HasInfinity ? kTop - 1 : HasNan ? kNan - 1 : kNan;
   /// The code of an overflow without .satfinite: infinity, or the largest number where the format has no infinity.
   static constexpr std::uint32_t kOverflow = HasInfinity ? kTop : kLargest;
 };
@@ -34,6 +34,9 @@ using Bf16 = Format<8, 7, true>;
 using Tf32 = Format<8, 10, true>;
 using E4m3 = Format<4, 3, false>;
 using E5m2 = Format<5, 2, true>;
+using E2m1 = Format<2, 1, false, false>;
+using E2m3 = Format<2, 3, false, false>;
+using E3m2 = Format<3, 2, false, false>;
 
 /// Whether the magnitude is rounded up. `rest` is what lies below the last kept bit and `half` is half of that bit.
 inline bool rounds_up(Rounding rounding, bool negative, bool odd, std::uint64_t rest, std::uint64_t half) {

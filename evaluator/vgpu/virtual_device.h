@@ -15,7 +15,7 @@
 
 namespace evo::vgpu {
 
-/// The models' names: h200 (the default), h100, a100, l4, rtx4090.
+/// The models' names: h200 (the default), h100, a100, rtx5090 and so on.
 std::vector<std::string> model_names();
 
 /// The properties of a model, without making a device. Throws usage_error for an unknown name, listing the names.

@@ -133,11 +133,13 @@ TEST_CASE("toolkits and Python's nvidia packages are searched, newest first") {
   environment.toolkit_folders = {root.path() / "cuda"};
   environment.python_prefixes = {root.path() / "venv"};
   const fs::path lib64 = root.with("cuda/lib64");
+  const fs::path target = root.with(std::string("cuda/") + NvrtcEnvironment::kToolkitTarget + "/lib");
+  root.with("cuda/targets/another-cpu/lib");
   const fs::path older = root.with("venv/lib/python3.11/site-packages/nvidia/cu12/lib");
   const fs::path newer = root.with("venv/lib/python3.11/site-packages/nvidia/cu13/lib");
   const fs::path split = root.with("venv/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
   root.with("venv/lib/python3.11/site-packages/nvidia/nccl/lib");
-  CHECK(nvrtc_folders(environment) == std::vector<fs::path>{lib64, split, newer, older});
+  CHECK(nvrtc_folders(environment) == std::vector<fs::path>{lib64, target, split, newer, older});
 }
 
 TEST_CASE("NVRTC compiles from a folder that the loader does not know") {

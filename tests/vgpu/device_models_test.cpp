@@ -19,22 +19,23 @@ DeviceInfo info_of(std::string_view name) {
   return device_info(device_model(name));
 }
 
-TEST_CASE("the models are h200 by default and GPUs from T4 to GH200") {
+TEST_CASE("the models are h200 by default and GPUs from T4 to RTX 5090") {
   std::string names;
   for (const DeviceModel& model : device_models()) {
     names.append(model.name).append(" ");
     CHECK(&device_model(model.name) == &model);
   }
-  CHECK(names == "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 ");
+  CHECK(names ==
+        "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 rtx5090 rtx_pro_6000 gb10 ");
 }
 
 TEST_CASE("an unknown model is refused with the list of names") {
   try {
-    device_model("b200");
+    device_model("k80");
     FAIL("accepted");
   } catch (const Error& error) {
     CHECK(error.fault() == Fault::usage);
-    CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("b200") &&
+    CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("k80") &&
                                  Catch::Matchers::ContainsSubstring("h200, h100, h100_pcie, gh200, a100,"));
   }
 }
@@ -48,6 +49,9 @@ TEST_CASE("each model compiles for its own architecture") {
   CHECK(info_of("rtx3090").arch == "sm_86");
   CHECK(info_of("orin").arch == "sm_87");
   CHECK(info_of("t4").arch == "sm_75");
+  CHECK(info_of("rtx5090").arch == "sm_120a");
+  CHECK(info_of("rtx_pro_6000").arch == "sm_120a");
+  CHECK(info_of("gb10").arch == "sm_121a");
 }
 
 TEST_CASE("plain targets run on newer models, those with suffix a on their own, those with suffix f in their family") {
@@ -60,6 +64,11 @@ TEST_CASE("plain targets run on newer models, those with suffix a on their own, 
   CHECK(runs("a100", "sm_80"));
   CHECK(runs("l4", "sm_80"));
   CHECK(runs("l4", "sm_80f"));
+  for (const char* target : {"sm_90", "sm_100", "sm_120", "sm_120a", "sm_120f"}) CHECK(runs("rtx5090", target));
+  for (const char* target : {"sm_90a", "sm_100a", "sm_100f", "sm_121", "sm_121a", "sm_121f"})
+    CHECK_FALSE(runs("rtx5090", target));
+  for (const char* target : {"sm_120", "sm_120f", "sm_121a"}) CHECK(runs("gb10", target));
+  CHECK_FALSE(runs("gb10", "sm_120a"));
   for (const char* target : {"sm_86", "sm_90", "sm_90a"}) CHECK_FALSE(runs("a100", target));
 }
 
@@ -88,7 +97,7 @@ TEST_CASE("the facts of each model are complete and consistent") {
     CAPTURE(info.id);
     CHECK(ids.insert(info.id).second);
     CHECK(info.kind == "vgpu");
-    CHECK(info.arch.substr(3, 2) == std::to_string(info.limits.sm));
+    CHECK(info.arch.starts_with("sm_" + std::to_string(info.limits.sm)));
     CHECK(info.limits.sm_count > 0);
     CHECK(info.limits.smem_per_block_bytes + launch_rules(model.sm).smem_reserved_bytes <=
           info.limits.smem_per_sm_bytes);
@@ -129,8 +138,21 @@ TEST_CASE("each model's tensor cores have the published rate of f16") {
   CHECK(rate("l40s") == Catch::Approx(366).epsilon(0.01));
   CHECK(rate("rtx4090") == Catch::Approx(165).epsilon(0.01));
   CHECK(rate("t4") == Catch::Approx(65).epsilon(0.01));
+  CHECK(rate("rtx5090") == Catch::Approx(209.5).epsilon(0.01));
+  CHECK(rate("rtx_pro_6000") == Catch::Approx(503.8).epsilon(0.01));
   const DeviceModel& pcie = device_model("h100_pcie");
   CHECK(pcie.wgmma.half * pcie.sm_count * pcie.sustained_clock_ghz * 1e-3 == Catch::Approx(756).epsilon(0.01));
+}
+
+TEST_CASE("the models with block scales have the published rate of dense FP4, and others have none") {
+  const auto rate = [](std::string_view name) {
+    const DeviceModel& model = device_model(name);
+    return model.mma.fp4 * model.sm_count * model.clock_ghz * 1e-3;
+  };
+  CHECK(rate("rtx5090") == Catch::Approx(1676).epsilon(0.01));
+  CHECK(rate("rtx_pro_6000") == Catch::Approx(2015).epsilon(0.01));
+  CHECK(rate("gb10") == Catch::Approx(500).epsilon(0.01));
+  CHECK(rate("rtx4090") == 0);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometr
   launch.dynamic_smem_bytes = geometry.dynamic_smem_bytes;
   launch.cluster = geometry.cluster;
   launch.registers_per_thread = geometry.registers_per_thread;
-  launch.numerics = tensor_core_numerics(90);
+  launch.numerics = tensor_core_numerics(module_->target().starts_with("sm_12") ? 120 : 90);
   launch.sm_count = 4;
   launch.resident_blocks = 64;
   launch.budget = budget_;
@@ -56,13 +56,13 @@ std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometr
 }
 
 std::vector<std::uint64_t> run_snippet(const std::string& instructions, int result_bits,
-                                       const std::vector<Inputs>& inputs, Simd simd) {
+                                       const std::vector<Inputs>& inputs, Simd simd, std::string_view arch) {
   const std::string widen = result_bits == 64   ? ""
                             : result_bits == 32 ? "cvt.u64.u32 d64, d32;"
                                                 : "cvt.u64.u16 d64, d16;";
   const std::string ptx = fmt::format(R"(
 .version 9.0
-.target sm_90a
+.target {}
 .address_size 64
 .visible .entry snippet(.param .u64 out, .param .u64 in, .param .u32 count)
 {{
@@ -98,7 +98,7 @@ done:
   ret;
 }}
 )",
-                                      instructions, widen);
+                                      arch, instructions, widen);
   TestGpu gpu(simd);
   gpu.load_ptx(ptx);
   const std::uint64_t in = gpu.upload("in", inputs);

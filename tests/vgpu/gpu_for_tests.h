@@ -104,7 +104,8 @@ struct Inputs {
 /// hold operands and result in each width, p q r are predicates, p starts as (a != 0), q as (b != 0). Returns
 /// d of `result_bits`, zero-extended. Fails the test when loading or running does.
 std::vector<std::uint64_t> run_snippet(const std::string& instructions, int result_bits,
-                                       const std::vector<Inputs>& inputs, Simd simd = best_simd());
+                                       const std::vector<Inputs>& inputs, Simd simd = best_simd(),
+                                       std::string_view arch = "sm_90a");
 
 /// The vector instruction sets of this CPU. All must give the same bits.
 std::vector<Simd> all_simd();

@@ -215,6 +215,14 @@ TEST_CASE("tensor cores that take 8-bit floats keep thirteen bits of the accumul
   CHECK(e4m3_sum({1}, 1000.f + 1.f / 16, tensor_core_numerics(89)) == 1001.f + 1.f / 16);
 }
 
+TEST_CASE(
+    "an RTX Blackwell takes 8-bit floats, keeps all of the accumulator and cuts the sum, where Hopper rounds it") {
+  const float c = 16777218.f;  // Two units in the last place away from 2^24.
+  CHECK(e4m3_sum({1}, c, tensor_core_numerics(90)) == c + 2);
+  CHECK(e4m3_sum({1}, c, tensor_core_numerics(120)) == c);
+  CHECK(e4m3_sum({1, 1}, c, tensor_core_numerics(121)) == c + 2);
+}
+
 TEST_CASE("sums are truncated towards zero, not rounded") {
   const MmaForm form{16, 8, 16, T::f16, T::f16, T::f32, false};
   Registers r(form);

@@ -273,8 +273,72 @@ constexpr DeviceModel rtx4090() {
   return model;
 }
 
-constexpr std::array kModels = {h200(),    h100(), h100_pcie(), gh200(), a100(),    a100_40gb(), a10(),
-                                rtx3090(), orin(), l4(),        l40s(),  rtx4090(), t4()};
+/// GB202 and its kin. Rates: NVIDIA RTX Blackwell GPU architecture whitepaper 1.1, and the CUDA C++ Programming Guide
+/// 13.0, arithmetic throughput of 12.0. Latencies of L2 and memory: Jarmusch et al. 2025, arXiv 2507.10789, of a GB203.
+/// What neither tells is as on Ada; the SMs of each GPC are not published. Not measured here.
+constexpr DeviceModel rtx_blackwell() {
+  DeviceModel model = ada();
+  model.arch = "sm_120a";
+  model.sm = 120;
+  model.l2_bytes_per_clock = 3072;
+  model.latencies.l2 = 358;
+  model.latencies.memory = 877;
+  return model;
+}
+
+/// GeForce: f32 accumulators halve the tensor cores' rate, but for FP4.
+constexpr DeviceModel rtx5090() {
+  DeviceModel model = rtx_blackwell();
+  model.name = "rtx5090";
+  model.title = "NVIDIA GeForce RTX 5090";
+  model.sm_count = 170;
+  model.clock_ghz = 2.407;
+  model.sustained_clock_ghz = 2.407;
+  model.memory_bytes = 32 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 96 * kMiB;
+  model.memory_gbytes_per_s = 1792;
+  model.mma = {
+      .half = 512, .half_f16 = 1024, .tf32 = 256, .fp8 = 1024, .fp8_f16 = 2048, .fp4 = 4096, .int8 = 2048, .f64 = 4};
+  return model;
+}
+
+/// Whitepaper: NVIDIA RTX Blackwell PRO GPU architecture 1.0, of the workstation edition.
+constexpr DeviceModel rtx_pro_6000() {
+  DeviceModel model = rtx_blackwell();
+  model.name = "rtx_pro_6000";
+  model.title = "NVIDIA RTX PRO 6000 Blackwell Workstation Edition";
+  model.sm_count = 188;
+  model.clock_ghz = 2.617;
+  model.sustained_clock_ghz = 2.617;
+  model.memory_bytes = 96 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 128 * kMiB;
+  model.memory_gbytes_per_s = 1792;
+  model.mma = {
+      .half = 1024, .half_f16 = 1024, .tf32 = 512, .fp8 = 2048, .fp8_f16 = 2048, .fp4 = 4096, .int8 = 2048, .f64 = 4};
+  return model;
+}
+
+/// The GPU of a DGX Spark, whose CPU shares the memory. Its data sheet has 6,144 cores, 273 GB/s and 1 PFLOP/s of
+/// sparse FP4: at GB202's 8192 flop per SM and clock the clock is 2.54 GHz. The rates of other types are not published;
+/// they are those of the RTX PRO 6000.
+constexpr DeviceModel gb10() {
+  DeviceModel model = rtx_pro_6000();
+  model.name = "gb10";
+  model.title = "NVIDIA GB10";
+  model.arch = "sm_121a";
+  model.sm = 121;
+  model.sm_count = 48;
+  model.clock_ghz = 2.54;
+  model.sustained_clock_ghz = 2.54;
+  model.memory_bytes = 128 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 24 * kMiB;
+  model.memory_gbytes_per_s = 273;
+  model.l2_bytes_per_clock = 1536;
+  return model;
+}
+
+constexpr std::array kModels = {h200(), h100(), h100_pcie(), gh200(),   a100(), a100_40gb(), a10(),          rtx3090(),
+                                orin(), l4(),   l40s(),      rtx4090(), t4(),   rtx5090(),   rtx_pro_6000(), gb10()};
 
 }  // namespace
 

@@ -37,6 +37,7 @@ struct MmaRates {
   double tf32 = 0;
   double fp8 = 0;  ///< Unused where 8-bit floats are converted to f16 first.
   double fp8_f16 = 0;
+  double fp4 = 0;  ///< e2m1 operands with block scales.
   double int8 = 0;
   double f64 = 0;
 };

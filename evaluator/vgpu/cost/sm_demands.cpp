@@ -16,6 +16,10 @@ double mma_rate(const MmaRates& rates, const MmaForm& form) {
   switch (form.a) {
     case MmaType::e4m3:
     case MmaType::e5m2:
+    case MmaType::e3m2:
+    case MmaType::e2m3:
+    case MmaType::e2m1:
+      if (form.packed) return rates.fp4;
       return f16 ? rates.fp8_f16 : rates.fp8;
     case MmaType::tf32:
       return rates.tf32;

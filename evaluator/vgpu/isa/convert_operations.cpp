@@ -138,36 +138,62 @@ bool is_integer(Type type) {
 bool is_number(Type type) {
   return is_integer(type) || is_half(type) || type == Type::f32 || type == Type::f64;
 }
+/// Pairs of 8 bits or less each.
 bool is_packed_byte(Type type) {
-  return type == Type::e4m3x2 || type == Type::e5m2x2;
+  return type >= Type::e4m3x2;
 }
+
+/// A conversion of pairs: two f32 become a pair, or one pair another.
+struct PairConversion {
+  Type to, from;
+  Execute execute;
+  bool nearest;  ///< .rn alone; others round towards zero or up.
+};
+constexpr PairConversion kPairConversions[] = {
+    {Type::e4m3x2, Type::f32, packing_row<row::cvt_e4m3x2_f32>, true},
+    {Type::e5m2x2, Type::f32, packing_row<row::cvt_e5m2x2_f32>, true},
+    {Type::e2m1x2, Type::f32, packing_row<row::cvt_e2m1x2_f32>, true},
+    {Type::e2m3x2, Type::f32, packing_row<row::cvt_e2m3x2_f32>, true},
+    {Type::e3m2x2, Type::f32, packing_row<row::cvt_e3m2x2_f32>, true},
+    {Type::ue8m0x2, Type::f32, packing_row<row::cvt_ue8m0x2_f32>, false},
+    {Type::e4m3x2, Type::f16x2, narrowing_row<row::cvt_e4m3x2_f16x2>, true},
+    {Type::e5m2x2, Type::f16x2, narrowing_row<row::cvt_e5m2x2_f16x2>, true},
+    {Type::ue8m0x2, Type::bf16x2, narrowing_row<row::cvt_ue8m0x2_bf16x2>, false},
+    {Type::f16x2, Type::e4m3x2, unpacking_row<row::cvt_f16x2_e4m3x2>, true},
+    {Type::f16x2, Type::e5m2x2, unpacking_row<row::cvt_f16x2_e5m2x2>, true},
+    {Type::f16x2, Type::e2m1x2, unpacking_row<row::cvt_f16x2_e2m1x2>, true},
+    {Type::f16x2, Type::e2m3x2, unpacking_row<row::cvt_f16x2_e2m3x2>, true},
+    {Type::f16x2, Type::e3m2x2, unpacking_row<row::cvt_f16x2_e3m2x2>, true},
+    {Type::bf16x2, Type::ue8m0x2, unpacking_row<row::cvt_bf16x2_ue8m0x2>, true},
+};
 
 // ---- Decoding
 
+Execute choose_packed(Form& form, const ConvertStyle& style, Type to, Type from, bool pairs_in) {
+  if (from == Type::f32 && to == Type::f16x2 && !pairs_in) return packing_row<row::cvt_f16x2_f32>;
+  if (from == Type::f32 && to == Type::bf16x2 && !pairs_in) return packing_row<row::cvt_bf16x2_f32>;
+  for (const PairConversion& pair : kPairConversions) {
+    if (pair.to != to || pair.from != from || pairs_in != (from != Type::f32)) continue;
+    const bool rounds_so = pair.nearest ? style.rounding == Rounding::rn
+                                        : style.rounding == Rounding::rz || style.rounding == Rounding::rp;
+    if (!rounds_so) form.unsupported("the rounding");
+    return pair.execute;
+  }
+  form.unsupported();
+}
+
 void decode_packed(Form& form, const ConvertStyle& style, Type to, Type from) {
-  form.destination(0, ptx::bits_of(to) == 16 ? Type::b16 : Type::b32);
+  const auto bits = [](Type type) {
+    return ptx::bits_of(type) == 8 ? Type::b8 : ptx::bits_of(type) == 16 ? Type::b16 : Type::b32;
+  };
+  form.destination(0, bits(to));
   form.instruction().immediate = encode(style);
   const bool pairs_in = form.operand_count() == 2;
-  form.source(1, from == Type::f32 ? Type::f32 : (ptx::bits_of(from) == 16 ? Type::b16 : Type::b32));
+  form.source(1, from == Type::f32 ? Type::f32 : bits(from));
   if (!pairs_in) form.source(2, Type::f32);
-  Execute execute = nullptr;
-  if (from == Type::f32 && !pairs_in) {
-    if (to == Type::f16x2) execute = packing_row<row::cvt_f16x2_f32>;
-    if (to == Type::bf16x2) execute = packing_row<row::cvt_bf16x2_f32>;
-    if (to == Type::e4m3x2) execute = packing_row<row::cvt_e4m3x2_f32>;
-    if (to == Type::e5m2x2) execute = packing_row<row::cvt_e5m2x2_f32>;
-  } else if (from == Type::f16x2 && pairs_in) {
-    if (to == Type::e4m3x2) execute = narrowing_row<row::cvt_e4m3x2_f16x2>;
-    if (to == Type::e5m2x2) execute = narrowing_row<row::cvt_e5m2x2_f16x2>;
-  } else if (to == Type::f16x2 && pairs_in) {
-    if (from == Type::e4m3x2) execute = unpacking_row<row::cvt_f16x2_e4m3x2>;
-    if (from == Type::e5m2x2) execute = unpacking_row<row::cvt_f16x2_e5m2x2>;
-  }
-  if (execute == nullptr) form.unsupported();
-  const auto is_fp8 = [](Type type) { return type == Type::e4m3x2 || type == Type::e5m2x2; };
-  form.emit(execute, is_fp8(to)     ? OpClass::convert_to_fp8
-                     : is_fp8(from) ? OpClass::convert_from_fp8
-                                    : OpClass::convert_pack);
+  form.emit(choose_packed(form, style, to, from, pairs_in), is_packed_byte(to)     ? OpClass::convert_to_fp8
+                                                            : is_packed_byte(from) ? OpClass::convert_from_fp8
+                                                                                   : OpClass::convert_pack);
 }
 
 /// f16 and bf16 to f32: exact, then what the instruction asks further.

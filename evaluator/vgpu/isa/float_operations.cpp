@@ -5,6 +5,7 @@
 #include "evaluator/vgpu/isa/operations.h"
 #include "evaluator/vgpu/numbers/approximate.h"
 #include "evaluator/vgpu/numbers/float_bits.h"
+#include "evaluator/vgpu/numbers/row_conversions.h"
 #include "evaluator/vgpu/parts/rounded_lanes.h"
 #include "evaluator/vgpu/parts/row_functions.h"
 
@@ -86,6 +87,48 @@ Execute choose_single(Form& form, const Style& style) {
   return with_flags(choose, style.flush, style.saturate);
 }
 
+/// f32x2: the same in both halves.
+template <class Op, bool kFlush, class... Pairs>
+struct SinglePair {
+  template <class>
+  using Half = float;
+  static EVO_INLINE std::uint64_t apply(Pairs... pairs) {
+    using One = Single<Op, kFlush, false, Half<Pairs>...>;
+    const float low = One::apply(with_bits<float>(static_cast<std::uint32_t>(pairs))...);
+    const float high = One::apply(with_bits<float>(static_cast<std::uint32_t>(pairs >> 32))...);
+    return std::uint64_t{bits_in(high)} << 32 | bits_in(low);
+  }
+};
+
+template <class Op, class... Pairs>
+void emit_pairs(Form& form, const Style& style) {
+  if (style.saturate) form.unsupported(".sat is not for .f32x2");
+  take_operands(form, Type::f32x2, sizeof...(Pairs));
+  const auto choose = [&](auto flush) { return rounded<SinglePair<Op, flush, Pairs...>>(form.simd(), style.rounding); };
+  form.emit(with_flags(choose, style.flush), OpClass::float_fma, 2);
+}
+
+/// f32 arithmetic with sources of f16 or bf16, all but the last: they are widened first.
+template <class Op, class... Floats>
+void emit_mixed(Form& form, const Style& style, Type narrow) {
+  if (narrow != Type::f16 && narrow != Type::bf16) form.unsupported();
+  constexpr std::size_t kNarrow = sizeof...(Floats) - 1;
+  std::uint32_t wide[kNarrow];
+  for (std::size_t i = 0; i < kNarrow; ++i) {
+    wide[i] = form.new_temporary(Type::f32);
+    form.temporary_destination(wide[i]);
+    form.source(i + 1, Type::b16);
+    form.emit(
+        narrow == Type::f16 ? RowFunction<row::cvt_f32_f16, 1>::execute : RowFunction<row::cvt_f32_bf16, 1>::execute,
+        OpClass::nothing);
+    form.begin_another();
+  }
+  form.destination(0, Type::f32);
+  for (const std::uint32_t source : wide) form.temporary_source(source);
+  form.source(kNarrow + 1, Type::f32);
+  form.emit(choose_single<Op, Floats...>(form, style), OpClass::float_fma);
+}
+
 OpClass fma_class(Type type) {
   return type == Type::f64 ? OpClass::double_fma : OpClass::float_fma;
 }
@@ -98,6 +141,8 @@ template <class Op>
 void decode_two(Form& form) {
   const Style style = take_style(form);
   const Type type = form.type();
+  if (type == Type::f32x2) return emit_pairs<Op, std::uint64_t, std::uint64_t>(form, style);
+  if (const auto narrow = form.optional_type()) return emit_mixed<Op, float, float>(form, style, *narrow);
   take_operands(form, type, 2);
   if (type == Type::f32) return form.emit(choose_single<Op, float, float>(form, style), fma_class(type));
   check_double_style(form, style);
@@ -107,6 +152,8 @@ void decode_two(Form& form) {
 void decode_fma(Form& form) {
   const Style style = take_style(form);
   const Type type = form.type();
+  if (type == Type::f32x2) return emit_pairs<Fma, std::uint64_t, std::uint64_t, std::uint64_t>(form, style);
+  if (const auto narrow = form.optional_type()) return emit_mixed<Fma, float, float, float>(form, style, *narrow);
   take_operands(form, type, 3);
   if (type == Type::f32) return form.emit(choose_single<Fma, float, float, float>(form, style), fma_class(type));
   check_double_style(form, style);
@@ -293,12 +340,25 @@ template <bool kMax>
 void decode_extreme(Form& form) {
   const ExtremeModifiers modifiers = take_extreme_modifiers(form);
   const Type type = form.type();
-  take_operands(form, type, 2);
-  if (type == Type::f64) return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);
   const auto choose = [&](auto flush, auto nan, auto xor_sign) {
     return elementwise<SingleExtreme<kMax, flush, nan, xor_sign>>(form.simd());
   };
-  form.emit(with_flags(choose, modifiers.flush, modifiers.nan, modifiers.xor_sign), OpClass::float_compare);
+  const Execute single = with_flags(choose, modifiers.flush, modifiers.nan, modifiers.xor_sign);
+  if (form.operand_count() == 4) {  // Of three: of the first two, then with the third.
+    if (type != Type::f32 || modifiers.xor_sign) form.unsupported("three sources");
+    const std::uint32_t of_two = form.new_temporary(type);
+    form.temporary_destination(of_two);
+    for (const std::size_t i : {1, 2}) form.source(i, type);
+    form.emit(single, OpClass::float_compare);
+    form.begin_another();
+    form.destination(0, type);
+    form.temporary_source(of_two);
+    form.source(3, type);
+    return form.emit(single, OpClass::nothing);
+  }
+  take_operands(form, type, 2);
+  if (type == Type::f64) return form.emit(elementwise<DoubleExtreme<kMax>>(form.simd()), OpClass::double_fma, 2);
+  form.emit(single, OpClass::float_compare);
 }
 
 /// The sign of a with the magnitude of b.

@@ -56,13 +56,14 @@ Operands operands_of(const ptx::Statement& statement) {
       case ptx::Type::none:
         continue;
       case ptx::Type::f32:
+      case ptx::Type::f32x2:
       case ptx::Type::f64:
         return Operands::singles;
       case ptx::Type::f16:
       case ptx::Type::f16x2:
       case ptx::Type::bf16:
-      case ptx::Type::bf16x2:
-        return Operands::halves;
+      case ptx::Type::bf16x2:  // Sums in f32 with sources of 16 bits (add.f32.f16) are f32 arithmetic.
+        return ptx::parse_type(statement.parts[i - 1]) == ptx::Type::f32 ? Operands::singles : Operands::halves;
       default:
         return Operands::integers;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -15,6 +16,8 @@ bool gather_whole_warp(Warp& warp, const Instruction& in, std::uint32_t& mask);
 struct MmaFragments {
   std::span<const ptx::Operand> d, a, b, c;
   std::span<const ptx::Operand> metadata = {};  ///< Of sparse forms: one.
+  /// Of forms with scales: the word, the byte's and the thread's number, of A and then of B.
+  std::array<const ptx::Operand*, 6> scales{};
 };
 /// Adds a matrix product as the form's next instruction. Throws when it is not supported or the registers do not fit.
 void emit_mma(Form& form, const MmaForm& mma, const MmaFragments& registers);

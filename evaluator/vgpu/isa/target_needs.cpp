@@ -20,12 +20,16 @@ enum class Suffix {
   this_one,  ///< Of one architecture alone.
 };
 
-/// A statement whose name is `name` (empty: any) and that has the part `part` (empty: whatever it has).
+/// A statement whose name is `name` (empty: any) and that has the part `part` (empty: whatever it has), and `also`. It
+/// needs `sm`, and not above `last` if that is given.
 struct Need {
   std::string_view name;
   std::string_view part;
   int sm;
   Suffix suffix = Suffix::none;
+  int last = 0;
+  std::string_view also = {};
+  std::size_t operands = 0;  ///< Statements of so many operands alone; 0: all.
 };
 
 constexpr Need kNeeds[] = {
@@ -39,7 +43,19 @@ constexpr Need kNeeds[] = {
     {"mbarrier", "complete_tx", 90},
     {"st", "async", 90},
     {"red", "async", 90},
+    {"st", "bulk", 100},
+    {"st", "async", 100, Suffix::none, 0, "mmio"},
+    {"cp", "tile::gather4", 100},
+    {"cp", "tile::gather4", 100, Suffix::any, 110, "shared::cluster"},
+    {"cp", "tile::gather4", 100, Suffix::any, 110, "prefetch"},
+    {"cp", "tile::scatter4", 100, Suffix::any, 110},
+    {"cp", "im2col::w", 100, Suffix::any, 110},
+    {"cp", "im2col::w::128", 100, Suffix::any, 110},
+    {"cp", "cta_group::1", 100, Suffix::any, 110},
+    {"cp", "cta_group::2", 100, Suffix::any, 110},
+    {"cp", "cp_mask", 100},
     {"tensormap", "", 90, Suffix::any},
+    {"tensormap", "swizzle_atomicity", 100, Suffix::any},
     {"multimem", "", 90},
     // Cache hints.
     {"createpolicy", "", 80},
@@ -58,10 +74,12 @@ constexpr Need kNeeds[] = {
     {"fence", "async", 90},
     {"griddepcontrol", "", 90},
     {"setmaxnreg", "", 90, Suffix::any},
+    {"clusterlaunchcontrol", "", 100},
+    {"clusterlaunchcontrol", "multicast::cluster::all", 100, Suffix::any},
     // Warps.
     {"elect", "", 90},
     {"redux", "", 80},
-    {"redux", "f32", 100, Suffix::any},
+    {"redux", "f32", 100, Suffix::any, 103},
     // Matrices.
     {"ldmatrix", "", 75},
     {"movmatrix", "", 75},
@@ -83,6 +101,31 @@ constexpr Need kNeeds[] = {
     {"wmma", "tf32", 80},
     {"wmma", "f64", 80},
     {"wgmma", "", 90, Suffix::this_one},
+    {"ldmatrix", "m8n16", 100, Suffix::any},
+    {"ldmatrix", "m16n16", 100, Suffix::any},
+    {"stmatrix", "m16n8", 100, Suffix::any},
+    {"mma", "kind::f8f6f4", 100, Suffix::any},
+    {"mma", "e3m2", 120, Suffix::any},
+    {"mma", "e2m3", 120, Suffix::any},
+    {"mma", "e2m1", 120, Suffix::any},
+    {"mma", "block_scale", 120, Suffix::any},
+    // Loads and stores of 32 bytes.
+    {"ld", "v8", 100, Suffix::none, 0, "b32"},
+    {"ld", "v8", 100, Suffix::none, 0, "u32"},
+    {"ld", "v8", 100, Suffix::none, 0, "s32"},
+    {"ld", "v8", 100, Suffix::none, 0, "f32"},
+    {"ld", "v4", 100, Suffix::none, 0, "b64"},
+    {"ld", "v4", 100, Suffix::none, 0, "u64"},
+    {"ld", "v4", 100, Suffix::none, 0, "s64"},
+    {"ld", "v4", 100, Suffix::none, 0, "f64"},
+    {"st", "v8", 100, Suffix::none, 0, "b32"},
+    {"st", "v8", 100, Suffix::none, 0, "u32"},
+    {"st", "v8", 100, Suffix::none, 0, "s32"},
+    {"st", "v8", 100, Suffix::none, 0, "f32"},
+    {"st", "v4", 100, Suffix::none, 0, "b64"},
+    {"st", "v4", 100, Suffix::none, 0, "u64"},
+    {"st", "v4", 100, Suffix::none, 0, "s64"},
+    {"st", "v4", 100, Suffix::none, 0, "f64"},
     // Conversions.
     {"cvt", "bf16", 80},
     {"cvt", "bf16x2", 80},
@@ -95,6 +138,17 @@ constexpr Need kNeeds[] = {
     {"cvt", "e2m3x2", 100, Suffix::any},
     {"cvt", "e3m2x2", 100, Suffix::any},
     {"cvt", "ue8m0x2", 100, Suffix::any},
+    {"cvt", "rs", 100, Suffix::any, 103},
+    // f32 with sources of 16 bits, in pairs, or of three.
+    {"add", "f16", 100, Suffix::none, 0, "f32"},
+    {"add", "bf16", 100, Suffix::none, 0, "f32"},
+    {"sub", "f16", 100, Suffix::none, 0, "f32"},
+    {"sub", "bf16", 100, Suffix::none, 0, "f32"},
+    {"fma", "f16", 100, Suffix::none, 0, "f32"},
+    {"fma", "bf16", 100, Suffix::none, 0, "f32"},
+    {"", "f32x2", 100},
+    {"min", "f32", 100, Suffix::none, 0, {}, 4},
+    {"max", "f32", 100, Suffix::none, 0, {}, 4},
     // Arithmetic of 16 bits.
     {"min", "f16", 80},
     {"min", "f16x2", 80},
@@ -165,6 +219,7 @@ std::optional<Target> parse_target(std::string_view text) {
 }
 
 bool meets(const Target& target, const Need& need) {
+  if (need.last != 0 && target.sm > need.last) return false;
   if (need.suffix == Suffix::none) return target.sm >= need.sm;
   return target.specific && (need.suffix == Suffix::any ? target.sm >= need.sm : target.sm == need.sm);
 }
@@ -187,13 +242,17 @@ void require_target(const ptx::Module& module) {
     for (const ptx::Statement& statement : function.body) {
       const Need* most = nullptr;
       for (const Need* need : needs) {
-        if ((!need->name.empty() && need->name != statement.parts[0]) || !has_part(statement, need->part)) continue;
-        if (most == nullptr || need->sm > most->sm) most = need;
+        if ((!need->name.empty() && need->name != statement.parts[0]) || !has_part(statement, need->part) ||
+            !has_part(statement, need->also) || (need->operands != 0 && need->operands != statement.operands.size()))
+          continue;
+        if (most == nullptr || need->sm > most->sm || (need->sm == most->sm && need->suffix > most->suffix))
+          most = need;
       }
       if (most == nullptr) continue;
-      throw LoadError(fmt::format("PTX line {}: {} needs sm_{}{}, the module is for {}", statement.ptx_line,
-                                  statement.opcode(), most->sm, most->suffix == Suffix::none ? "" : "a",
-                                  module.target));
+      const std::string_view suffix = most->suffix == Suffix::none ? "" : "a";
+      const std::string to = most->last != 0 ? fmt::format(" to sm_{}{}", most->last, suffix) : "";
+      throw LoadError(fmt::format("PTX line {}: {} needs sm_{}{}{}, the module is for {}", statement.ptx_line,
+                                  statement.opcode(), most->sm, suffix, to, module.target));
     }
   }
 }

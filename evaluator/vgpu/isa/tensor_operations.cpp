@@ -33,6 +33,8 @@ std::byte* map_bytes(Warp& warp, const Instruction& in, int lane, Place base) {
   return resolve_lane(warp, in, lane, mode, address, kTensorMapBytes);
 }
 
+constexpr std::uint32_t kByRows = 1u << 16;  ///< In aux1: tile::gather4 or tile::scatter4.
+
 /// The box that a lane asks for: the map at op[1], coordinates in the list. aux1 has the rank in its second byte.
 std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, bool writes) {
   const std::byte* bytes = map_bytes(warp, in, lane, in.op[1]);
@@ -44,12 +46,15 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
     return std::nullopt;
   };
   if (const std::string why = why_refused(map); !why.empty()) return refuse("the tensor map: " + why);
-  const std::uint32_t rank = in.aux1 >> 8;
+  const std::uint32_t rank = in.aux1 >> 8 & 0xffu;
+  const bool by_rows = (in.aux1 & kByRows) != 0;
+  if (by_rows && map.box[1] != 1) return refuse("a copy of four rows with a tensor map whose box has not one row");
   if (map.rank != rank) {
     return refuse("a copy of " + std::to_string(rank) + " dimensions with a tensor map of " + std::to_string(map.rank));
   }
   TensorCoordinates at{};
-  for (std::uint32_t i = 0; i < rank; ++i) {
+  const std::uint32_t coordinates = by_rows ? kMaxTensorRank : rank;
+  for (std::uint32_t i = 0; i < coordinates; ++i) {
     const Place place = warp.launch->kernel->places[in.more + i];
     at[i] = static_cast<std::int32_t>(warp.row(place)[lane]);
   }
@@ -60,11 +65,11 @@ std::optional<TensorBox> box_of(Warp& warp, const Instruction& in, int lane, boo
   }
   // A GPU reports an illegal instruction here too. Reads before the tensor are filled, but a stored box must not begin
   // there.
-  for (std::uint32_t i = 0; writes && i < rank; ++i)
+  for (std::uint32_t i = 0; writes && i < coordinates; ++i)
     if (at[i] < 0)
       return refuse(
           fmt::format("a box to be stored that begins before the tensor: element {} of dimension {}", at[i], i));
-  TensorBox box(map, at);
+  TensorBox box = by_rows ? TensorBox::of_rows(map, at) : TensorBox(map, at);
   if (const std::string wrong = box.locate(*warp.launch->memory, writes); !wrong.empty()) return refuse(wrong);
   return box;
 }
@@ -260,24 +265,28 @@ std::uint32_t take_rank(Form& form) {
   return static_cast<std::uint32_t>(rank[0] - '0');
 }
 
-void take_load_mode(Form& form) {
+/// True for the modes of four rows.
+bool take_load_mode(Form& form, std::uint32_t rank) {
   form.take("tile");
-  for (const std::string_view other : {"im2col", "im2col_no_offs", "im2col::w", "tile::gather4", "tile::scatter4"})
+  for (const std::string_view other : {"im2col", "im2col_no_offs", "im2col::w", "im2col::w::128"})
     if (form.take(other)) form.unsupported("only the tile mode");
+  const bool by_rows = form.take("tile::gather4") || form.take("tile::scatter4");
+  if (by_rows && rank != 2) form.unsupported("four rows of another tensor than a matrix");
+  return by_rows;
 }
 
 /// op[1], the coordinates, aux1 and the low half of `immediate` from [map, {coordinates}].
-void take_map(Form& form, const ptx::Operand& operand, std::uint32_t rank) {
+void take_map(Form& form, const ptx::Operand& operand, std::uint32_t rank, bool by_rows) {
   if (operand.elements.size() != 2) form.unsupported("a tensor map and coordinates are expected");
   const auto& coordinates = operand.elements[1];
   const std::span<const ptx::Operand> each = coordinates.kind == ptx::Operand::Kind::vector
                                                  ? std::span<const ptx::Operand>(coordinates.elements)
                                                  : std::span<const ptx::Operand>(&coordinates, 1);
-  if (each.size() != rank) form.unsupported("the number of coordinates does not fit");
+  if (each.size() != (by_rows ? kMaxTensorRank : rank)) form.unsupported("the number of coordinates does not fit");
   ptx::Operand base = operand;
   base.elements.resize(1);
   const AddressForm map = take_base(form, base, Where::generic, false);
-  form.instruction().aux1 = map.mode.encoded() | rank << 8;
+  form.instruction().aux1 = map.mode.encoded() | rank << 8 | (by_rows ? kByRows : 0);
   form.instruction().immediate = map.offset & 0xffff'ffff;
   form.begin_list();
   for (const ptx::Operand& coordinate : each) form.list_source(coordinate, Type::s32);
@@ -288,7 +297,7 @@ void take_map(Form& form, const ptx::Operand& operand, std::uint32_t rank) {
 
 void decode_tensor_copy(Form& form) {
   const std::uint32_t rank = take_rank(form);
-  take_load_mode(form);
+  const bool by_rows = take_load_mode(form, rank);
   const bool loads = form.take("shared::cluster") || form.take("shared::cta");
   const bool from_global = form.take("global");
   if (!from_global) form.unsupported("state spaces");
@@ -300,7 +309,7 @@ void decode_tensor_copy(Form& form) {
     const bool multicast = form.take("multicast::cluster");
     const AddressForm target = take_base(form, form.operand(0), Where::cluster, true);
     form.instruction().aux0 = target.mode.encoded();
-    take_map(form, form.operand(1), rank);
+    take_map(form, form.operand(1), rank, by_rows);
     form.raw(static_cast<std::uint32_t>(target.offset));
     take_completion_barrier(form, 2, multicast ? 3 : 0);
     return form.emit(execute_tensor_load, OpClass::bulk_copy);
@@ -308,7 +317,7 @@ void decode_tensor_copy(Form& form) {
   const std::uint32_t reduction = form.take("reduce") ? take_reduction(form) + 1 : 0;
   const AddressForm source = take_base(form, form.operand(1), Where::shared, false);
   form.instruction().aux0 = source.mode.encoded();
-  take_map(form, form.operand(0), rank);
+  take_map(form, form.operand(0), rank, by_rows);
   form.raw(static_cast<std::uint32_t>(source.offset));
   take_completion_barrier(form, 0, 0);
   form.raw(reduction);
@@ -317,11 +326,11 @@ void decode_tensor_copy(Form& form) {
 
 void decode_tensor_prefetch(Form& form) {
   const std::uint32_t rank = take_rank(form);
-  take_load_mode(form);
+  const bool by_rows = take_load_mode(form, rank);
   if (!form.take("L2") || !form.take("global")) form.unsupported();
   form.take("L2::cache_hint");
   form.raw(0);
-  take_map(form, form.operand(0), rank);
+  take_map(form, form.operand(0), rank, by_rows);
   form.emit(execute_tensor_prefetch, OpClass::bulk_copy);
 }
 

@@ -8,6 +8,7 @@
 #include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/observer.h"
 #include "evaluator/vgpu/numbers/combining.h"
+#include "evaluator/vgpu/numbers/float_bits.h"
 
 // PTX ISA 9.0, 9.7.9.6 "shfl.sync" and 9.7.13: vote, match, redux, activemask, elect, bar.warp.sync.
 namespace evo::vgpu {
@@ -211,10 +212,38 @@ void reduce(Warp& warp, const Instruction& in, std::uint32_t mask) {
   }
 }
 
+/// Without kNan only numbers count, if there are any.
+template <bool kMax, bool kAbs, bool kNan>
+void reduce_singles(Warp& warp, const Instruction& in, std::uint32_t mask) {
+  MemberGroups groups(warp, in, mask, in.op[2]);
+  while (groups.next(mask)) {
+    const Word* a = groups.source(1);
+    bool any_nan = false;
+    float total = with_bits<float>(kNanF32);
+    for (const int lane : lanes_of(mask)) {
+      const float value = with_bits<float>(kAbs ? a[lane] & ~kSignBit<float> : a[lane]);
+      any_nan |= value != value;
+      total = smaller_or_larger<float, kMax>(total, value);
+    }
+    groups.put_in_all(0, kNan && any_nan ? kNanF32 : bits_in(total), mask);
+  }
+}
+
+void decode_single_redux(Form& form, std::string_view op) {
+  if (op != "min" && op != "max") form.unsupported("type .f32");
+  const bool absolute = form.take("abs"), nan = form.take("NaN");
+  form.destination(0, Type::f32);
+  form.source(1, Type::f32);
+  form.source(2, Type::b32);
+  const auto choose = [](auto max, auto abs, auto with_nan) -> Execute { return reduce_singles<max, abs, with_nan>; };
+  form.emit(with_flags(choose, op == "max", absolute, nan), OpClass::redux);
+}
+
 void decode_redux(Form& form) {
   if (!form.take("sync")) form.unsupported("only redux.sync");
   const std::string_view op = form.take_one_of({"add", "min", "max", "and", "or", "xor"});
   const Type type = form.type();
+  if (type == Type::f32) return decode_single_redux(form, op);
   if (ptx::is_float(type)) form.unsupported("type ." + std::string(ptx::name_of(type)));
   const bool is_signed = ptx::is_signed(type);
   form.destination(0, Type::b32);

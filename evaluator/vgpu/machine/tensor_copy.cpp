@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t kChunk = 16;  ///< What swizzles move, and stores write, as one.
 constexpr std::uint32_t kMaxRowBytes = 256 * 8;
+constexpr std::uint16_t kGatheredRows = 4;
 
 /// The fill mode for floats: the same 16 bits, whatever the elements are.
 void fill_nan(std::byte* to, std::uint32_t bytes) {
@@ -65,6 +66,14 @@ TensorBox::TensorBox(const TensorMapObject& map, const TensorCoordinates& at) : 
   inside_ = static_cast<std::uint32_t>((end - first) * size);
 }
 
+TensorBox TensorBox::of_rows(const TensorMapObject& map, const TensorCoordinates& at) {
+  TensorBox box(map, at);
+  box.map_.box[1] = kGatheredRows;
+  box.map_.element_stride[1] = 1;
+  box.by_rows_ = true;
+  return box;
+}
+
 std::string TensorBox::locate(const GlobalMemory& memory, bool writes) {
   // An H200 writes whole chunks, beyond the end of rows that are no whole number of them.
   if (writes) inside_ = (inside_ + kChunk - 1) / kChunk * kChunk;
@@ -74,10 +83,12 @@ std::string TensorBox::locate(const GlobalMemory& memory, bool writes) {
   for (std::size_t i = 1; i < map_.rank; ++i) {
     std::uint64_t inside = 0, first = 0, last = 0;
     for (std::uint32_t step = 0; step < map_.steps(i); ++step) {
-      const std::int64_t x = std::int64_t{at_[i]} + std::int64_t{step} * map_.element_stride[i];
+      const std::int64_t x = coordinate(i, step);
       if (x < 0 || x > std::int64_t{map_.last[i]}) continue;
-      if (inside++ == 0) first = static_cast<std::uint64_t>(x);
-      last = static_cast<std::uint64_t>(x);
+      const auto row = static_cast<std::uint64_t>(x);
+      first = inside == 0 ? row : std::min(first, row);
+      last = std::max(last, row);
+      ++inside;
     }
     rows *= inside;
     low += first * map_.stride_bytes[i - 1];
@@ -107,7 +118,7 @@ void TensorBox::each_row(std::uint32_t offset, Row row) const {
     bool inside = inside_ > 0;
     std::uint64_t address = inner;
     for (std::size_t i = 1; i < map_.rank; ++i) {
-      const std::int64_t x = std::int64_t{at_[i]} + std::int64_t{step[i]} * map_.element_stride[i];
+      const std::int64_t x = coordinate(i, step[i]);
       inside &= x >= 0 && x <= std::int64_t{map_.last[i]};
       address += static_cast<std::uint64_t>(x) * map_.stride_bytes[i - 1];
     }

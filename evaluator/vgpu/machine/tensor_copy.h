@@ -19,6 +19,9 @@ using TensorCoordinates = std::array<std::int32_t, kMaxTensorRank>;
 class TensorBox {
  public:
   TensorBox(const TensorMapObject& map, const TensorCoordinates& at);
+  /// tile::gather4 and tile::scatter4: four rows of a matrix from column at[0] on, those that at[1] to at[4] name. The
+  /// map's box has one row.
+  static TensorBox of_rows(const TensorMapObject& map, const TensorCoordinates& at);
 
   /// Finds the bytes; says what is wrong, or nothing. Must come before the others.
   std::string locate(const GlobalMemory& memory, bool writes);
@@ -42,7 +45,13 @@ class TensorBox {
   void each_row(std::uint32_t offset, Row row) const;
 
   TensorMapObject map_;
+  std::int64_t coordinate(std::size_t dimension, std::uint32_t step) const {
+    if (by_rows_) return at_[1 + step];
+    return std::int64_t{at_[dimension]} + std::int64_t{step} * map_.element_stride[dimension];
+  }
+
   TensorCoordinates at_;
+  bool by_rows_ = false;
   std::uint32_t before_ = 0;  ///< Bytes of a row that lie before the tensor.
   std::uint32_t inside_ = 0;  ///< Bytes of a row inside.
   std::uint64_t inside_bytes_ = 0;

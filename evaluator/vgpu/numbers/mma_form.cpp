@@ -28,6 +28,8 @@ struct Shapes {
 
 Shapes sparse_shapes_of(const MmaForm& form) {
   const bool to_float = form.accumulator == MmaType::f32 || form.accumulator == MmaType::f16;
+  if (form.packed) return {};
+  if (form.narrow_kind) return is_in_byte(form.a) && is_in_byte(form.b) && to_float ? Shapes{{64}} : Shapes{};
   if (is_fp8(form.a) && is_fp8(form.b) && to_float) return {{64}};
   if (is_int8(form.a) && is_int8(form.b) && form.accumulator == MmaType::s32) return {{32, 64}};
   if (is_int4(form.a) && is_int4(form.b) && form.accumulator == MmaType::s32) return {{64, 128}};
@@ -41,6 +43,8 @@ Shapes sparse_shapes_of(const MmaForm& form) {
 Shapes shapes_of(const MmaForm& form) {
   if (form.sparse) return sparse_shapes_of(form);
   const bool to_float = form.accumulator == MmaType::f32 || form.accumulator == MmaType::f16;
+  if (form.packed) return form.a == MmaType::e2m1 && form.b == MmaType::e2m1 ? Shapes{{64}} : Shapes{};
+  if (form.narrow_kind) return is_in_byte(form.a) && is_in_byte(form.b) && to_float ? Shapes{{32}} : Shapes{};
   if (is_fp8(form.a) && is_fp8(form.b) && to_float) return {{16, 32}};
   if (is_int8(form.a) && is_int8(form.b) && form.accumulator == MmaType::s32) return {{16, 32}, 16};
   if (is_int4(form.a) && is_int4(form.b) && form.accumulator == MmaType::s32) return {{32, 64}, 32};
@@ -66,6 +70,9 @@ int width_of(MmaType type) {
     case MmaType::e5m2:
     case MmaType::s8:
     case MmaType::u8:
+    case MmaType::e3m2:
+    case MmaType::e2m3:
+    case MmaType::e2m1:
       return 8;
     case MmaType::f16:
     case MmaType::bf16:
@@ -79,8 +86,10 @@ int width_of(MmaType type) {
 
 bool mma_supported(const MmaForm& form, std::string* why) {
   const Shapes shapes = shapes_of(form);
-  const bool has_shape = form.n == 8 && ((form.m == 16 && form.k != 0 && std::ranges::count(shapes.m16, form.k) > 0) ||
-                                         (form.m == 8 && form.k != 0 && form.k == shapes.m8));
+  const bool has_shape = form.n == 8 &&
+                         ((form.m == 16 && form.k != 0 && std::ranges::count(shapes.m16, form.k) > 0) ||
+                          (form.m == 8 && form.k != 0 && form.k == shapes.m8)) &&
+                         (form.scale_blocks == 0 || form.accumulator == MmaType::f32);
   if (!has_shape && why) *why = text_of(form) + " is not modelled";
   return has_shape;
 }
@@ -92,7 +101,8 @@ MmaRegisters mma_registers(const MmaForm& form) {
   const auto sums = [&](bool half) {
     return count(form.m * form.n, half || form.accumulator == MmaType::f16 ? 16 : register_bits);
   };
-  return {count(form.m * form.k / (form.sparse ? 2 : 1), width_of(form.a)), count(form.k * form.n, width_of(form.b)),
+  const auto width = [&](MmaType type) { return form.packed ? 4 : width_of(type); };
+  return {count(form.m * form.k / (form.sparse ? 2 : 1), width(form.a)), count(form.k * form.n, width(form.b)),
           sums(form.half_c), sums(form.half_d)};
 }
 

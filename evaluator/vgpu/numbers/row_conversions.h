@@ -27,10 +27,22 @@ void cvt_bf16x2_f32(std::uint32_t* d, const std::uint32_t* a, const std::uint32_
 void cvt_e4m3x2_f32(std::uint32_t* d, const std::uint32_t* a, const std::uint32_t* b, Narrowing how = {});
 void cvt_e5m2x2_f32(std::uint32_t* d, const std::uint32_t* a, const std::uint32_t* b, Narrowing how = {});
 
+/// Of these the codes are padded with zeros to 8 bits, but for e2m1, which has 4.
+void cvt_e2m1x2_f32(std::uint32_t* d, const std::uint32_t* a, const std::uint32_t* b, Narrowing how = {});
+void cvt_e2m3x2_f32(std::uint32_t* d, const std::uint32_t* a, const std::uint32_t* b, Narrowing how = {});
+void cvt_e3m2x2_f32(std::uint32_t* d, const std::uint32_t* a, const std::uint32_t* b, Narrowing how = {});
+/// Exponents of magnitudes, rounded towards zero or up.
+void cvt_ue8m0x2_f32(std::uint32_t* d, const std::uint32_t* a, const std::uint32_t* b, Narrowing how = {});
+
 /// The packed 8-bit pair is in the low half of a register; the upper half of d is zero and of a ignored.
 void cvt_e4m3x2_f16x2(std::uint32_t* d, const std::uint32_t* a, Narrowing how = {});
 void cvt_e5m2x2_f16x2(std::uint32_t* d, const std::uint32_t* a, Narrowing how = {});
 void cvt_f16x2_e4m3x2(std::uint32_t* d, const std::uint32_t* a, bool relu = false);
 void cvt_f16x2_e5m2x2(std::uint32_t* d, const std::uint32_t* a, bool relu = false);
+void cvt_f16x2_e2m1x2(std::uint32_t* d, const std::uint32_t* a, bool relu = false);
+void cvt_f16x2_e2m3x2(std::uint32_t* d, const std::uint32_t* a, bool relu = false);
+void cvt_f16x2_e3m2x2(std::uint32_t* d, const std::uint32_t* a, bool relu = false);
+void cvt_ue8m0x2_bf16x2(std::uint32_t* d, const std::uint32_t* a, Narrowing how = {});
+void cvt_bf16x2_ue8m0x2(std::uint32_t* d, const std::uint32_t* a, bool relu = false);
 
 }  // namespace evo::vgpu::row

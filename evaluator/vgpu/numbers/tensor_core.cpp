@@ -42,8 +42,20 @@ struct TileWords {
   }
 };
 
+/// The scales of the rows and columns of a product that has one of each.
+struct ScaleExponents {
+  std::array<std::int32_t, 16> a{};
+  std::array<std::int32_t, 8> b{};
+
+  explicit ScaleExponents(const MmaScales& scales) {
+    std::ranges::transform(scales.a, a.begin(), [](const auto& codes) { return exponent_of_scale(codes[0]); });
+    std::ranges::transform(scales.b, b.begin(), [](const auto& codes) { return exponent_of_scale(codes[0]); });
+  }
+};
+
 /// Chains the rule's blocks over all of k.
-void add_blocks(TileSums& sums, const TileWords& words, const MmaForm& form, const SumRule& rule) {
+void add_blocks(TileSums& sums, const TileWords& words, const MmaForm& form, const SumRule& rule,
+                const ScaleExponents* scales = nullptr) {
   const int per_word = 32 / width_of(form.a);
   const int step = std::min((form.by_fours ? 4 : rule.block_k) / per_word, words.groups);
   for (int at = 0; at < words.groups; at += step)
@@ -52,7 +64,9 @@ void add_blocks(TileSums& sums, const TileWords& words, const MmaForm& form, con
                .b = std::span(words.b).subspan(at, step),
                .type_a = form.a,
                .type_b = form.b,
-               .elements = per_word},
+               .elements = per_word,
+               .scale_a = scales != nullptr ? scales->a.data() : nullptr,
+               .scale_b = scales != nullptr ? scales->b.data() : nullptr},
               form.accumulator, rule);
 }
 
@@ -94,10 +108,24 @@ void multiply_fp8_through_f16(TileSums& sums, const MmaForm& form, const TileWor
   sums = products;
 }
 
-void add_float(TileSums& sums, const TileWords& words, const MmaForm& form, const TensorCoreNumerics& numerics) {
+/// With scales.
+void add_scaled(TileSums& sums, const TileWords& words, const MmaForm& form, const TensorCoreNumerics& numerics,
+                const MmaScales& scales) {
+  const auto groups = static_cast<std::size_t>(words.groups);
+  if (form.packed)
+    return add_packed(sums, std::span(words.a).first(groups), std::span(words.b).first(groups), scales,
+                      form.scale_blocks, form.scale_type);
+  const ScaleExponents exponents(scales);
+  add_blocks(sums, words, form, numerics.fp8, &exponents);
+  spread_nan_scales(sums, scales, form.scale_blocks, form.scale_type);
+}
+
+void add_float(TileSums& sums, const TileWords& words, const MmaForm& form, const TensorCoreNumerics& numerics,
+               const MmaScales* scales) {
+  if (scales != nullptr) return add_scaled(sums, words, form, numerics, *scales);
   if (is_fp8(form.a) && numerics.fp8_through_f16) return multiply_fp8_through_f16(sums, form, words, numerics.half);
   add_blocks(sums, words, form,
-             is_fp8(form.a)            ? numerics.fp8
+             is_in_byte(form.a)        ? numerics.fp8
              : form.a == MmaType::tf32 ? numerics.tf32
                                        : numerics.half);
 }
@@ -128,7 +156,7 @@ void multiply_float(const MmaForm& form, const TensorCoreNumerics& numerics, con
   TileSums sums;
   halves || form.half_c ? load_halves(sums, operands.c.data()) : load_words(sums, operands.c.data());
   if (form.half_c) widen(sums);
-  add_float(sums, TileWords(operands.a, operands.b, registers.b), form, numerics);
+  add_float(sums, TileWords(operands.a, operands.b, registers.b), form, numerics, operands.scales);
   if (form.half_d) narrow(sums);
   halves || form.half_d ? store_halves(sums, operands.d.data()) : store_words(sums, operands.d.data());
 }
@@ -259,13 +287,14 @@ void multiply_double(const MmaForm& form, const MmaOperands& operands) {
 
 // ---- Sparse A: one row after another, each with a B of its own.
 
-void add_dense(TileSums& sums, const TileWords& words, const MmaForm& form, const TensorCoreNumerics& numerics) {
+void add_dense(TileSums& sums, const TileWords& words, const MmaForm& form, const TensorCoreNumerics& numerics,
+               const MmaScales* scales) {
   const auto groups = static_cast<std::size_t>(words.groups);
   if (form.accumulator == MmaType::s32) {
     add_integers(sums, std::span(words.a).first(groups), std::span(words.b).first(groups),
                  {width_of(form.a), is_signed(form.a), is_signed(form.b), form.saturate});
   } else {
-    add_float(sums, words, form, numerics);
+    add_float(sums, words, form, numerics, scales);
   }
 }
 
@@ -289,7 +318,7 @@ void multiply_sparse(const MmaForm& form, const TensorCoreNumerics& numerics, co
     words.b = {};
     select_elements(selection, operands.metadata, row, b.data(), words.b);
     TileSums all = before;
-    add_dense(all, words, form, numerics);
+    add_dense(all, words, form, numerics, operands.scales);
     for (std::size_t column = 0; column < 8; ++column) sums[column].row[row] = all[column].row[row];
   }
   halves ? store_halves(sums, operands.d.data()) : store_words(sums, operands.d.data());
@@ -298,8 +327,10 @@ void multiply_sparse(const MmaForm& form, const TensorCoreNumerics& numerics, co
 }  // namespace
 
 TensorCoreNumerics tensor_core_numerics(int sm) {
-  constexpr SumRule kAmpereHalf{8, 24, 23}, kAmpereTf32{4, 24, 23}, kAdaFp8{16, 13, 13}, kHopperFp8{32, 13, 13};
-  if (sm >= 90) return {{16, 25, 23}, {8, 25, 23}, kHopperFp8, true};
+  constexpr SumRule kAmpereHalf{8, 24, 23}, kAmpereTf32{4, 24, 23}, kAdaFp8{16, 13, 13}, kHopperFp8{32, 13, 13},
+      kHopperHalf{16, 25, 23}, kHopperTf32{8, 25, 23}, kRtxBlackwellFp8{32, 25, 23};
+  if (sm >= 120) return {kHopperHalf, kHopperTf32, kRtxBlackwellFp8, false};
+  if (sm >= 90) return {kHopperHalf, kHopperTf32, kHopperFp8, true};
   return {kAmpereHalf, kAmpereTf32, kAdaFp8, false};
 }
 

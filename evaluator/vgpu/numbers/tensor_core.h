@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "evaluator/vgpu/numbers/block_scaled_sum.h"
 #include "evaluator/vgpu/numbers/mma_form.h"
 #include "evaluator/vgpu/numbers/tensor_core_sum.h"
 
@@ -18,8 +19,9 @@ struct TensorCoreNumerics {
   bool fp8_through_f16 = true;
 };
 
-/// `sm` is the compute capability times ten. 90 equals an H200 on every record of tests/data/numerics; 75 to 89 follow
-/// the literature, and 75 has the products of depth 8 that 80 makes the others of.
+/// `sm` is the compute capability times ten. 90 equals an H200 on every record of tests/data/numerics; the others
+/// follow the literature (Xie et al. 2025, arXiv 2511.10909), and 75 has the products of depth 8 that 80 makes the
+/// others of.
 TensorCoreNumerics tensor_core_numerics(int sm);
 /// The same numerics with estimated sums.
 TensorCoreNumerics estimated(TensorCoreNumerics numerics);
@@ -32,6 +34,7 @@ struct MmaOperands {
   std::array<const std::uint32_t*, 8> c{};
   std::array<std::uint32_t*, 8> d{};        ///< May be the rows of c, a or b.
   const std::uint32_t* metadata = nullptr;  ///< Sparse forms only.
+  const MmaScales* scales = nullptr;        ///< Forms with scale_blocks only.
 };
 
 /// D = A . B + C. All 32 lanes take part, as PTX demands. The form must be supported.

@@ -31,16 +31,18 @@ struct Layout {
   bool infinity;            ///< The top exponent is infinity and NaN; otherwise only all ones are NaN.
   int skip;                 ///< Low bits that are ignored.
   bool normalised = false;  ///< Subnormals (of three fraction bits) get exponents of their own.
+  bool finite = false;      ///< There is neither infinity nor NaN.
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   constexpr std::uint32_t sign() const { return 1u << (exponent_bits + fraction_bits); }
   constexpr std::uint32_t infinity_bits() const { return ((1u << exponent_bits) - 1) << fraction_bits; }
   /// Magnitudes from here on are infinity or NaN.
-  constexpr std::uint32_t first_special() const { return infinity ? infinity_bits() : sign() - 1; }
+  constexpr std::uint32_t first_special() const { return infinity ? infinity_bits() : sign() - (finite ? 0 : 1); }
 };
 
 constexpr Layout kF16{16, 10, 5, true, 0}, kBf16{16, 7, 8, true, 0}, kTf32{32, 10, 8, true, 13},
-    kE4m3{8, 3, 4, false, 0}, kE5m2{8, 2, 5, true, 0}, kF32{32, 23, 8, true, 0};
+    kE4m3{8, 3, 4, false, 0}, kE5m2{8, 2, 5, true, 0}, kF32{32, 23, 8, true, 0}, kE3m2{8, 2, 3, false, 0, false, true},
+    kE2m3{8, 3, 2, false, 0, false, true}, kE2m1{8, 1, 2, false, 2, false, true};
 
 const Layout& layout_of(MmaType type) {
   switch (type) {
@@ -54,6 +56,12 @@ const Layout& layout_of(MmaType type) {
       return kE5m2;
     case MmaType::f32:
       return kF32;
+    case MmaType::e3m2:
+      return kE3m2;
+    case MmaType::e2m3:
+      return kE2m3;
+    case MmaType::e2m1:
+      return kE2m1;
     default:
       return kF16;
   }
@@ -125,6 +133,14 @@ template <int Lanes>
         decode<Lanes>(*to, at, bits, layout, scale, all);
       }
   *(U*)numbers = all;
+}
+
+/// Multiplies numbers by powers of two. Zeros keep their exponent, below that of any product.
+inline void scale(Factors* factors, const Block& block, const std::int32_t* exponents, int rows) {
+  if (exponents == nullptr) return;
+  for (int k = 0; k < block.k; ++k)
+    for (int row = 0; row < rows; ++row)
+      if (factors[k].magnitude[row] != 0) factors[k].exponent[row] += exponents[row];
 }
 
 /// magnitude * 2^(exponent) as f32, cut towards zero (or rounded to odd); overflow gives infinity, underflow +0.
@@ -208,6 +224,7 @@ template <int Lanes>
   std::fill_n(block.numbers, kRows, ~0u);
   unpack<Lanes>(a, block.operands.a, block.a, block, kRows,
                 kProductFractionBits - block.a.fraction_bits - block.b.fraction_bits, block.numbers);
+  scale(a, block, block.operands.scale_a, kRows);
 }
 
 template <int Lanes>
@@ -215,6 +232,7 @@ template <int Lanes>
   Factors b[kMaxK];
   constexpr int kColumnLanes = Lanes < kColumns ? Lanes : kColumns;
   unpack<kColumnLanes>(b, block.operands.b, block.b, block, kColumns, 0, block.numbers);
+  scale(b, block, block.operands.scale_b, kColumns);
   for (int j = 0; j < kColumns; ++j)
     for (int at = 0; at < kRows; at += Lanes) sum_column<Lanes>(sums[j].row.data(), a, b, at, j, block);
 }
@@ -259,7 +277,7 @@ Functions best_functions() {
 
 bool is_nan(std::uint32_t bits, const Layout& layout) {
   const std::uint32_t magnitude = bits & (layout.sign() - 1);
-  return layout.infinity ? magnitude > layout.infinity_bits() : magnitude == layout.sign() - 1;
+  return !layout.finite && (layout.infinity ? magnitude > layout.infinity_bits() : magnitude == layout.sign() - 1);
 }
 bool is_infinite(std::uint32_t bits, const Layout& layout) {
   return layout.infinity && (bits & (layout.sign() - 1)) == layout.infinity_bits();

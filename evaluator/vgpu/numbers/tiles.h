@@ -29,6 +29,9 @@ struct BlockOperands {
   int elements = 2;       ///< Of each word: how many take part.
   /// 8-bit floats count as the f16 numbers that they widen to, where e4m3's subnormals are normal numbers.
   bool widened = false;
+  /// Exponents that multiply the rows of A and the columns of B by powers of two; null: none.
+  const std::int32_t* scale_a = nullptr;
+  const std::int32_t* scale_b = nullptr;
 };
 
 }  // namespace evo::vgpu

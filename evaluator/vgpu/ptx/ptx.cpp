@@ -10,13 +10,16 @@ struct TypeFacts {
 };
 
 constexpr TypeFacts kTypes[] = {
-    {"pred", Type::pred, 1},    {"b8", Type::b8, 8},          {"b16", Type::b16, 16},       {"b32", Type::b32, 32},
-    {"b64", Type::b64, 64},     {"b128", Type::b128, 128},    {"u8", Type::u8, 8},          {"u16", Type::u16, 16},
-    {"u32", Type::u32, 32},     {"u64", Type::u64, 64},       {"s8", Type::s8, 8},          {"s16", Type::s16, 16},
-    {"s32", Type::s32, 32},     {"s64", Type::s64, 64},       {"f16", Type::f16, 16},       {"f16x2", Type::f16x2, 32},
-    {"bf16", Type::bf16, 16},   {"bf16x2", Type::bf16x2, 32}, {"tf32", Type::tf32, 32},     {"f32", Type::f32, 32},
-    {"f64", Type::f64, 64},     {"e4m3x2", Type::e4m3x2, 16}, {"e5m2x2", Type::e5m2x2, 16}, {"u16x2", Type::u16x2, 32},
-    {"s16x2", Type::s16x2, 32},
+    {"pred", Type::pred, 1},      {"b8", Type::b8, 8},          {"b16", Type::b16, 16},
+    {"b32", Type::b32, 32},       {"b64", Type::b64, 64},       {"b128", Type::b128, 128},
+    {"u8", Type::u8, 8},          {"u16", Type::u16, 16},       {"u32", Type::u32, 32},
+    {"u64", Type::u64, 64},       {"s8", Type::s8, 8},          {"s16", Type::s16, 16},
+    {"s32", Type::s32, 32},       {"s64", Type::s64, 64},       {"f16", Type::f16, 16},
+    {"f16x2", Type::f16x2, 32},   {"bf16", Type::bf16, 16},     {"bf16x2", Type::bf16x2, 32},
+    {"tf32", Type::tf32, 32},     {"f32", Type::f32, 32},       {"f64", Type::f64, 64},
+    {"e4m3x2", Type::e4m3x2, 16}, {"e5m2x2", Type::e5m2x2, 16}, {"u16x2", Type::u16x2, 32},
+    {"s16x2", Type::s16x2, 32},   {"f32x2", Type::f32x2, 64},   {"e2m1x2", Type::e2m1x2, 8},
+    {"e2m3x2", Type::e2m3x2, 16}, {"e3m2x2", Type::e3m2x2, 16}, {"ue8m0x2", Type::ue8m0x2, 16},
 };
 
 }  // namespace

@@ -37,8 +37,13 @@ enum class Type : std::uint8_t {
   tf32,
   f32,
   f64,
+  f32x2,
   e4m3x2,
   e5m2x2,
+  e2m1x2,
+  e2m3x2,
+  e3m2x2,
+  ue8m0x2,
 };
 
 /// Bits of a value of the type; 1 for pred.

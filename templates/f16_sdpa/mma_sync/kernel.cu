@@ -32,6 +32,9 @@ constexpr QueryOperand q_operand = QueryOperand::${q_operand};
 #include "f16_sdpa/rows.cuh"
 
 #include "include/attention/sync_group.cuh"
+//% if load == 'tma'
+#include "boxes.cuh"
+//% end
 
 #include "tiles.cuh"
 
@@ -42,11 +45,19 @@ extern "C" __global__ void f16_sdpa(
 //% else
 extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
 //% end
+//% if load == 'tma'
+    const half_bits* __restrict__ q, const __grid_constant__ TensorMap k_map, const __grid_constant__ TensorMap v_map,
+//% else
     const half_bits* __restrict__ q, const half_bits* __restrict__ k, const half_bits* __restrict__ v,
+//% end
     half_bits* __restrict__ o, float* __restrict__ partial_o, float2* __restrict__ partial_statistics,
     float softmax_scale, int S, int heads) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
-  const shared_address smem = shared_address_of(smem_storage);
+  const shared_address smem = ${load == 'tma' ? 'start_of_boxes(smem_storage)' : 'shared_address_of(smem_storage)'};
+//% if load == 'tma'
+  u32 full_parity = 0;  // of each stage, a bit
+  init_stages(smem);
+//% end
 #include "include/attention/warp_place.cuh"
   const shared_address k_tiles = smem + q_bytes + group * group_bytes;
   const shared_address v_tiles = k_tiles + stages * tile_bytes;
@@ -61,11 +72,15 @@ extern "C" __global__ void __launch_bounds__(threads, ${min_blocks}) f16_sdpa(
   for_each_work(S, heads, [&](const Work& work) {
     const long long head_start = (long long)work.head * S * head_dim;
     const half_bits* q_head = q + head_start;
+//% if load == 'tma'
+#include "start_boxes.cuh"
+//% else
     const half_bits* k_head = k + head_start;
     const half_bits* v_head = v + head_start;
 //% let query_count = 'S'
 //% let key_count = 'S'
 #include "include/attention/start_copies.cuh"
+//% end
 
     const auto load_query_rows = [&](u32(&fragment)[4], int m, int step) {
       if constexpr (q_operand == QueryOperand::global) {

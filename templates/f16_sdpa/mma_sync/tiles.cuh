@@ -1,3 +1,7 @@
+//% let boxes = load == 'tma'
+//% let key_chunk = boxes ? 'box_chunk_address' : 'chunk_address'
+//% let along_keys = boxes ? 'along_boxes' : 'along_row'
+//% let key_bytes = boxes ? '128' : 'row_bytes'
 // Tiles in shared memory: rows of head_dim values in 16-byte chunks of eight. Rows past the end of the tensor are zero,
 // so that a product with them is defined and harmless.
 constexpr int row_chunks = head_dim / 8;
@@ -65,21 +69,21 @@ __device__ __forceinline__ void load_query(u32 (&fragment)[4], shared_address st
 
 // Where a lane's chunks of 16 keys begin.
 __device__ __forceinline__ shared_address key_start(shared_address tile, int lane) {
-  return chunk_address(tile, lane / 16 * 8 + lane % 8, lane / 8 % 2);
+  return ${key_chunk}(tile, lane / 16 * 8 + lane % 8, lane / 8 % 2);
 }
 
 // Operands of keys `key` .. `key` + 15, the same depths: [0], [1] are of the first eight keys.
 __device__ __forceinline__ void load_keys(u32 (&fragment)[4], shared_address start, int key, int step) {
-  load_matrices(fragment, along_row(start, 2 * step) + key * row_bytes);
+  load_matrices(fragment, ${along_keys}(start, 2 * step) + key * ${key_bytes});
 }
 
 // Where a lane's chunks of 16 keys' values begin.
 __device__ __forceinline__ shared_address value_start(shared_address tile, int lane) {
-  return chunk_address(tile, lane % 16, lane / 16);
+  return ${key_chunk}(tile, lane % 16, lane / 16);
 }
 
 // Operands of 16 columns from 16 part on, summed over keys `key` .. `key` + 15: [0], [1] are of the first eight columns.
 // Values lie with their columns innermost; ldmatrix.trans turns 8 x 8 of them round.
 __device__ __forceinline__ void load_values(u32 (&fragment)[4], shared_address start, int key, int part) {
-  load_matrices_transposed(fragment, along_row(start, 2 * part) + key * row_bytes);
+  load_matrices_transposed(fragment, ${along_keys}(start, 2 * part) + key * ${key_bytes});
 }

@@ -10,15 +10,25 @@
 #include "include/gemm/mma_sync/split_k.cuh"
 
 extern "C" __global__ void ${register_cap == 0 ? '__launch_bounds__(threads, min_blocks)' : ''}
-    gemm_bf16(const half_bits* __restrict__ a, const half_bits* __restrict__ b, Output* __restrict__ c,
+    gemm_bf16(const ${load == 'tma' ? '__grid_constant__ TensorMap a_map' : 'half_bits* __restrict__ a'}, const ${load == 'tma' ? '__grid_constant__ TensorMap b_map' : 'half_bits* __restrict__ b'}, Output* __restrict__ c,
               float* __restrict__ partial, int M, int N, int K) {
   extern __shared__ __align__(128) unsigned char smem_storage[];
-  const shared_address smem = shared_address_of(smem_storage);
+  const shared_address smem = ${load == 'tma' ? 'start_of_boxes(smem_storage)' : 'shared_address_of(smem_storage)'};
   const WarpPlace warp = warp_place();
   const Tile tile = own_tile(M, N, K);
 
   overlap_launches();
   float sums[1][m_tiles][n_tiles][4] = {};
+//% if load == 'tma'
+  const auto copy = [&](shared_address stage, int first_k, shared_address full) {
+    load_tile<tile_m, tile_k>(stage, a_map, full, tile.first_row, first_k);
+    if constexpr (b_layout == Layout::nk) {
+      load_tile<tile_n, tile_k>(stage + a_bytes, b_map, full, tile.first_column, first_k);
+    } else {
+      load_tile<tile_k, tile_n>(stage + a_bytes, b_map, full, first_k, tile.first_column);
+    }
+  };
+//% else
   const auto copy = [&](shared_address stage, int first_k) {
     copy_tile<tile_m, tile_k>(stage, a, tile.first_row, M, first_k, K);
     if constexpr (b_layout == Layout::nk) {
@@ -27,6 +37,7 @@ extern "C" __global__ void ${register_cap == 0 ? '__launch_bounds__(threads, min
       copy_tile<tile_k, tile_n>(stage + a_bytes, b, first_k, K, tile.first_column, N);
     }
   };
+//% end
   run_through_stages(smem, tile.depth, copy, [&](int, shared_address stage) { multiply_stage(sums, stage, warp); });
   store_tile(c, partial, sums[0], tile, warp, M, N, smem);
 }

@@ -11,8 +11,8 @@
     for (int i = 0; i < tiles; ++i) {
       const shared_address k_tile = k_tiles + stage * tile_bytes;
       const shared_address v_tile = v_tiles + stage * tile_bytes;
-      wait_for_copies<stages * tile_commits - 1>();
-      sync_group(group);
+      ${load == 'tma' ? 'const u32 parity = full_parity >> stage & 1;' : 'wait_for_copies<stages * tile_commits - 1>();'}
+      ${load == 'tma' ? 'wait_for(stage_full(smem, group, stage, 0), parity);' : 'sync_group(group);'}
 
       Scores scores[m_tiles] = {};
       multiply_keys(scores, k_tile);
@@ -35,8 +35,8 @@
       }
 
 //% if arrival == 'split'
-      wait_for_copies<stages * tile_commits - 2>();
-      sync_group(group);
+      ${load == 'tma' ? 'wait_for(stage_full(smem, group, stage, 1), parity);' : 'wait_for_copies<stages * tile_commits - 2>();'}
+      ${load == 'tma' ? 'full_parity ^= 1u << stage;' : 'sync_group(group);'}
 //% end
       multiply_values(acc_o, row_sum, weights, v_tile);
 

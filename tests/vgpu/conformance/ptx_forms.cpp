@@ -72,9 +72,9 @@ std::string with_ranges(const std::string& text) {
 
 }  // namespace
 
-std::vector<PtxForm> ptx_forms() {
-  std::ifstream file(EVO_TEST_DATA "/ptx_forms.txt");
-  if (!file) throw std::runtime_error("tests/data/ptx_forms.txt is missing");
+std::vector<PtxForm> ptx_forms(const std::string& name) {
+  std::ifstream file(EVO_TEST_DATA "/" + name);
+  if (!file) throw std::runtime_error("tests/data/" + name + " is missing");
   std::vector<PtxForm> forms;
   int number = 0;
   for (std::string line; std::getline(file, line);) {

@@ -14,10 +14,10 @@ namespace {
 using conformance::PtxForm;
 
 /// Why a form does not load; empty when it does.
-std::string refusal_of(const PtxForm& form) {
+std::string refusal_of(const PtxForm& form, const std::string& arch = "sm_90a") {
   TestGpu gpu;
   try {
-    gpu.load_ptx(conformance::module_of({form}, "sm_90a"));
+    gpu.load_ptx(conformance::module_of({form}, arch));
     gpu.module().kernel("k0");
   } catch (const LoadError& error) {
     return error.what();
@@ -44,6 +44,39 @@ TEST_CASE("every form of every instruction of the PTX ISA loads") {
   CHECK(loaded > 8500);
 }
 
+TEST_CASE("every form that Blackwell adds loads, and is refused in a module for an architecture before") {
+  std::string refused, accepted;
+  for (const PtxForm& form : conformance::ptx_forms("ptx_forms_blackwell.txt")) {
+    if (const std::string why = refusal_of(form, form.arch); !why.empty())
+      refused += "line " + std::to_string(form.line) + ": " + form.text + "\n  " + why + "\n";
+    if (refusal_of(form, "sm_90a").find("needs sm_1") == std::string::npos) accepted += form.text + "\n";
+  }
+  INFO(refused << accepted);
+  CHECK(refused.empty());
+  CHECK(accepted.empty());
+}
+
+TEST_CASE("what one Blackwell lacks that another has is refused there with the reason, as by ptxas") {
+  const auto reason = [](const char* text, const char* arch) { return refusal_of({text}, arch); };
+  const auto needs = [](const std::string& why, const char* what) { return why.find(what) != std::string::npos; };
+  CHECK(needs(reason("redux.sync.min.f32 f0, f1, r2;", "sm_120a"),
+              "needs sm_100a to sm_103a, the module is for sm_120a"));
+  CHECK(needs(
+      reason("cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [map, {r0, r1, r2, r3, r4}], [sm];",
+             "sm_120a"),
+      "needs sm_100a to sm_110a"));
+  CHECK(needs(reason("cvt.rs.f16x2.f32 r0, f1, f2, r3;", "sm_120a"), "needs sm_100a to sm_103a"));
+  CHECK(needs(
+      reason("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e4m3.f32 {f0, f1, f2, f3}, {r4, r5, r6, r7}, "
+             "{r8, r9}, {f4, f5, f6, f7};",
+             "sm_100a"),
+      "needs sm_120a"));
+  CHECK(needs(reason("wgmma.fence.sync.aligned;", "sm_120a"), "needs sm_90a"));
+  CHECK(needs(reason("cvt.rn.satfinite.e2m1x2.f32 c0, f1, f2;", "sm_120"), "needs sm_100a"));
+  // Plain programs of other families may use what sm_90 has.
+  CHECK(reason("cp.async.bulk.commit_group;", "sm_120").empty());
+}
+
 TEST_CASE("an instruction that needs an unsupported kind of argument is refused by name") {
   for (const std::string text :
        {"tex.2d.v4.f32.s32 {f0, f1, f2, f3}, [d0, {r0, r1}];", "tld4.r.2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, {f4, f5}];",
@@ -67,10 +100,10 @@ std::filesystem::path ptxas() {
   return {};
 }
 
-TEST_CASE("ptxas accepts every form for the architecture that it is listed with") {
+void check_with_ptxas(const std::string& list) {
   if (ptxas().empty()) SKIP("no ptxas on this machine");
   std::map<std::string, std::vector<PtxForm>> by_arch;
-  for (const PtxForm& form : conformance::ptx_forms())
+  for (const PtxForm& form : conformance::ptx_forms(list))
     by_arch[form.arch == "sm_90" ? "sm_90a" : form.arch].push_back(form);
   REQUIRE(by_arch.size() >= 3);
   const auto folder = std::filesystem::temp_directory_path();
@@ -94,6 +127,13 @@ TEST_CASE("ptxas accepts every form for the architecture that it is listed with"
     std::filesystem::remove(file);
     std::filesystem::remove(log);
   }
+}
+
+TEST_CASE("ptxas accepts every form for the architecture that it is listed with") {
+  check_with_ptxas("ptx_forms.txt");
+}
+TEST_CASE("ptxas accepts every form of Blackwell for the architecture that it is listed with") {
+  check_with_ptxas("ptx_forms_blackwell.txt");
 }
 
 }  // namespace

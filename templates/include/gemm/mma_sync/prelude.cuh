@@ -1,10 +1,15 @@
-//% takes tile_k, b_tiles = 1
+//% takes tile_k, b_tiles = 1, load = 'cp_async'
 // What kernels of products with mma.sync share: primitives, choices, sizes.
 #include "include/types.cuh"
 #include "include/convert.cuh"
 #include "include/memory.cuh"
 #include "include/swizzle.cuh"
+//% if load == 'tma'
+#include "include/mbarrier.cuh"
+#include "include/tma.cuh"
+//% else
 #include "include/cp_async.cuh"
+//% end
 #include "include/ldmatrix.cuh"
 #include "include/grid_dependency.cuh"
 

@@ -1,5 +1,41 @@
+//% takes load = 'cp_async'
 // Tiles of the depth run through a ring of stages in shared memory.
 
+//% if load == 'tma'
+// Where a stage's barrier is: behind all stages, and behind the results that take their place.
+__device__ __forceinline__ shared_address stage_full(shared_address smem, int stage) {
+  return smem + ${barriers_at} + 8 * stage;
+}
+
+// Runs the tiles of the depth through the stages: `copy(stage, first_k, full)` starts the copies of one, by one thread,
+// `multiply(i, stage)` is called when tile i lies there.
+template <typename Copy, typename Multiply>
+__device__ __forceinline__ void run_through_stages(shared_address smem, DepthRange depth, const Copy& copy,
+                                                   const Multiply& multiply) {
+  const int tiles = depth.end - depth.first;
+  const auto start_copy = [&](int i, int stage) {
+    if (threadIdx.x != 0 || i >= tiles) return;
+    arrive_expecting(stage_full(smem, stage), stage_bytes);
+    copy(smem + stage * stage_bytes, (depth.first + i) * tile_k, stage_full(smem, stage));
+  };
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < stages; ++stage) init_barrier(stage_full(smem, stage), 1);
+    publish_barriers();
+  }
+  __syncthreads();
+#pragma unroll
+  for (int stage = 0; stage < stages - 1; ++stage) start_copy(stage, stage);
+
+  RingPlace<stages> place;
+  for (int i = 0; i < tiles; ++i) {
+    wait_for(stage_full(smem, place.stage), place.full_parity());
+    __syncthreads();  // all warps are done with the tile before, whose stage is next
+    start_copy(i + stages - 1, place.stage == 0 ? stages - 1 : place.stage - 1);
+    multiply(depth.first + i, smem + place.stage * stage_bytes);
+    place.advance();
+  }
+}
+//% else
 // Runs the tiles of the depth through the stages: `copy(stage, first_k)` starts the copies of one, `multiply(i, stage)`
 // is called when tile i lies there.
 template <typename Copy, typename Multiply>
@@ -25,6 +61,8 @@ __device__ __forceinline__ void run_through_stages(shared_address smem, DepthRan
   }
   wait_for_copies<0>();
 }
+
+//% end
 
 // sums += the products of a stage
 __device__ __forceinline__ void multiply_stage(float (&sums)[b_tiles][m_tiles][n_tiles][4], shared_address stage,

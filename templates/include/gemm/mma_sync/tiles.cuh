@@ -1,6 +1,32 @@
+//% takes load = 'cp_async'
+//% let a_offset = load == 'tma' ? 'panel_offset<tile_m, tile_k * 2>' : 'xor_offset<tile_k * 2>'
+//% let nk_offset = load == 'tma' ? 'panel_offset<tile_n, tile_k * 2>' : 'xor_offset<tile_k * 2>'
+//% let kn_offset = load == 'tma' ? 'panel_offset<tile_k, tile_n * 2>' : 'xor_offset<tile_n * 2>'
 // Tiles in shared memory: rows of 16-byte chunks (eight values), XOR swizzled. What lies outside of a matrix is zero
 // there, so that it adds nothing.
 
+//% if load == 'tma'
+// Swizzle atoms are 1024 bytes.
+__device__ __forceinline__ shared_address start_of_boxes(const unsigned char* storage) {
+  return (shared_address_of(storage) + 1023) & ~1023u;
+}
+
+// As boxes bring them: a panel of 64 columns after the other, each swizzled as wide as its rows.
+template <int rows, int row_bytes>
+__device__ __forceinline__ int panel_offset(int row, int chunk) {
+  constexpr int panel_bytes = row_bytes < 128 ? row_bytes : 128;
+  return chunk / 8 * (rows * 128) + xor_offset<panel_bytes>(row, chunk % 8);
+}
+
+// Brings rows x columns values from (first_row, first_column) on, by one thread; their bytes count for the barrier.
+template <int rows, int columns>
+__device__ __forceinline__ void load_tile(shared_address tile, const TensorMap& matrix, shared_address full,
+                                          int first_row, int first_column) {
+#pragma unroll
+  for (int column = 0; column < columns; column += 64)
+    load_box(tile + column * rows * 2, matrix, full, first_column + column, first_row, 0);
+}
+//% else
 // Copies rows x columns values from (first_row, first_column) on of a row-major matrix with end_row x end_column; all
 // threads take part. A chunk lies inside the matrix or outside: its rows are whole chunks.
 template <int rows, int columns>
@@ -26,17 +52,19 @@ __device__ __forceinline__ void copy_tile(shared_address tile, const half_bits* 
   }
 }
 
+//% end
+
 // The operand of 16 rows of a, depths 16 step .. 16 step + 15.
 __device__ __forceinline__ void load_a(u32 (&fragment)[4], shared_address tile, int row, int step, int lane) {
-  load_matrices(fragment, tile + xor_offset<tile_k * 2>(row + lane % 16, 2 * step + lane / 16));
+  load_matrices(fragment, tile + ${a_offset}(row + lane % 16, 2 * step + lane / 16));
 }
 
 // The operands of 16 columns of b, the same depths: [0], [1] are of the first eight columns.
 __device__ __forceinline__ void load_b(u32 (&fragment)[4], shared_address tile, int column, int step, int lane) {
   if constexpr (b_layout == Layout::nk) {
-    load_matrices(fragment, tile + xor_offset<tile_k * 2>(column + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2));
+    load_matrices(fragment, tile + ${nk_offset}(column + lane / 16 * 8 + lane % 8, 2 * step + lane / 8 % 2));
   } else {
     load_matrices_transposed(fragment,
-                             tile + xor_offset<tile_n * 2>(16 * step + lane % 16, column / 8 + lane / 16));
+                             tile + ${kn_offset}(16 * step + lane % 16, column / 8 + lane / 16));
   }
 }
