@@ -27,7 +27,7 @@ const std::vector<Layer> kLayers = {
      {},
      {"engine/base", "engine/record", "engine/result", "engine/device", "engine/expression", "engine/source",
       "engine/task", "engine/short_form", "engine/choices", "engine/space", "engine/strategy", "engine/attack",
-      "engine/search", "engine/replay"}},
+      "engine/search", "engine/edits", "engine/replay"}},
     {"evaluator",
      {"engine"},
      {"evaluator/numbers",         "evaluator/base",           "evaluator/device",     "evaluator/kernels",
