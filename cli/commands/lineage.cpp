@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
-#include "cli/subject/edit_words.h"
+#include "cli/edits/edit_words.h"
 #include "cli/subject/genome_change.h"
 #include "cli/subject/json.h"
 #include "engine/search/proposer.h"

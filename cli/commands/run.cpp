@@ -10,6 +10,7 @@
 #include "cli/check/argument_check.h"
 #include "cli/check/feasible_shapes.h"
 #include "cli/commands/commands.h"
+#include "cli/edits/unproven_edits.h"
 #include "cli/proposer/proposer_setup.h"
 #include "cli/report/floor_share.h"
 #include "cli/report/lessons.h"
@@ -27,7 +28,6 @@
 #include "cli/run/run_workers.h"
 #include "cli/run/slurm.h"
 #include "cli/run/timing_disturbances.h"
-#include "cli/run/unproven_edits.h"
 #include "cli/run/warm_start.h"
 #include "cli/selftest/selftest_record.h"
 #include "cli/sources/shadowing.h"
@@ -388,6 +388,11 @@ void make_parent_folder(const std::string& database) {
   }
 }
 
+Store made_store(const std::string& database) {
+  make_parent_folder(database);
+  return Store::open(database, Store::Mode::write);
+}
+
 /// The run's row in the database.
 RunId begin_or_reopen(Store& store, const PreparedRun& run) {
   if (!run.resumed) return store.begin_run(run.info);
@@ -461,19 +466,16 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (!run.resumed) run.info.nvrtc_version = open_compiler(run.device.kind)->version();
   if (request.time.empty()) time.begin();  // A time that nobody named does not count what comes before.
 
-  // The database.
-  make_parent_folder(request.database);
-  Store store = Store::open(request.database, Store::Mode::write);
+  Store store = made_store(request.database);
   const RunId id = begin_or_reopen(store, run);
   const std::unique_ptr<ProposerProcess> proposer = start_proposer(request, run, id, subject, store, limits);
   const std::unique_ptr<EditProposer> edits = make_edit_proposer(request, run, subject.templates, subject.build);
   const bool proposed = proposer != nullptr || edits != nullptr || !recorded.genomes.empty();
-  Proposer* const second = edits ? static_cast<Proposer*>(edits.get()) : proposer.get();
   const std::unique_ptr<LatePredictions> late =
       model.predictor != nullptr && may_be_late(run, proposed) ? store.late_predictions(id) : nullptr;
-  const std::unique_ptr<Strategy> strategy =
-      make_proposed(guided_strategy(run, subject.space, model.predictor.get(), late.get()), subject.space, second,
-                    proposer_share(request), subject.templates, std::move(recorded));
+  const std::unique_ptr<Strategy> strategy = make_proposed(
+      guided_strategy(run, subject.space, model.predictor.get(), late.get()), subject.space,
+      one_of(proposer.get(), edits.get()), proposer_share(request), subject.templates, std::move(recorded));
   announce(run, id, subject.space, request);
   if (watched) {
     watched->show(id);

@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/edits/edit_words.h"
 #include "cli/model/profile_report.h"
 #include "cli/report/lessons.h"
 #include "cli/report/run_report.h"
 #include "cli/sources/shadowing.h"
 #include "cli/sources/sources.h"
 #include "cli/subject/best_rival.h"
-#include "cli/subject/edit_words.h"
 #include "cli/subject/json.h"
 #include "cli/subject/self_consistency.h"
 #include "cli/text/result_text.h"

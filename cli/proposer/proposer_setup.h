@@ -32,6 +32,11 @@ std::unique_ptr<EditProposer> make_edit_proposer(const RunRequest& request, cons
                                                  const ProposedTemplates& templates,
                                                  std::function<Candidate(const Genome&)> build);
 
+/// The proposer of a run, which has at most one; null: it has none.
+inline Proposer* one_of(Proposer* process, EditProposer* edits) {
+  return edits != nullptr ? edits : process;
+}
+
 /// Its process. `space`, `templates` and `store` must outlive it.
 std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, RunId id,
                                                const Space& space, const ProposedTemplates& templates,

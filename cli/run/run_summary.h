@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/edits/edit_counts.h"
 #include "cli/run/device_shares.h"
-#include "cli/run/edit_counts.h"
 #include "cli/run/rejections.h"
 #include "cli/run/run_times.h"
 #include "cli/text/terminal.h"

@@ -41,9 +41,9 @@ const std::vector<Layer> kLayers = {
      {"population/store", "population/code", "population/export", "population/package", "population/results"}},
     {"cli",
      {"engine", "evaluator", "population"},
-     {"cli/text", "cli/sources", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/llm", "cli/run",
-      "cli/proposer", "cli/mcp", "cli/rivals", "cli/report", "cli/watch", "cli/selftest", "cli/signature", "cli/shell",
-      "cli/commands", "cli"}},
+     {"cli/text", "cli/sources", "cli/subject", "cli/kernel", "cli/check", "cli/edits", "cli/model", "cli/llm",
+      "cli/run", "cli/proposer", "cli/mcp", "cli/rivals", "cli/report", "cli/watch", "cli/selftest", "cli/signature",
+      "cli/shell", "cli/commands", "cli"}},
 };
 
 /// Too heavy, or too foreign, to be seen through a header of ours.

@@ -1,4 +1,4 @@
-#include "cli/subject/edit_words.h"
+#include "cli/edits/edit_words.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "cli/run/edit_counts.h"
+#include "cli/edits/edit_counts.h"
 
 #include <fmt/format.h>
 

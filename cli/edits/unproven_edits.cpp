@@ -1,4 +1,4 @@
-#include "cli/run/unproven_edits.h"
+#include "cli/edits/unproven_edits.h"
 
 #include <vector>
 
