@@ -82,7 +82,7 @@ double work_of_tried(const DeviceInfo& device) {
 /// Kernels of the device itself are watched at every shape that they were validated at.
 double work_of_watched(const Claim& claim, const DeviceInfo& device) {
   if (claim.device.kind == device.kind) return std::numeric_limits<double>::infinity();
-  return kWatchedPart * kind_named(device.kind).held_out_work;
+  return (claim.by_edits ? 1 : kWatchedPart) * kind_named(device.kind).held_out_work;
 }
 
 std::vector<TriedShape> as_tried(std::vector<Shape> shapes) {
@@ -96,11 +96,13 @@ std::vector<TriedShape> as_tried(std::vector<Shape> shapes) {
 /// Shapes at which kernels of a task are judged, by one pipeline.
 class FurtherTrials::Group {
  public:
-  Group(const Options& options, const Claim& claim, std::vector<TriedShape> shapes, int seeds)
+  Group(const Options& options, const Claim& claim, std::vector<TriedShape> shapes, Draws draws)
       : task_(claim.task), shapes_(std::move(shapes)) {
     options_.task = claim.task;
-    options_.task.seeds = seeds;
-    if (options_.task.regimes.size() > kRegimes) options_.task.regimes.resize(kRegimes);
+    options_.task.seeds = draws == Draws::tried ? kSeeds : kWatchedSeeds;
+    options_.watches_all_regimes = draws == Draws::watched_in_all_regimes;
+    if (!options_.watches_all_regimes && options_.task.regimes.size() > kRegimes)
+      options_.task.regimes.resize(kRegimes);
     options_.tree = claim.tree;
     options_.target = claim.target;
     options_.device = options.device;
@@ -263,12 +265,12 @@ FurtherTrials::FurtherTrials(Options options) : options_(std::move(options)) {}
 FurtherTrials::~FurtherTrials() = default;
 
 FurtherTrials::Group& FurtherTrials::group(Draws draws, const Claim& claim, std::vector<TriedShape> shapes) {
-  const int seeds = draws == Draws::watched ? kWatchedSeeds : kSeeds;
-  std::string key = fmt::format("{} {} {} {}", seeds, claim.task.hash, claim.target.objective, claim.family.name);
+  std::string key =
+      fmt::format("{} {} {} {}", static_cast<int>(draws), claim.task.hash, claim.target.objective, claim.family.name);
   for (const TriedShape& one : shapes) key += " " + one.shape.name;
   for (const auto& [option, value] : claim.target.options) key += fmt::format(" {}={}", option, expr::to_string(value));
   std::unique_ptr<Group>& found = groups_[key];
-  if (!found) found = std::make_unique<Group>(options_, claim, std::move(shapes), seeds);
+  if (!found) found = std::make_unique<Group>(options_, claim, std::move(shapes), draws);
   return *found;
 }
 
@@ -329,11 +331,13 @@ EliteCheck FurtherTrials::watch(const Claim& claim, std::optional<EliteFinding>&
   std::vector<std::string> too_large;
   std::vector<TriedShape> shapes = as_tried(
       small_shapes(claim.task, claim.target, options_.device.kind, work_of_watched(claim, options_.device), too_large));
-  Judged judged = judge_at(Draws::watched, claim, claim.programs, std::move(shapes));
+  const Draws draws = claim.by_edits ? Draws::watched_in_all_regimes : Draws::watched;
+  Judged judged = judge_at(draws, claim, claim.programs, std::move(shapes));
   finding = std::move(judged.finding);
   for (const std::string& shape : too_large) judged.left_out.push_back(fmt::format("{} is too large", shape));
   EliteCheck check{"sanitiser", EliteCheck::Outcome::passed, {}};
-  if (judged.shapes.empty()) check.outcome = EliteCheck::Outcome::impossible;
+  if (judged.shapes.empty() || (claim.by_edits && !judged.left_out.empty()))
+    check.outcome = EliteCheck::Outcome::impossible;
   const std::string left_out = more_text(judged.left_out);
   if (!judged.shapes.empty())
     check.note = fmt::format("{} shapes{}", judged.shapes.size(), left_out.empty() ? "" : "; not: ");

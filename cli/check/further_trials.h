@@ -25,7 +25,8 @@ bool is_wrong(Verdict verdict);
 
 /// Judges kernels further than a search has time for, on one device:
 ///
-/// - "sanitiser", where the device sanitises: every validated shape, or a small one like it, is watched;
+/// - "sanitiser", where the device sanitises: every validated shape, or a small one like it, is watched; a kernel that
+///   was made by edits is watched in all regimes and must be at all shapes;
 /// - "sizes": shapes that nobody listed (tried_shapes.h), and listed ones of other specialisations, for which the
 ///   kernel is rendered anew. What the device refuses to launch there, or the reference to compute, is said and not
 ///   held against the kernel.
@@ -62,7 +63,7 @@ class FurtherTrials {
   };
 
   /// Shapes that had their draws when the kernel was validated, and others.
-  enum class Draws : std::uint8_t { watched, tried };
+  enum class Draws : std::uint8_t { watched, watched_in_all_regimes, tried };
   Group& group(Draws draws, const Claim& claim, std::vector<TriedShape> shapes);
   Judged judge_at(Draws draws, const Claim& claim, std::vector<Program> programs, std::vector<TriedShape> shapes);
   Judged judge_other_specialisations(const Claim& claim);

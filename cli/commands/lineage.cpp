@@ -3,34 +3,39 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/edits/edit_words.h"
 #include "cli/subject/genome_change.h"
 #include "cli/subject/json.h"
+#include "engine/search/proposer.h"
 
 namespace evo::cli {
 namespace {
 
-/// How a candidate differs from its first parent: "stages 2 -> 3".
-std::string change_text(const LineageRow& row, const std::vector<LineageRow>& rows) {
+/// How a candidate differs from its first parent: "stages 2 -> 3", "k.cu:12: statement deleted: ...".
+std::string change_text(const LineageRow& row, const std::vector<LineageRow>& rows, const Store& store) {
   const auto is_parent = [&](const LineageRow& other) {
     return !row.parents.empty() && other.candidate == row.parents.front();
   };
   const auto parent = std::find_if(rows.begin(), rows.end(), is_parent);
   if (parent == rows.end()) return to_text(row.genome);
+  if (row.op == kEditOperator)
+    return one_line(
+        edit_change(find_candidate(store, parent->candidate).files, find_candidate(store, row.candidate).files));
   return genome_change(parent->genome, row.genome);
 }
 
-std::string lineage_text(const std::vector<LineageRow>& rows, const Terminal& terminal) {
+std::string lineage_text(const std::vector<LineageRow>& rows, const Store& store, const Terminal& terminal) {
   Table table({">id", ">back", "operator", "parents", ">latency us", "verdict", "change from the first parent"});
   for (const LineageRow& row : rows) {
     table.add({std::to_string(row.candidate), std::to_string(row.distance), row.op,
                row.parents.empty() ? "-" : fmt::format("{}", fmt::join(row.parents, " ")),
                row.latency_us ? microseconds(*row.latency_us) : "-", std::string(name_of(row.verdict)),
-               change_text(row, rows)});
+               change_text(row, rows, store)});
   }
   return table.text(terminal);
 }
 
-std::string lineage_document(CandidateId candidate, const std::vector<LineageRow>& rows) {
+std::string lineage_document(CandidateId candidate, const std::vector<LineageRow>& rows, const Store& store) {
   Json json = json_document("lineage");
   json["candidate"] = candidate;
   json["ancestors"] = Json::array();
@@ -41,7 +46,8 @@ std::string lineage_document(CandidateId candidate, const std::vector<LineageRow
                                  {"parents", row.parents},
                                  {"genome", genome_json(row.genome)},
                                  {"verdict", name_of(row.verdict)},
-                                 {"latency_us", or_null(row.latency_us)}});
+                                 {"latency_us", or_null(row.latency_us)},
+                                 {"edits", edits_json(find_candidate(store, row.candidate).files)}});
   }
   return json_text(json);
 }
@@ -51,7 +57,7 @@ int lineage(const EntryRequest& request) {
   const Store store = Store::open(request.database, Store::Mode::read);
   find_candidate(store, id);
   const std::vector<LineageRow> rows = store.lineage(id);
-  print("{}", request.json ? lineage_document(id, rows) : lineage_text(rows, terminal_of(stdout)));
+  print("{}", request.json ? lineage_document(id, rows, store) : lineage_text(rows, store, terminal_of(stdout)));
   return kDone;
 }
 

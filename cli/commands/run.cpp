@@ -10,6 +10,7 @@
 #include "cli/check/argument_check.h"
 #include "cli/check/feasible_shapes.h"
 #include "cli/commands/commands.h"
+#include "cli/edits/unproven_edits.h"
 #include "cli/proposer/proposer_setup.h"
 #include "cli/report/floor_share.h"
 #include "cli/report/lessons.h"
@@ -237,13 +238,18 @@ struct SearchParts {
   RunId id;
   Strategy& strategy;
   ProposerProcess* proposer;
+  EditProposer* edits;
   const RunTime& time;
 };
 
-/// Of the run's task, as it is, on its device; with those of the front, if it keeps one.
+/// The elites of the run's task, as it is, on its device.
+EliteFilter board_of(const PreparedRun& run) {
+  return {.task = run.info.task, .device = run.device.id, .objective = {}, .task_hash = run.task.hash};
+}
+
+/// With those of the front, if it keeps one.
 std::size_t provisional_elites(const SearchParts& with) {
-  const EliteFilter filter{
-      .task = with.run.info.task, .device = with.run.device.id, .objective = {}, .task_hash = with.run.task.hash};
+  const EliteFilter filter = board_of(with.run);
   std::set<CandidateId> provisional;
   const auto add = [&](const std::vector<EliteRow>& elites) {
     for (const EliteRow& elite : elites)
@@ -290,6 +296,7 @@ SearchResult search_recorded(const SearchParts& with, const EliteComparer& compa
       progress.update(now);
       if (now.last_evaluation == nullptr || now.last == nullptr) return;
       if (with.proposer) with.proposer->observe(*now.last, *now.last_evaluation);
+      if (with.edits) with.edits->observe(*now.last, *now.last_evaluation);
       const std::string name = fmt::format("proposal {}", now.last->ticket);
       for (const std::string& line : watch.notice(name, *now.last_evaluation)) progress.say(line);
     };
@@ -328,6 +335,13 @@ RunSummary search_and_summarise(const SearchParts& with) {
   const SearchResult result = search_recorded(with, compare, progress, clock);
   const RunTimes times = clock.times();
   joining.reset();
+  if (!result.interrupted)
+    if (const std::size_t dropped = drop_unproven_edits(with.store, with.id, board_of(run), run.info.keeps_front))
+      progress.note(fmt::format("{} made by edits, so no elite: there was no time for the checks (--check-time)",
+                                dropped == 1 ? "1 kernel was" : fmt::format("{} kernels were", dropped)));
+  const EliteComparer by_latency;
+  EditCounts edits =
+      edit_counts(with.store, with.store.outcomes(with.id), as_fast_by(result.interrupted ? by_latency : compare));
 
   // What its devices did and how they differ. Then the counters of what it found: nothing else runs on the device.
   DeviceShares shares = device_shares(with.store, with.id, run, result.interrupted ? nullptr : &pipeline);
@@ -343,6 +357,7 @@ RunSummary search_and_summarise(const SearchParts& with) {
     summary.result.exhausted = false;  // The file is, not the space.
   }
   if (with.proposer != nullptr) summary.refused = with.proposer->refusals();
+  summary.edits = std::move(edits);
   summary.devices = std::move(shares);
   summary.times = times;
   if (with.model.pool != nullptr) summary.modelled = with.model.pool->shares();
@@ -371,6 +386,11 @@ void make_parent_folder(const std::string& database) {
     throw machine_error(fmt::format("cannot make the folder {} for the database: {} (choose another with --db)",
                                     parent.string(), error.message()));
   }
+}
+
+Store made_store(const std::string& database) {
+  make_parent_folder(database);
+  return Store::open(database, Store::Mode::write);
 }
 
 /// The run's row in the database.
@@ -446,17 +466,16 @@ int run(const RunRequest& request, const std::string& command_line) {
   if (!run.resumed) run.info.nvrtc_version = open_compiler(run.device.kind)->version();
   if (request.time.empty()) time.begin();  // A time that nobody named does not count what comes before.
 
-  // The database.
-  make_parent_folder(request.database);
-  Store store = Store::open(request.database, Store::Mode::write);
+  Store store = made_store(request.database);
   const RunId id = begin_or_reopen(store, run);
   const std::unique_ptr<ProposerProcess> proposer = start_proposer(request, run, id, subject, store, limits);
-  const bool proposed = proposer != nullptr || !recorded.genomes.empty();
+  const std::unique_ptr<EditProposer> edits = make_edit_proposer(request, run, subject.templates, subject.build);
+  const bool proposed = proposer != nullptr || edits != nullptr || !recorded.genomes.empty();
   const std::unique_ptr<LatePredictions> late =
       model.predictor != nullptr && may_be_late(run, proposed) ? store.late_predictions(id) : nullptr;
-  const std::unique_ptr<Strategy> strategy =
-      make_proposed(guided_strategy(run, subject.space, model.predictor.get(), late.get()), subject.space,
-                    proposer.get(), proposer_share(request), subject.templates, std::move(recorded));
+  const std::unique_ptr<Strategy> strategy = make_proposed(
+      guided_strategy(run, subject.space, model.predictor.get(), late.get()), subject.space,
+      one_of(proposer.get(), edits.get()), proposer_share(request), subject.templates, std::move(recorded));
   announce(run, id, subject.space, request);
   if (watched) {
     watched->show(id);
@@ -465,7 +484,7 @@ int run(const RunRequest& request, const std::string& command_line) {
   warn_unless_selftested(run, store);
 
   const RunSummary summary = search_and_summarise({request, run, subject.build, model, evaluators, limits, binaries,
-                                                   profiled, store, id, *strategy, proposer.get(), time});
+                                                   profiled, store, id, *strategy, proposer.get(), edits.get(), time});
   tell_refusals(request, summary);
   print("{}", request.json ? run_document(summary) : run_text(summary, request.database, terminal_of(stdout)));
   return exit_code_of(summary.result);

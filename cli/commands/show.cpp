@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/edits/edit_words.h"
 #include "cli/model/profile_report.h"
 #include "cli/report/lessons.h"
 #include "cli/report/run_report.h"
@@ -14,6 +15,7 @@
 #include "cli/text/result_text.h"
 #include "cli/text/spread.h"
 #include "engine/device/device_kind.h"
+#include "engine/edits/source_edit.h"
 #include "engine/record/record_json.h"
 
 namespace evo::cli {
@@ -73,7 +75,12 @@ std::string facts_text(const CandidateRow& row, const RunRow& run, const Words& 
   if (!row.note.empty()) facts.add({"note", one_line(row.note)});
   if (words.exchange) facts.add({"model", exchange_text(*words.exchange, row.id)});
   for (const NoteRow& note : words.notes) facts.add({"noted", fmt::format("{}, {}", one_line(note.text), note.at)});
-  for (const auto& [path, text] : row.files) facts.add({"brings", path});
+  if (const std::optional<EditList> list = edit_list_in(row.files)) {
+    facts.add({"edited", to_text(list->base)});
+    for (const SourceEdit& edit : list->edits) facts.add({"", one_line(in_words(edit))});
+  } else {
+    for (const auto& [path, text] : row.files) facts.add({"brings", path});
+  }
   const std::string reason = fault_text(evaluation.reason, evaluation.mismatch, evaluation.original);
   facts.add({"verdict", reason.empty() ? std::string(name_of(evaluation.verdict))
                                        : fmt::format("{}: {}", name_of(evaluation.verdict), reason)},
@@ -238,6 +245,7 @@ std::string show_document(const CandidateRow& candidate, const RunRow& run, cons
   json["profiles"] = profiles_json(candidate.evaluation.profiles);
   json["programs"] = programs;
   json["files"] = candidate.files;
+  json["edits"] = edits_json(candidate.files);
   json["sittings"] = list_json(candidate.sittings, sitting_json);
   json["run"] = run_json(run);
   return json_text(json);

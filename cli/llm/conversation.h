@@ -12,8 +12,8 @@
 #include "cli/llm/budget.h"
 #include "cli/llm/chat.h"
 #include "cli/llm/llm_options.h"
-#include "cli/llm/model_bandit.h"
 #include "cli/llm/repetition.h"
+#include "engine/search/named_bandit.h"
 
 namespace evo::cli {
 
@@ -49,7 +49,7 @@ class Conversation {
 
   LlmOptions options_;
   LlmBudget budget_;
-  ModelBandit models_;
+  NamedBandit models_;
   Repetition repetition_;
   nlohmann::ordered_json task_;
   nlohmann::ordered_json exchanges_ = nlohmann::ordered_json::array();

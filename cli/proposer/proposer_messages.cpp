@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kReported = 8;      // of failures, the latest
 constexpr std::size_t kReportedOwn = 16;  // of a proposer's candidates
-constexpr const char* kProposerOperator = "proposer";
 
 std::string message_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -41,8 +41,9 @@ std::string proposals_in(const std::string& file) {
 
 ProposerShare proposer_share(const RunRequest& request) {
   if (!request.proposals.empty()) return {1};
-  if (request.llm.model.empty()) return {share_in("--proposer-share", request.proposer_share)};
-  const double most = share_in("--llm-share", request.llm_share);
+  if (request.llm.model.empty() && !request.edits) return {share_in("--proposer-share", request.proposer_share)};
+  const double most =
+      request.edits ? share_in("--edits-share", request.edits_share) : share_in("--llm-share", request.llm_share);
   return {most, most / 5};
 }
 
@@ -54,6 +55,8 @@ LineShareOf line_shares_of(const Task& task, const Target& target, const std::op
 
 void check_proposer(const RunRequest& request) {
   proposer_share(request);
+  if (request.edits && request.has_proposer())
+    throw usage_error("--edits is a proposer of its own: leave out --proposer, --llm and --proposals");
   if (!request.proposals.empty()) {
     if (!request.proposer.empty() || !request.llm.model.empty())
       throw usage_error("--proposals evaluates those of its file alone: leave out --proposer and --llm");
@@ -103,13 +106,24 @@ std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const 
   return proposer;
 }
 
+std::unique_ptr<EditProposer> make_edit_proposer(const RunRequest& request, const PreparedRun& run,
+                                                 const ProposedTemplates& templates,
+                                                 std::function<Candidate(const Genome&)> build) {
+  if (!request.edits) return nullptr;
+  return std::make_unique<EditProposer>(EditProposer::Options{.task = run.task.name,
+                                                              .tree = run.info.files,
+                                                              .seed = run.info.seed + run.recalled,
+                                                              .build = std::move(build)},
+                                        templates);
+}
+
 RecordedProposals recorded_proposals(const RunRequest& request, const PreparedRun& run, ProposedTemplates& templates) {
   RecordedProposals recorded;
   if (!run.resumed) return recorded;
   const Store store = Store::open(request.database, Store::Mode::read);
   for (const OutcomeRow& outcome : store.outcomes(*run.resumed)) {
     recorded.tickets = outcome.ticket + 1;
-    if (outcome.op != "proposer") continue;
+    if (!is_proposers(outcome.op)) continue;
     CandidateRow row = find_candidate(store, outcome.candidate);
     templates.restore(row.files);
     recorded.genomes[outcome.ticket] = std::move(row.genome);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "cli/proposer/proposer_messages.h"
 #include "cli/proposer/proposer_process.h"
 #include "cli/run/run_setup.h"
+#include "engine/edits/edit_proposer.h"
 #include "engine/search/proposer.h"
 #include "engine/search/search.h"
 #include "engine/search/share_bandit.h"
@@ -13,7 +15,7 @@
 
 namespace evo::cli {
 
-/// Of a language model at least a fifth, so that it can show when it has become better.
+/// Of a language model and of edits at least a fifth, so that they can show when they have become better.
 ProposerShare proposer_share(const RunRequest& request);
 
 /// Looks at everything about a proposer that can be wrong on the command line or on this machine.
@@ -24,6 +26,16 @@ LineShareOf line_shares_of(const Task& task, const Target& target, const std::op
 
 /// What is stored of a run, for the next question.
 void observe_run(const Store& store, RunId run, ProposerMessages& messages);
+
+/// The one that edits kernels; null: none is wanted. `templates` must outlive it.
+std::unique_ptr<EditProposer> make_edit_proposer(const RunRequest& request, const PreparedRun& run,
+                                                 const ProposedTemplates& templates,
+                                                 std::function<Candidate(const Genome&)> build);
+
+/// The proposer of a run, which has at most one; null: it has none.
+inline Proposer* one_of(Proposer* process, EditProposer* edits) {
+  return edits != nullptr ? edits : process;
+}
 
 /// Its process. `space`, `templates` and `store` must outlive it.
 std::unique_ptr<ProposerProcess> make_proposer(const RunRequest& request, const PreparedRun& run, RunId id,

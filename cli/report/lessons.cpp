@@ -10,6 +10,7 @@
 #include "cli/text/json_text.h"
 #include "cli/text/result_text.h"
 #include "cli/text/terminal.h"
+#include "engine/search/proposer.h"
 
 namespace evo::cli {
 namespace {
@@ -73,7 +74,7 @@ void add_notes(const Store& store, RunId run, const std::vector<OutcomeRow>& out
       lessons.notes.push_back({note.candidate, run, true, note.text, of->verdict, reason_text(*of), of->latency_us});
   }
   for (auto one = outcomes.rbegin(); one != outcomes.rend(); ++one)
-    if (!one->note.empty())
+    if (!one->note.empty() && one->op != kEditOperator)  // Its places mean nothing elsewhere.
       lessons.notes.push_back(
           {one->candidate, run, false, one->note, one->verdict, reason_text(*one), one->latency_us});
 }

@@ -155,8 +155,8 @@ EliteCheck EliteCheckRunner::attack(const Job& job, std::optional<EliteFinding>&
 }
 
 CheckedElite EliteCheckRunner::check(const std::vector<Check>& checks, const Job& job) {
-  if (checks.empty()) return unchecked(fmt::format("no virtual GPU is like {}", device_name_));
   CheckedElite checked;
+  if (checks.empty()) checked = unchecked(fmt::format("no virtual GPU is like {}", device_name_));
   for (const Check& one : checks) {
     check_ = fmt::format("candidate {}: {}", job.elite, one.name);
     stand(check_);
@@ -165,6 +165,7 @@ CheckedElite EliteCheckRunner::check(const std::vector<Check>& checks, const Job
     if (checked.finding) break;
     checked.checks.push_back(std::move(made));
   }
+  if (!checked.finding && job.claim.by_edits) checked.finding = why_edits_are_unproven(checked.checks);
   if (checked.finding) pipeline_.disqualify(job.source_hash);
   return checked;
 }

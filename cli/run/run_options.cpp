@@ -159,6 +159,12 @@ void add_proposers(RunOptions& options) {
   options.add("Search", "--proposals", request.proposals, "FILE",
               "Evaluate the proposals of this file, JSON as a proposer answers, and nothing else; with --resume they "
               "may begin with candidates of that run (docs/proposer.md)");
+  options.add_flag("Search", "--edits", request.edits,
+                   "Also edit the sources of valid kernels: statements, conditions, numbers, barriers and loops "
+                   "(docs/evolution.md)");
+  options.add("Search", "--edits-share", request.edits_share, "P",
+              "The edited kernels' largest share of the evaluations, in percent. Their success decides between a fifth "
+              "of that and all of it");
   add_llm_options(options.command, request.llm);
   options.group("Language model", llm_option_names());
   options.add("Language model", "--llm-share", request.llm_share, "P",

@@ -54,6 +54,8 @@ struct RunRequest {
   std::string proposals;  ///< A file; only these are evaluated.
   std::string proposer_share = "25";
   std::string proposer_deadline = "10s";
+  bool edits = false;  ///< Kernels are edited, too.
+  std::string edits_share = "50";
   LlmTexts llm;
   std::string llm_share = "25";
   std::string profile;

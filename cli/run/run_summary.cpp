@@ -216,6 +216,7 @@ std::string run_text(const RunSummary& summary, const std::string& database, con
   text += times_text(summary.times);
   text += seeds_brought_text(summary);
   text += exchanges_text(summary.exchanges);
+  text += edit_counts_text(summary.edits, terminal);
   text += shares_text(summary.devices);
   text += hosts_text("modelled", summary.modelled);
   text += hosts_text("compiled", summary.compiled);

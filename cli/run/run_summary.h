@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/edits/edit_counts.h"
 #include "cli/run/device_shares.h"
 #include "cli/run/rejections.h"
 #include "cli/run/run_times.h"
@@ -41,6 +42,7 @@ struct RunSummary {
 
   SeedsBrought seeds;
   ExchangeSums exchanges;  ///< With a language model.
+  EditCounts edits;
   DeviceShares devices;
   std::vector<HostShare> modelled;  ///< By this host and the others; empty without a cost model.
   std::vector<HostShare> compiled;  ///< The same where nothing is modelled.

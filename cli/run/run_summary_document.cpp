@@ -57,6 +57,7 @@ std::string run_document(const RunSummary& summary) {
   json["front"] = elites_json(summary.front);
   json["seeds"] = seeds_json(summary.seeds);
   json["exchanges"] = exchanges_json(summary.exchanges);
+  json["edits"] = edit_counts_json(summary.edits);
   json["proposed"] = list_json(summary.proposed, outcome_json);
   json["refused"] = list_json(summary.refused, [](const std::string& refusal) { return Json::parse(refusal); });
   json["devices"] = device_shares_json(summary.devices);

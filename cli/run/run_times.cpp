@@ -58,6 +58,7 @@ class RunClock::MeasuredStrategy final : public Strategy {
   }
   void tell(const Answer& answer) override { strategy_.tell(answer); }
   void retract(const Answer& failure) override { strategy_.retract(failure); }
+  bool waits() const override { return strategy_.waits(); }
 
  private:
   Strategy& strategy_;

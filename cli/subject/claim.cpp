@@ -10,6 +10,7 @@
 #include "cli/subject/lookup.h"
 #include "cli/text/files.h"
 #include "engine/base/error.h"
+#include "engine/edits/source_edit.h"
 #include "population/export/read_export.h"
 
 namespace evo::cli {
@@ -33,6 +34,7 @@ Claim exported_claim(Exported exported, std::string origin) {
   Claim claim{.origin = std::move(origin),
               .launcher = exported.launcher,
               .edited = exported.edited,
+              .by_edits = false,
               .tree = exported.tree,
               .task = load_task(exported.tree, provenance.task),
               .task_hash = provenance.task_hash,
@@ -60,6 +62,7 @@ Claim claim_of(const Restored& restored) {
   return {.origin = fmt::format("candidate {}", restored.row.id),
           .launcher = {},
           .edited = false,
+          .by_edits = edit_list_in(restored.row.files).has_value(),
           .tree = restored.files,
           .task = restored.task,
           .task_hash = restored.task.hash,

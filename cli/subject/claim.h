@@ -23,8 +23,9 @@ enum class Contract : std::uint8_t {
 struct Claim {
   std::string origin;  ///< "candidate 17", "best.cu".
   Contract contract = Contract::same;
-  std::string launcher;  ///< The name of an exported file's launcher; empty for a stored candidate.
-  bool edited = false;   ///< The kernels of an exported file have changed since the export.
+  std::string launcher;   ///< The name of an exported file's launcher; empty for a stored candidate.
+  bool edited = false;    ///< The kernels of an exported file have changed since the export.
+  bool by_edits = false;  ///< A search made it by edits of another kernel's source.
   SourceTree tree;
   Task task;
   std::string task_hash;  ///< Of the task that the kernel was found for; a file holds a part of its files.

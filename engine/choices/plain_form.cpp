@@ -91,7 +91,13 @@ std::vector<std::string> as_written(std::vector<std::string> expressions, const 
   return expressions;
 }
 
+constexpr std::string_view kWithChoices = ".choices.cu";
+
 }  // namespace
+
+std::string authors_name(const std::string& file) {
+  return file.ends_with(kWithChoices) ? file.substr(0, file.size() - kWithChoices.size()) + ".cu" : file;
+}
 
 PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read) {
   const std::string source = read(kernel.file);
@@ -107,7 +113,8 @@ PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read) {
                     kernel.file, launch.kernel));
 
   const std::string stem = kernel.file.substr(0, kernel.file.rfind('.'));
-  const std::string entry = stem + ".tuned.cu", header = stem + ".choices.h", with_choices = stem + ".choices.cu";
+  const std::string entry = stem + ".tuned.cu", header = stem + ".choices.h",
+                    with_choices = stem + std::string(kWithChoices);
   Json form = {{"kernel", fmt::format("{}:{}", entry, found.launch.kernel)}};
   for (const Choice& choice : found.choices) form["genes"][choice.gene]["values"] = to_json<Json>(choice.values);
   form["shapes"] = shapes;

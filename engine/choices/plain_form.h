@@ -25,6 +25,10 @@ struct PlainForm {
   std::vector<Choice> choices;
 };
 
+/// The author's file of one that was made of it, which has the same lines: "saxpy.cu" of "saxpy.choices.cu". Others
+/// stay as they are.
+std::string authors_name(const std::string& file);
+
 /// `read`: the author's files. Throws usage_error: no launch, no sizes, no such kernel, nothing to choose.
 PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read);
 

@@ -368,8 +368,7 @@ class Finder {
     if (!any) return false;
     if (!has_plain_load_) {
       has_plain_load_ = true;
-      found_.header +=
-          "template <class T>\n__device__ __forceinline__ T evo_load(const T* from) {\n  return *from;\n}\n";
+      found_.header += "#define evo_load(from) (*(from))\n";
     }
     using namespace std::string_literals;
     offer(gene, line_of(open_), fmt::format("loads of {}", array), {"evo_load"s, "__ldg"s, "__ldcg"s, "__ldcs"s},

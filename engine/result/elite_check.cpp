@@ -20,6 +20,13 @@ bool is_provisional(std::span<const EliteCheck> checks) {
   });
 }
 
+std::optional<EliteFinding> why_edits_are_unproven(std::span<const EliteCheck> checks) {
+  const std::string why = reservation_about(checks);
+  if (why.empty()) return std::nullopt;
+  return EliteFinding{Verdict::unsupported,
+                      "a kernel made by edits is no elite unless it passes every check of one: " + why};
+}
+
 std::string reservation_about(std::span<const EliteCheck> checks) {
   if (is_provisional(checks)) return "provisional: not every check of an elite is made";
   std::string text;

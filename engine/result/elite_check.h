@@ -48,6 +48,10 @@ struct CheckedElite {
 /// Whether a check is still to be made.
 bool is_provisional(std::span<const EliteCheck> checks);
 
+/// Why a kernel that was made by edits of another's source is no elite, if its checks are these: edits look for what
+/// validation does not see, so each check must have been passed. Empty: all were.
+std::optional<EliteFinding> why_edits_are_unproven(std::span<const EliteCheck> checks);
+
 /// "provisional: its checks are not finished", "not watched: the reason", ...; empty when all checks were passed.
 std::string reservation_about(std::span<const EliteCheck> checks);
 

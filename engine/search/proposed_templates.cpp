@@ -131,8 +131,52 @@ void bring_included(const SourceTree& tree, const std::string& folder, const std
       files.emplace(folder + between, tree.at(between));
   SourceTree all = tree;
   all.insert(files.begin(), files.end());
+  // A file that one of these names by its place beside itself lies beside the copy, too.
+  for (const std::string& one : elsewhere) {
+    if (!files.contains(folder + one)) continue;
+    const std::set<std::string> found = template_paths::included_by(all, folder, folder + one);
+    for (const std::string& named : template_paths::included_by(tree, folder, one))
+      if (!found.contains(named) && !found.contains(folder + named)) files.emplace(folder + named, tree.at(named));
+  }
+  all.insert(files.begin(), files.end());
   if (included_from_elsewhere(all, files, folder).contains(path))
     throw usage_error(fmt::format("{} is included by a path of its own, so it cannot be patched", path));
+}
+
+/// The files of a genome's family of which a patch is made.
+SourceTree files_to_patch(const SourceTree& tree, const std::string& folder, const std::string& task,
+                          const Genome& genome) {
+  if (!is_identifier(genome.family) || !tree.contains(folder + "family.json"))
+    throw usage_error(fmt::format("task {} has no family '{}' to patch", task, genome.family));
+  SourceTree files;
+  for (auto file = tree.lower_bound(folder); file != tree.end() && file->first.starts_with(folder); ++file)
+    if (stays_in_patch(genome, tree, folder, file->first)) files.insert(*file);
+  files.erase(folder + kEditsFile);
+  files[folder + "family.json"] = bound_family(genome, files[folder + "family.json"]);
+  return files;
+}
+
+/// The name in the patched family's folder of a file that is named as there or as in the tree. A file from elsewhere is
+/// copied there.
+std::string name_to_patch(const SourceTree& tree, const std::string& folder, const std::string& named,
+                          SourceTree& files) {
+  const std::string name = named.starts_with(folder) ? named.substr(folder.size()) : named;
+  if (!files.contains(folder + name) && tree.contains(name)) bring_included(tree, folder, name, files);
+  return name;
+}
+
+ProposedFiles as_patch(const SourceTree& files, const std::string& folder, const std::string& task,
+                       const Genome& genome) {
+  Hasher hasher;
+  for (const auto& [path, text] : files) {
+    require_short(path, text);
+    hasher.add(path).add(text);
+  }
+  const std::string name = fmt::format("patch_{}", hasher.hex().substr(0, 12));
+  ProposedFiles patched{{}, {name, genome.genes}};
+  for (const auto& [path, text] : files)
+    patched.files.emplace(fmt::format("{}/{}/{}", task, name, path.substr(folder.size())), text);
+  return patched;
 }
 
 }  // namespace
@@ -164,31 +208,26 @@ ProposedFiles source_files(const std::string& task, const std::string& source, s
 ProposedFiles patched_files(const SourceTree& tree, const std::string& task, const Genome& genome,
                             std::vector<TextEdit> edits) {
   const std::string folder = fmt::format("{}/{}/", task, genome.family);
-  if (!is_identifier(genome.family) || !tree.contains(folder + "family.json"))
-    throw usage_error(fmt::format("task {} has no family '{}' to patch", task, genome.family));
+  SourceTree files = files_to_patch(tree, folder, task, genome);
   if (edits.empty()) throw usage_error("its patch has no edits");
-  SourceTree files;
-  for (auto file = tree.lower_bound(folder); file != tree.end() && file->first.starts_with(folder); ++file)
-    if (stays_in_patch(genome, tree, folder, file->first)) files.insert(*file);
-  files[folder + "family.json"] = bound_family(genome, files[folder + "family.json"]);
   for (TextEdit& edit : edits) {
     if (edit.file == "family.json") throw usage_error("a patch cannot change family.json: send the source with a plan");
     require_short("a patch", edit.replace);
-    if (edit.file.starts_with(folder)) edit.file.erase(0, folder.size());
-    if (!files.contains(folder + edit.file) && tree.contains(edit.file)) bring_included(tree, folder, edit.file, files);
-    edit.file.insert(0, folder);
+    edit.file = folder + name_to_patch(tree, folder, edit.file, files);
   }
-  files = edited(files, edits);
-  Hasher hasher;
-  for (const auto& [path, text] : files) {
-    require_short(path, text);
-    hasher.add(path).add(text);
+  return as_patch(edited(files, edits), folder, task, genome);
+}
+
+ProposedFiles replaced_files(const SourceTree& tree, const std::string& task, const Genome& genome,
+                             const SourceTree& texts) {
+  const std::string folder = fmt::format("{}/{}/", task, genome.family);
+  SourceTree files = files_to_patch(tree, folder, task, genome);
+  for (const auto& [path, text] : texts) {
+    const std::string place = folder + name_to_patch(tree, folder, path, files);
+    if (!files.contains(place)) throw usage_error(fmt::format("there is no file {} that the kernel has", path));
+    files[place] = text;
   }
-  const std::string name = fmt::format("patch_{}", hasher.hex().substr(0, 12));
-  ProposedFiles patched{{}, {name, genome.genes}};
-  for (const auto& [path, text] : files)
-    patched.files.emplace(fmt::format("{}/{}/{}", task, name, path.substr(folder.size())), text);
-  return patched;
+  return as_patch(files, folder, task, genome);
 }
 
 ProposedTemplates::ProposedTemplates(SourceTree tree, Task task, Target target, Bindings facts)
@@ -227,8 +266,8 @@ void ProposedTemplates::refuse_near_duplicates(const SourceTree& files) const {
   const auto family_folder = [](const std::string& path) {
     return path.substr(0, path.find('/', path.find('/') + 1) + 1);
   };
-  const SourceTree all = all_files();
   if (files.size() == 1) {
+    const SourceTree all = all_files();
     const auto& [path, text] = *files.begin();
     const std::string folder = path.substr(0, path.rfind('/') + 1);
     for (auto other = all.lower_bound(folder); other != all.end() && other->first.starts_with(folder); ++other) {
@@ -242,6 +281,7 @@ void ProposedTemplates::refuse_near_duplicates(const SourceTree& files) const {
   for (const auto& [path, text] : admitted_) {
     if (!path.ends_with("/family.json") || family_folder(path) == folder) continue;
     const bool same = std::ranges::all_of(files, [&](const auto& file) {
+      if (file.first == folder + kEditsFile) return true;
       const auto other =
           admitted_.find(family_folder(path) + file.first.substr(std::min(folder.size(), file.first.size())));
       if (other == admitted_.end()) return false;

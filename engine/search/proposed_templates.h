@@ -35,6 +35,16 @@ ProposedFiles source_files(const std::string& task, const std::string& source, s
 ProposedFiles patched_files(const SourceTree& tree, const std::string& task, const Genome& genome,
                             std::vector<TextEdit> edits);
 
+/// The same with whole texts in the place of files, which are named as in the tree: "softmax/online/kernel.cu".
+ProposedFiles replaced_files(const SourceTree& tree, const std::string& task, const Genome& genome,
+                             const SourceTree& texts);
+
+/// In a family's folder: the edits that made it of another one (engine/edits/source_edit.h). It is no part of a kernel.
+inline constexpr const char* kEditsFile = "edits.json";
+inline bool is_edit_list(std::string_view path) {
+  return path.ends_with(std::string("/") + kEditsFile);
+}
+
 /// The alleles and kernels that proposers have added to a run, and the candidates that use them. They are not part of
 /// the run's space: its strategy neither proposes them nor learns from them.
 class ProposedTemplates {

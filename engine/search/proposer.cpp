@@ -14,7 +14,6 @@ namespace evo {
 namespace {
 
 constexpr int kTries = 8;  // refused proposals in a row, after which the strategy is asked
-constexpr const char* kOperator = "proposer";
 
 /// Tickets count all proposals. The strategy has a count of its own, of those in its space.
 class ProposedStrategy : public Strategy {
@@ -31,15 +30,12 @@ class ProposedStrategy : public Strategy {
   std::optional<Proposal> ask() override {
     earned_ += bandit_.share();
     const bool recalled = asked_ < recorded_.tickets;
-    std::optional<Proposal> proposal = recalled ? again() : propose();
-    if (proposal) {
-      earned_ -= 1;
-      proposed_.insert(proposal->ticket);
-      return proposal;
-    }
+    constexpr double kRounding = 1e-9;  // a share of 1/10, ten times, is one
+    std::optional<Proposal> proposal = recalled ? again() : propose(earned_ >= 1 - kRounding);
+    if (proposal) return of_proposer(std::move(proposal));
     if (proposer_ && !recalled && (proposer_->interrupted() || proposer_->alone())) return std::nullopt;
     proposal = strategy_->ask();
-    if (!proposal) return std::nullopt;
+    if (!proposal) return recalled || !waits() ? std::nullopt : of_proposer(propose(true));
     for (std::uint64_t& parent : proposal->parents) parent = outer_.at(parent);
     return numbered(std::move(*proposal));
   }
@@ -59,7 +55,9 @@ class ProposedStrategy : public Strategy {
     if (const auto latency_us = valid_.extract(failure.ticket)) std::erase(best_, latency_us.mapped());
     const auto inner = inner_.find(failure.ticket);
     if (inner != inner_.end()) strategy_->retract(failure.to(inner->second));
+    if (proposer_) proposer_->retracted(failure.ticket);
   }
+  bool waits() const override { return proposer_ != nullptr && proposer_->goes_on(); }
 
  private:
   /// Whether an answer is one of the best so far. The first ones are, whoever brought them, so they do not count.
@@ -87,10 +85,15 @@ class ProposedStrategy : public Strategy {
     return take(recorded->second, {});
   }
 
-  std::optional<Proposal> propose() {
+  std::optional<Proposal> of_proposer(std::optional<Proposal> proposal) {
+    if (!proposal) return std::nullopt;
+    earned_ -= 1;
+    proposed_.insert(proposal->ticket);
+    return proposal;
+  }
+
+  std::optional<Proposal> propose(bool due) {
     if (!proposer_) return std::nullopt;
-    constexpr double kRounding = 1e-9;  // a share of 1/10, ten times, is one
-    const bool due = earned_ >= 1 - kRounding;
     for (int tried = 0; due && (tried < kTries || proposer_->alone()); ++tried) {
       const std::optional<Proposed> proposed = proposer_->next();
       if (!proposed) return std::nullopt;
@@ -126,9 +129,11 @@ class ProposedStrategy : public Strategy {
 
   /// Empty when it was asked before.
   std::optional<Proposal> take(const Genome& genome, std::vector<std::uint64_t> parents) {
-    if (templates_.files_of(genome).empty()) return offer(genome, kOperator, std::move(parents));
+    const SourceTree files = templates_.files_of(genome);
+    if (files.empty()) return offer(genome, kProposerOperator, std::move(parents));
     if (!foreign_.insert(to_text(genome)).second) return std::nullopt;
-    return Proposal{asked_++, genome, kOperator, std::move(parents)};
+    const bool edited = std::ranges::any_of(files, [](const auto& file) { return is_edit_list(file.first); });
+    return Proposal{asked_++, genome, edited ? kEditOperator : kProposerOperator, std::move(parents)};
   }
 
   std::unique_ptr<Strategy> strategy_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/search/proposed_templates.h"
@@ -12,6 +13,13 @@
 #include "engine/strategy/strategy.h"
 
 namespace evo {
+
+/// The operators of proposals that are a proposer's: of kernels made by edits (engine/edits), and of all others.
+inline constexpr const char* kProposerOperator = "proposer";
+inline constexpr const char* kEditOperator = "edit";
+inline bool is_proposers(std::string_view op) {
+  return op == kProposerOperator || op == kEditOperator;
+}
 
 /// A proposal from outside the search.
 struct Proposed {
@@ -33,6 +41,10 @@ class Proposer {
   virtual bool interrupted() const { return false; }
   /// Whether the search ends with its proposals: the strategy is then not asked.
   virtual bool alone() const { return false; }
+  /// Whether it goes on where the strategy has proposed all that it can, and may have more after each answer.
+  virtual bool goes_on() const { return false; }
+  /// A candidate of this ticket that was valid has turned out to be wrong.
+  virtual void retracted(std::uint64_t /*ticket*/) {}
   /// Reports why a proposal was not taken. A refusal costs no evaluation.
   virtual void refused(const Proposed& proposed, const std::string& why) = 0;
 };
@@ -43,7 +55,7 @@ struct RecordedProposals {
   std::map<std::uint64_t, Genome> genomes;  ///< By ticket.
 };
 
-/// `strategy`, with up to a share of the proposals from `proposer`, under the operator "proposer". Without a proposer
+/// `strategy`, with up to a share of the proposals from `proposer`, under its operators. Without a proposer
 /// (null) only recorded ones are taken. The strategy learns from proposals that are genomes of its space as
 /// from its own. It does not see those with new templates, which `templates` keeps. Refused are illegal genomes,
 /// genomes that were asked before, and templates that cannot be admitted. An answer has brought something when it is

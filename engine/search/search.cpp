@@ -52,7 +52,7 @@ class Search {
 
   bool may_start() {
     if (window_.size() >= std::max<std::size_t>(1, evaluator_.width()) || asked_ >= limits_.evaluations) return false;
-    if (result_.exhausted || result_.interrupted) return false;
+    if (result_.exhausted || result_.interrupted || stalled_) return false;
     return !must_end();
   }
 
@@ -87,7 +87,8 @@ class Search {
   void start() {
     std::optional<Proposal> proposal = strategy_.ask();
     if (!proposal) {
-      result_.exhausted = !must_end();
+      stalled_ = strategy_.waits() && !window_.empty();
+      result_.exhausted = !stalled_ && !must_end();
       return;
     }
     ++asked_;
@@ -183,6 +184,7 @@ class Search {
     }
     if (progress_) progress_({result_.answered, result_.valid, best_us_, &entry->proposal, &evaluation});
     window_.erase(entry);
+    stalled_ = false;
     retract(Archive::Wait::no);
   }
 
@@ -208,6 +210,7 @@ class Search {
   std::uint64_t asked_ = 0;
   bool has_answer_ = false;  // given or recalled
   bool out_of_time_ = false;
+  bool stalled_ = false;  // there is no proposal before the next answer
   std::optional<double> best_us_;
   SearchResult result_;
 };

@@ -166,6 +166,8 @@ struct Operator {
   std::string_view replacement;  ///< With $1 for the first group, $2 and $3 for groups within it.
 };
 
+constexpr std::string_view kNoBarrier = "a barrier is dropped", kNoFence = "a fence is dropped";
+constexpr std::string_view kNoWait = "a wait is dropped";
 constexpr std::string_view kToZero = "rounding to nearest becomes towards zero";
 constexpr std::string_view kToNearest = "rounding towards zero becomes to nearest";
 constexpr std::string_view kTiesAway = "ties are rounded away from zero", kTiesEven = "ties are rounded to even";
@@ -178,10 +180,10 @@ constexpr std::string_view kSum = R"([;{})]\s*(([\w.]+(?:\[[^\[\]]*\])*) ?\+= ?(
 
 // Binary operators stand between blanks or letters; those of template lists and casts do not.
 constexpr std::array kOperators = {
-    Operator{"a barrier is dropped", R"((__syncthreads\(\);|__syncwarp\([^;]*\);))", ";"},
-    Operator{"a barrier is dropped", R"(\w(\.sync\(\);))", ";"},
-    Operator{"a fence is dropped", R"((__threadfence(?:_block|_system)?\(\);))", ";"},
-    Operator{"a wait is dropped", R"(\b((?:\w*wait\w*|\w*commit\w*)(?:<[^;<>]*>)?\([^;{}]*\);))", ";"},
+    Operator{kNoBarrier, R"((__syncthreads\(\);|__syncwarp\([^;]*\);))", ";"},
+    Operator{kNoBarrier, R"(\w(\.sync\(\);))", ";"},
+    Operator{kNoFence, R"((__threadfence(?:_block|_system)?\(\);))", ";"},
+    Operator{kNoWait, R"(\b((?:\w*wait\w*|\w*commit\w*)(?:<[^;<>]*>)?\([^;{}]*\);))", ";"},
     Operator{"< becomes <=", R"(\w\)?\]? (<) \(?\w)", "<="},
     Operator{"< becomes <=", R"(\b(?:if|for|while) ?\([^{}<>]*?[\w)\]](<)\w)", "<="},
     Operator{"<= becomes <", R"([^<](<=))", "<"},
@@ -269,6 +271,28 @@ bool is_balanced(const std::string& text) {
   return depth == 0;
 }
 
+template <typename Wanted>
+std::vector<SourceMutation> mutations_by(std::string_view code, const Wanted& wanted) {
+  const std::string text = without_long_stretches(std::string(code));
+  std::vector<SourceMutation> mutations;
+  for (const Operator& one : kOperators) {
+    if (!wanted(one.name)) continue;
+    const std::regex pattern{std::string(one.pattern)};
+    for (std::sregex_iterator found(text.begin(), text.end(), pattern), end; found != end; ++found) {
+      if (!is_balanced(found->str(1))) continue;
+      SourceMutation mutation;
+      mutation.operation = one.name;
+      mutation.offset = static_cast<std::size_t>(found->position(1));
+      mutation.length = static_cast<std::size_t>(found->length(1));
+      mutation.replacement = expanded(one.replacement, *found);
+      mutation.line = line_at(text, mutation.offset);
+      mutations.push_back(std::move(mutation));
+    }
+  }
+  std::ranges::stable_sort(mutations, {}, &SourceMutation::offset);
+  return mutations;
+}
+
 }  // namespace
 
 bool shows_on_ties_alone(std::string_view operation) {
@@ -291,23 +315,13 @@ std::string live_code(std::string_view source, const std::set<int>& compiled) {
 }
 
 std::vector<SourceMutation> source_mutations(std::string_view code) {
-  const std::string text = without_long_stretches(std::string(code));
-  std::vector<SourceMutation> mutations;
-  for (const Operator& one : kOperators) {
-    const std::regex pattern{std::string(one.pattern)};
-    for (std::sregex_iterator found(text.begin(), text.end(), pattern), end; found != end; ++found) {
-      if (!is_balanced(found->str(1))) continue;
-      SourceMutation mutation;
-      mutation.operation = one.name;
-      mutation.offset = static_cast<std::size_t>(found->position(1));
-      mutation.length = static_cast<std::size_t>(found->length(1));
-      mutation.replacement = expanded(one.replacement, *found);
-      mutation.line = line_at(text, mutation.offset);
-      mutations.push_back(std::move(mutation));
-    }
-  }
-  std::ranges::stable_sort(mutations, {}, &SourceMutation::offset);
-  return mutations;
+  return mutations_by(code, [](std::string_view) { return true; });
+}
+
+std::vector<SourceMutation> dropped_synchronisation(std::string_view code) {
+  return mutations_by(code, [](std::string_view operation) {
+    return operation == kNoBarrier || operation == kNoFence || operation == kNoWait;
+  });
 }
 
 std::string mutated(std::string_view source, const SourceMutation& mutation) {

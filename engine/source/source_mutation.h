@@ -32,6 +32,9 @@ std::string live_code(std::string_view source, const std::set<int>& compiled);
 /// Every place of the code where an operator applies, in the order of the source.
 std::vector<SourceMutation> source_mutations(std::string_view code);
 
+/// Of these the ones that drop a barrier, a fence or a wait.
+std::vector<SourceMutation> dropped_synchronisation(std::string_view code);
+
 /// The source with the mutation.
 std::string mutated(std::string_view source, const SourceMutation& mutation);
 

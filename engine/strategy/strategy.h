@@ -54,6 +54,8 @@ class Strategy {
   /// A candidate that was told with a latency has turned out to be wrong: its failure takes the place of that answer. A
   /// strategy that does not look at latencies has nothing to do.
   virtual void retract(const Answer& /*failure*/) {}
+  /// Whether there may be more genomes once what is under way is answered, though ask() has none.
+  virtual bool waits() const { return false; }
 };
 
 }  // namespace evo

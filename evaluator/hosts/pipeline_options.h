@@ -48,6 +48,7 @@ struct PipelineOptions {
   /// Candidates are only judged, at the shapes that they have plans for. Nothing is timed. A device that sanitises
   /// watches every shape, and not only the cheapest and the timed ones.
   bool only_judging = false;
+  bool watches_all_regimes = false;  ///< Of each shape; else one regime is watched.
   /// A case with so many bytes of outputs is judged where they are, if it can be (evaluator/pipeline/device_judging.h),
   /// and where one has so many bytes of inputs, they are drawn there; 0: large ones, on a device with memory of its
   /// own.

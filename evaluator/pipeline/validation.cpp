@@ -98,10 +98,10 @@ class Trial {
     return judge_.check_pools();
   }
 
-  /// Races and reads of unwritten memory seldom depend on the numbers, so one case of a shape is enough.
+  /// Races and reads of unwritten memory seldom depend on the numbers, so one case of a shape is mostly enough.
   std::optional<Failure> sanitise() {
     if (!kind_named(setup_.options.device.kind).sanitises) return std::nullopt;
-    for (const std::size_t number : setup_.options.only_judging ? one_of_each_shape() : cheapest_and_timed()) {
+    for (const std::size_t number : setup_.options.only_judging ? watched_cases() : cheapest_and_timed()) {
       const Case& one = setup_.plan.cases[number];
       if (auto failure = worker_.send_case(one, 1, CandidateWorker::Watch::sanitiser)) return failure;
       auto ran = worker_.expect<protocol::Ran>();
@@ -118,12 +118,13 @@ class Trial {
     return cases;
   }
 
-  /// Of those that the candidate has plans for.
-  std::vector<std::size_t> one_of_each_shape() const {
+  /// Of those that the candidate has plans for, one of each shape.
+  std::vector<std::size_t> watched_cases() const {
     std::vector<std::size_t> cases;
     std::set<std::string> seen;
     for (std::size_t i = 0; i < setup_.plan.cases.size(); ++i)
-      if (is_planned(i) && seen.insert(setup_.plan.cases[i].shape.name).second) cases.push_back(i);
+      if (is_planned(i) && (seen.insert(setup_.plan.cases[i].shape.name).second || setup_.options.watches_all_regimes))
+        cases.push_back(i);
     return cases;
   }
 

@@ -83,6 +83,8 @@ class Store {
   std::vector<EliteRow> front(const EliteFilter& filter = {}) const;
 
   std::optional<CandidateRow> candidate(CandidateId candidate) const;
+  /// Whether a check of elites has found it wrong that was valid.
+  bool was_retracted(CandidateId candidate) const;
   /// Replaces what is known of a candidate's counters at that shape, measured or modelled. Throws usage_error when
   /// there is no such candidate.
   void record_profile(CandidateId candidate, const Profile& profile);

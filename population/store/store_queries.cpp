@@ -154,6 +154,10 @@ std::vector<PlaceCount> Store::places(RunId run) const {
   });
 }
 
+bool Store::was_retracted(CandidateId candidate) const {
+  return told_latency(*database_, candidate).has_value();
+}
+
 std::optional<CandidateRow> Store::candidate(CandidateId candidate) const {
   Database& database = *database_;
   const ReadTransaction transaction(database);

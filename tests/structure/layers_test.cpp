@@ -27,7 +27,7 @@ const std::vector<Layer> kLayers = {
      {},
      {"engine/base", "engine/record", "engine/result", "engine/device", "engine/expression", "engine/source",
       "engine/task", "engine/short_form", "engine/choices", "engine/space", "engine/strategy", "engine/attack",
-      "engine/search", "engine/replay"}},
+      "engine/search", "engine/edits", "engine/replay"}},
     {"evaluator",
      {"engine"},
      {"evaluator/numbers",         "evaluator/base",           "evaluator/device",     "evaluator/kernels",
@@ -41,9 +41,9 @@ const std::vector<Layer> kLayers = {
      {"population/store", "population/code", "population/export", "population/package", "population/results"}},
     {"cli",
      {"engine", "evaluator", "population"},
-     {"cli/text", "cli/sources", "cli/subject", "cli/kernel", "cli/check", "cli/model", "cli/llm", "cli/run",
-      "cli/proposer", "cli/mcp", "cli/rivals", "cli/report", "cli/watch", "cli/selftest", "cli/signature", "cli/shell",
-      "cli/commands", "cli"}},
+     {"cli/text", "cli/sources", "cli/subject", "cli/kernel", "cli/check", "cli/edits", "cli/model", "cli/llm",
+      "cli/run", "cli/proposer", "cli/mcp", "cli/rivals", "cli/report", "cli/watch", "cli/selftest", "cli/signature",
+      "cli/shell", "cli/commands", "cli"}},
 };
 
 /// Too heavy, or too foreign, to be seen through a header of ours.

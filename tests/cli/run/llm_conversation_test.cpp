@@ -185,7 +185,7 @@ TEST_CASE("a candidate of its own gives a model all of its refusals again") {
 }
 
 TEST_CASE("of several models the one whose candidates are among the best is asked more often") {
-  ModelBandit bandit({"good", "bad"});
+  NamedBandit bandit({"good", "bad"});
   std::map<std::string, int> asked;
   for (int i = 0; i < 60; ++i) {
     const std::string model = bandit.next();
