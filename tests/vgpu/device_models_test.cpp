@@ -19,22 +19,22 @@ DeviceInfo info_of(std::string_view name) {
   return device_info(device_model(name));
 }
 
-TEST_CASE("the models are h200 by default and GPUs from T4 to GH200") {
+TEST_CASE("the models are h200 by default and GPUs from T4 to B300") {
   std::string names;
   for (const DeviceModel& model : device_models()) {
     names.append(model.name).append(" ");
     CHECK(&device_model(model.name) == &model);
   }
-  CHECK(names == "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 ");
+  CHECK(names == "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 b200 b300 thor ");
 }
 
 TEST_CASE("an unknown model is refused with the list of names") {
   try {
-    device_model("b200");
+    device_model("b2000");
     FAIL("accepted");
   } catch (const Error& error) {
     CHECK(error.fault() == Fault::usage);
-    CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("b200") &&
+    CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("b2000") &&
                                  Catch::Matchers::ContainsSubstring("h200, h100, h100_pcie, gh200, a100,"));
   }
 }
@@ -48,6 +48,9 @@ TEST_CASE("each model compiles for its own architecture") {
   CHECK(info_of("rtx3090").arch == "sm_86");
   CHECK(info_of("orin").arch == "sm_87");
   CHECK(info_of("t4").arch == "sm_75");
+  CHECK(info_of("b200").arch == "sm_100a");
+  CHECK(info_of("b300").arch == "sm_103a");
+  CHECK(info_of("thor").arch == "sm_110a");
 }
 
 TEST_CASE("plain targets run on newer models, those with suffix a on their own, those with suffix f in their family") {
@@ -61,6 +64,12 @@ TEST_CASE("plain targets run on newer models, those with suffix a on their own, 
   CHECK(runs("l4", "sm_80"));
   CHECK(runs("l4", "sm_80f"));
   for (const char* target : {"sm_86", "sm_90", "sm_90a"}) CHECK_FALSE(runs("a100", target));
+  for (const char* target : {"sm_90", "sm_100", "sm_100a", "sm_100f"}) CHECK(runs("b200", target));
+  for (const char* target : {"sm_90a", "sm_103a", "sm_103f", "sm_110f", "sm_120"}) CHECK_FALSE(runs("b200", target));
+  for (const char* target : {"sm_100f", "sm_103f", "sm_103a"}) CHECK(runs("b300", target));
+  CHECK_FALSE(runs("b300", "sm_100a"));
+  for (const char* target : {"sm_100", "sm_110f", "sm_110a"}) CHECK(runs("thor", target));
+  CHECK_FALSE(runs("thor", "sm_100f"));
 }
 
 TEST_CASE("a program for another GPU is refused when it is loaded, as a driver does") {
@@ -88,7 +97,7 @@ TEST_CASE("the facts of each model are complete and consistent") {
     CAPTURE(info.id);
     CHECK(ids.insert(info.id).second);
     CHECK(info.kind == "vgpu");
-    CHECK(info.arch.substr(3, 2) == std::to_string(info.limits.sm));
+    CHECK(info.arch.starts_with("sm_" + std::to_string(info.limits.sm)));
     CHECK(info.limits.sm_count > 0);
     CHECK(info.limits.smem_per_block_bytes + launch_rules(model.sm).smem_reserved_bytes <=
           info.limits.smem_per_sm_bytes);
@@ -129,6 +138,13 @@ TEST_CASE("each model's tensor cores have the published rate of f16") {
   CHECK(rate("l40s") == Catch::Approx(366).epsilon(0.01));
   CHECK(rate("rtx4090") == Catch::Approx(165).epsilon(0.01));
   CHECK(rate("t4") == Catch::Approx(65).epsilon(0.01));
+  const auto tcgen05 = [](std::string_view name) {
+    const DeviceModel& model = device_model(name);
+    return model.tcgen05.half * model.sm_count * model.sustained_clock_ghz * 1e-3;
+  };
+  CHECK(tcgen05("b200") == Catch::Approx(2250).epsilon(0.01));
+  CHECK(tcgen05("b300") == Catch::Approx(2250).epsilon(0.01));
+  CHECK(tcgen05("thor") == Catch::Approx(258).epsilon(0.01));
   const DeviceModel& pcie = device_model("h100_pcie");
   CHECK(pcie.wgmma.half * pcie.sm_count * pcie.sustained_clock_ghz * 1e-3 == Catch::Approx(756).epsilon(0.01));
 }

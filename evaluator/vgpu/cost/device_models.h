@@ -39,6 +39,7 @@ struct MmaRates {
   double fp8_f16 = 0;
   double int8 = 0;
   double f64 = 0;
+  double fp4 = 0;  ///< e2m1 operands, both.
 };
 
 /// Clocks from issue until a dependent instruction can issue.
@@ -92,7 +93,8 @@ struct DeviceModel {
   double block_launch_clocks = 0;  ///< Between blocks that one SM starts.
   PipeRates rates;
   MmaRates mma;
-  MmaRates wgmma;  ///< Rates of wgmma.
+  MmaRates wgmma;    ///< Rates of wgmma.
+  MmaRates tcgen05;  ///< Rates of tcgen05.mma.
   Latencies latencies;
 };
 
