@@ -7,7 +7,7 @@
 
 #include "evaluator/vgpu/ptx/load_error.h"
 #include "tests/vgpu/gpu_for_tests.h"
-#include "tests/vgpu/tcgen05_source.h"
+#include "tests/vgpu/tcgen05/source.h"
 
 namespace evo::vgpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/vgpu/gpu_for_tests.h"
-#include "tests/vgpu/tcgen05_source.h"
+#include "tests/vgpu/tcgen05/source.h"
 
 // tcgen05.cp, shift and commit. From the document, not checked on hardware.
 namespace evo::vgpu {

@@ -10,8 +10,8 @@
 
 #include "evaluator/numbers/float_formats.h"
 #include "tests/vgpu/gpu_for_tests.h"
-#include "tests/vgpu/tcgen05_products.h"
-#include "tests/vgpu/tcgen05_source.h"
+#include "tests/vgpu/tcgen05/products.h"
+#include "tests/vgpu/tcgen05/source.h"
 
 // Products of tcgen05.mma against plain ones of numbers whose sums are exact. NVRTC compiles every form to machine
 // code, so ptxas has accepted it. From the document, not checked on hardware.
@@ -239,32 +239,49 @@ Images images_of(const Case& one, const Operand& a, const Operand& b) {
   return images;
 }
 
+struct Ran {
+  std::vector<std::uint32_t> before, after;  ///< D in tensor memory, lane by lane, block by block.
+  std::string finding;
+};
+Ran run(const Case& one, const Operand& a, const Operand& b, std::uint32_t descriptor, bool in_cluster = true) {
+  const TensorShape& shape = one.shape;
+  const Images images = images_of(one, a, b);
+  const auto blocks = static_cast<std::uint32_t>(shape.blocks), n = static_cast<std::uint32_t>(shape.n);
+  Ran ran;
+  ran.before.resize(std::size_t{blocks} * kThreads * n);
+  for (std::size_t i = 0; i < ran.before.size(); ++i)
+    ran.before[i] = word_of(static_cast<int>(i * 7 % 33) - 16, shape.d);
+  TestGpu gpu;
+  gpu.load_cuda(source_of(one), "sm_100a");
+  const std::uint64_t out = gpu.allocate("out", 4 * ran.before.size());
+  const auto words = static_cast<std::uint32_t>(images.bytes.size() / 4) / blocks;
+  const auto failure = gpu.launch(
+      "k", {{blocks, 1, 1}, {kThreads, 1, 1}, 4 * words + 1024, {in_cluster ? blocks : 1, 1, 1}}, out,
+      gpu.upload("images", images.bytes), static_cast<int>(words), gpu.upload("a", images.a), gpu.upload("b", images.b),
+      one.steps, descriptor, one.accumulates ? 1 : 0, gpu.upload("first", ran.before),
+      gpu.upload("extra", extra_words(one, a)), static_cast<int>(n), one.lane);
+  if (failure) ran.finding = failure->reason;
+  ran.after = gpu.download<std::uint32_t>(out, ran.before.size());
+  return ran;
+}
+
+Operand first_operand(const Case& one) {
+  return random_operand(one.shape.a, one.shape.packed(), one.shape.m, one.steps * one.shape.k(), 1);
+}
+Operand second_operand(const Case& one) {
+  return random_operand(one.shape.b, one.shape.packed(), one.shape.n, one.steps * one.shape.k(), 2);
+}
+
 /// Runs a case and compares all of D, and what is beside it.
 void check(const Case& one) {
   const TensorShape& shape = one.shape;
   CAPTURE(name_of(shape.kind), shape.blocks, shape.m, shape.n, name_of(shape.a), name_of(shape.b), name_of(shape.d),
           static_cast<int>(one.layout_a), static_cast<int>(one.layout_b), one.a_in_tensor_memory, one.size);
-  const int k = one.steps * shape.k(), blocks = shape.blocks;
-  const Operand a = random_operand(shape.a, shape.packed(), shape.m, k, 1);
-  const Operand b = random_operand(shape.b, shape.packed(), shape.n, k, 2);
-  const Images images = images_of(one, a, b);
+  const Operand a = first_operand(one), b = second_operand(one);
+  const Ran ran = run(one, a, b, instruction_descriptor(shape));
+  if (!ran.finding.empty()) FAIL(ran.finding);
   const auto n = static_cast<std::uint32_t>(shape.n);
-  std::vector<std::uint32_t> first(static_cast<std::size_t>(blocks) * kThreads * n);
-  for (std::size_t i = 0; i < first.size(); ++i) first[i] = word_of(static_cast<int>(i * 7 % 33) - 16, shape.d);
-
-  TestGpu gpu;
-  gpu.load_cuda(source_of(one), "sm_100a");
-  const std::uint64_t out = gpu.allocate("out", 4 * first.size());
-  const auto grid = static_cast<std::uint32_t>(blocks);
-  const auto words = static_cast<int>(images.bytes.size() / 4 / static_cast<std::size_t>(blocks));
-  const auto failure =
-      gpu.launch("k", {{grid, 1, 1}, {kThreads, 1, 1}, static_cast<std::uint32_t>(4 * words + 1024), {grid, 1, 1}}, out,
-                 gpu.upload("images", images.bytes), words, gpu.upload("a", images.a), gpu.upload("b", images.b),
-                 one.steps, instruction_descriptor(shape), one.accumulates ? 1 : 0, gpu.upload("first", first),
-                 gpu.upload("extra", extra_words(one, a)), static_cast<int>(n), one.lane);
-  if (failure) FAIL(failure->reason);
-  const auto got = gpu.download<std::uint32_t>(out, first.size());
-  std::vector<std::uint32_t> wanted = first;
+  std::vector<std::uint32_t> wanted = ran.before;
   for (int m = 0; m < shape.m; ++m)
     for (int column = 0; column < shape.n; ++column) {
       const Place place = place_of(one, m, column);
@@ -276,10 +293,17 @@ void check(const Case& one) {
       if (shape.saturate) sum = std::clamp(sum, -2147483648.0, 2147483647.0);
       word = word_of(sum, shape.d);
     }
-  for (std::size_t i = 0; i < got.size(); ++i)
-    if (number_in(got[i], shape.d) != number_in(wanted[i], shape.d))
-      FAIL("lane " << i / n << " column " << i % n << ": " << number_in(got[i], shape.d) << ", not "
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (number_in(ran.after[i], shape.d) != number_in(wanted[i], shape.d))
+      FAIL("lane " << i / n << " column " << i % n << ": " << number_in(ran.after[i], shape.d) << ", not "
                    << number_in(wanted[i], shape.d));
+}
+
+/// What a product is refused for whose shape the descriptor alone says, or whose bits are changed.
+std::string finding_of(const Case& one, const TensorShape& described, std::uint32_t more_bits = 0,
+                       bool in_cluster = true) {
+  return run(one, first_operand(one), second_operand(one), instruction_descriptor(described) | more_bits, in_cluster)
+      .finding;
 }
 
 }  // namespace
@@ -414,6 +438,54 @@ TEST_CASE("tcgen05.mma of a pair multiplies blocks by their scale factors") {
     one.scales = 1;
     check(one);
   }
+}
+
+TEST_CASE("a product that the kind does not have is a finding that says why") {
+  using Catch::Matchers::ContainsSubstring;
+  const Case one = of(K::f16, 128, 16, F::f16, F::f16);
+  const auto finding_with = [&](auto change, std::uint32_t more_bits = 0) {
+    TensorShape shape = one.shape;
+    change(shape);
+    return finding_of(one, shape, more_bits);
+  };
+  CHECK_THAT(finding_with([](TensorShape& s) { s.m = 96; }), ContainsSubstring("M is 96: a block has 64 or 128"));
+  CHECK_THAT(finding_with([](TensorShape& s) { s.n = 0; }), ContainsSubstring("N is 0: 8 to 256 in steps of 8"));
+  CHECK_THAT(finding_with([](TensorShape& s) { s.a = F::tf32; }), ContainsSubstring("2 is no type of A of kind f16"));
+  CHECK_THAT(finding_with([](TensorShape& s) { s.a = s.b = F::bf16, s.d = F::f16; }),
+             ContainsSubstring("0 is no type of D for bf16 and bf16"));
+  CHECK_THAT(finding_with([](TensorShape&) {}, 1u << 2), ContainsSubstring("A is sparse"));
+  Case pair = of(K::f16, 256, 32, F::f16, F::f16);
+  pair.shape.blocks = 2;
+  CHECK_THAT(finding_of(pair, pair.shape, 0, false), ContainsSubstring(".cta_group::2 needs the pair's other block"));
+  Case lane = one;
+  lane.lane = 16;
+  CHECK_THAT(finding_of(lane, lane.shape), ContainsSubstring("D begins at lane 16 of tensor memory: 0 is needed"));
+  Case integers = of(K::i8, 128, 16, F::s8, F::s8, F::s32);
+  integers.shape.negate_a = true;
+  CHECK_THAT(finding_of(integers, integers.shape), ContainsSubstring("integers cannot be negated"));
+}
+
+TEST_CASE("a product must not take as A what another one under way is making") {
+  using Catch::Matchers::ContainsSubstring;
+  Case one = of(K::f16, 128, 16, F::f16, F::f16);
+  one.a_in_tensor_memory = true;
+  one.lane = 0;
+  const std::string source = source_of(one);
+  CHECK(finding_of(one, one.shape) == "");
+  TestGpu gpu;
+  gpu.load_cuda(with(source, "base + (lane << 16) + 256 + a[s]", "base + (lane << 16) + (s > 0 ? 0 : 256)"), "sm_100a");
+  const Operand a = first_operand(one), b = second_operand(one);
+  const Images images = images_of(one, a, b);
+  const std::vector<std::uint32_t> first(kThreads * 16);
+  const auto words = static_cast<std::uint32_t>(images.bytes.size() / 4);
+  const auto failure =
+      gpu.launch("k", {{1, 1, 1}, {kThreads, 1, 1}, 4 * words + 1024}, gpu.upload("out", first),
+                 gpu.upload("images", images.bytes), static_cast<int>(words), gpu.upload("a", images.a),
+                 gpu.upload("b", images.b), one.steps, instruction_descriptor(one.shape), 1, gpu.upload("first", first),
+                 gpu.upload("extra", extra_words(one, a)), 16, 0u);
+  REQUIRE(failure);
+  CHECK_THAT(failure->reason, ContainsSubstring("uses tensor memory") &&
+                                  ContainsSubstring("which has not been committed (tcgen05.commit)"));
 }
 
 }  // namespace evo::vgpu

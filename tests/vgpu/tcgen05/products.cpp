@@ -1,4 +1,4 @@
-#include "tests/vgpu/tcgen05_products.h"
+#include "tests/vgpu/tcgen05/products.h"
 
 #include <bit>
 #include <cmath>
