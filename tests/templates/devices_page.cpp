@@ -90,7 +90,8 @@ std::string models_table() {
   std::string table =
       "| model | GPU | capability | SMs | GHz | GB | GB/s | f16 TFLOP/s |\n|---|---|---|---|---|---|---|---|\n";
   for (const vgpu::DeviceModel& model : vgpu::device_models()) {
-    const double half = std::max(model.mma.half, model.wgmma.half) * model.sm_count * model.sustained_clock_ghz * 1e-3;
+    const double rate = std::max({model.mma.half, model.wgmma.half, model.tcgen05.half});
+    const double half = rate * model.sm_count * model.sustained_clock_ghz * 1e-3;
     table += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {:.0f} |\n", model.name, model.title,
                          capability(model.sm), model.sm_count, model.sustained_clock_ghz,
                          model.memory_bytes / 1'000'000'000, model.memory_gbytes_per_s, half);

@@ -19,14 +19,15 @@ DeviceInfo info_of(std::string_view name) {
   return device_info(device_model(name));
 }
 
-TEST_CASE("the models are h200 by default and GPUs from T4 to RTX 5090") {
+TEST_CASE("the models are h200 by default and GPUs from T4 to Blackwell") {
   std::string names;
   for (const DeviceModel& model : device_models()) {
     names.append(model.name).append(" ");
     CHECK(&device_model(model.name) == &model);
   }
   CHECK(names ==
-        "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 rtx5090 rtx_pro_6000 gb10 ");
+        "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 b200 b300 thor rtx5090 rtx_pro_6000 "
+        "gb10 ");
 }
 
 TEST_CASE("an unknown model is refused with the list of names") {
@@ -52,6 +53,9 @@ TEST_CASE("each model compiles for its own architecture") {
   CHECK(info_of("rtx5090").arch == "sm_120a");
   CHECK(info_of("rtx_pro_6000").arch == "sm_120a");
   CHECK(info_of("gb10").arch == "sm_121a");
+  CHECK(info_of("b200").arch == "sm_100a");
+  CHECK(info_of("b300").arch == "sm_103a");
+  CHECK(info_of("thor").arch == "sm_110a");
 }
 
 TEST_CASE("plain targets run on newer models, those with suffix a on their own, those with suffix f in their family") {
@@ -70,6 +74,12 @@ TEST_CASE("plain targets run on newer models, those with suffix a on their own, 
   for (const char* target : {"sm_120", "sm_120f", "sm_121a"}) CHECK(runs("gb10", target));
   CHECK_FALSE(runs("gb10", "sm_120a"));
   for (const char* target : {"sm_86", "sm_90", "sm_90a"}) CHECK_FALSE(runs("a100", target));
+  for (const char* target : {"sm_90", "sm_100", "sm_100a", "sm_100f"}) CHECK(runs("b200", target));
+  for (const char* target : {"sm_90a", "sm_103a", "sm_103f", "sm_110f", "sm_120"}) CHECK_FALSE(runs("b200", target));
+  for (const char* target : {"sm_100f", "sm_103f", "sm_103a"}) CHECK(runs("b300", target));
+  CHECK_FALSE(runs("b300", "sm_100a"));
+  for (const char* target : {"sm_100", "sm_110f", "sm_110a"}) CHECK(runs("thor", target));
+  CHECK_FALSE(runs("thor", "sm_100f"));
 }
 
 TEST_CASE("a program for another GPU is refused when it is loaded, as a driver does") {
@@ -140,6 +150,13 @@ TEST_CASE("each model's tensor cores have the published rate of f16") {
   CHECK(rate("t4") == Catch::Approx(65).epsilon(0.01));
   CHECK(rate("rtx5090") == Catch::Approx(209.5).epsilon(0.01));
   CHECK(rate("rtx_pro_6000") == Catch::Approx(503.8).epsilon(0.01));
+  const auto tcgen05 = [](std::string_view name) {
+    const DeviceModel& model = device_model(name);
+    return model.tcgen05.half * model.sm_count * model.sustained_clock_ghz * 1e-3;
+  };
+  CHECK(tcgen05("b200") == Catch::Approx(2250).epsilon(0.01));
+  CHECK(tcgen05("b300") == Catch::Approx(2250).epsilon(0.01));
+  CHECK(tcgen05("thor") == Catch::Approx(258).epsilon(0.01));
   const DeviceModel& pcie = device_model("h100_pcie");
   CHECK(pcie.wgmma.half * pcie.sm_count * pcie.sustained_clock_ghz * 1e-3 == Catch::Approx(756).epsilon(0.01));
 }

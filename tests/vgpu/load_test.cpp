@@ -28,9 +28,9 @@ std::string refusal(const std::string& ptx) {
 }  // namespace
 
 TEST_CASE("an unknown instruction is refused with its line of source") {
-  const std::string reason = refusal(
-      kernel_text(".reg .b32 r;\n.file 1 \"k.cu\"\n.loc 1 42 3\ntcgen05.alloc.cta_group::1.sync.aligned.b32 [r], 32;"));
-  CHECK(reason == "unsupported instruction tcgen05.alloc.cta_group::1.sync.aligned.b32 at line 42 (PTX line 9)");
+  const std::string reason =
+      refusal(kernel_text(".reg .pred p; .reg .b64 d;\n.file 1 \"k.cu\"\n.loc 1 42 3\nistypep.texref p, d;"));
+  CHECK(reason == "unsupported instruction istypep.texref at line 42 (PTX line 9)");
 }
 
 TEST_CASE("a variable in memory that is a predicate is refused") {

@@ -337,8 +337,76 @@ constexpr DeviceModel gb10() {
   return model;
 }
 
-constexpr std::array kModels = {h200(), h100(), h100_pcie(), gh200(),   a100(), a100_40gb(), a10(),          rtx3090(),
-                                orin(), l4(),   l40s(),      rtx4090(), t4(),   rtx5090(),   rtx_pro_6000(), gb10()};
+/// Blackwell of data centres. No rate here is measured. f16 by tcgen05: 8192 flop per clock and SM, which gives the
+/// published 2.25 PFLOP/s of B200 at 1.86 GHz (NVIDIA Blackwell Architecture Technical Brief, HGX B200) and the 258
+/// TFLOP/s of Thor; 8-bit floats have twice, 4-bit floats four times that rate. Nothing is published of mma.sync, nor
+/// of latencies: they are Hopper's. A die has the L2 of an H100.
+constexpr DeviceModel tcgen05_blackwell() {
+  DeviceModel model = hopper();
+  model.wgmma = {};
+  model.tcgen05 = {
+      .half = 8192, .half_f16 = 8192, .tf32 = 4096, .fp8 = 16384, .fp8_f16 = 16384, .fp4 = 32768, .int8 = 16384};
+  return model;
+}
+
+/// SMs, clock and L2 as the driver tells them. How many SMs each GPC has is not published: a guess.
+constexpr DeviceModel b200() {
+  DeviceModel model = tcgen05_blackwell();
+  model.name = "b200";
+  model.title = "NVIDIA B200";
+  model.arch = "sm_100a";
+  model.sm = 100;
+  model.sm_count = 148;
+  model.gpc_sms = {20, 20, 18, 18, 18, 18, 18, 18};
+  model.clock_ghz = 1.965;
+  model.sustained_clock_ghz = 1.86;
+  model.memory_bytes = 180 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 126 * kMiB;
+  model.memory_gbytes_per_s = 8000;
+  model.l2_bytes_per_clock = 10240;
+  return model;
+}
+
+/// NVIDIA's "Inside NVIDIA Blackwell Ultra" (2025): 15 PFLOP/s of dense NVFP4, twice the rate of MUFU, and hardly any
+/// products of int8 or f64; the rest as B200.
+constexpr DeviceModel b300() {
+  DeviceModel model = b200();
+  model.name = "b300";
+  model.title = "NVIDIA B300";
+  model.arch = "sm_103a";
+  model.sm = 103;
+  model.memory_bytes = 288 * 1000 * 1000 * 1000LL;
+  model.rates.special = 32;
+  model.rates.double_fma = 2;
+  model.mma.f64 = 4;
+  model.tcgen05.int8 = 0;
+  model.tcgen05.fp4 = 49152;
+  return model;
+}
+
+/// Jetson AGX Thor (T5000), whose CPU shares the memory. Rates: its datasheet; SMs and L2 as the driver tells them.
+constexpr DeviceModel thor() {
+  DeviceModel model = tcgen05_blackwell();
+  model.name = "thor";
+  model.title = "NVIDIA Thor";
+  model.arch = "sm_110a";
+  model.sm = 110;
+  model.sm_count = 20;
+  model.gpc_sms = {8, 6, 6, 0, 0, 0, 0, 0};
+  model.clock_ghz = 1.575;
+  model.sustained_clock_ghz = 1.575;
+  model.memory_bytes = 128 * 1000 * 1000 * 1000LL;
+  model.l2_bytes = 32 * kMiB;
+  model.memory_gbytes_per_s = 273;
+  model.l2_bytes_per_clock = 1024;
+  model.rates.double_fma = 2;
+  model.mma.f64 = 4;
+  return model;
+}
+
+constexpr std::array kModels = {h200(),  h100(),  h100_pcie(), gh200(),        a100(), a100_40gb(), a10(),
+                                rtx3090(), orin(), l4(), l40s(), rtx4090(), t4(), b200(), b300(), thor(),
+                                rtx5090(), rtx_pro_6000(), gb10()};
 
 }  // namespace
 

@@ -93,7 +93,8 @@ struct DeviceModel {
   double block_launch_clocks = 0;  ///< Between blocks that one SM starts.
   PipeRates rates;
   MmaRates mma;
-  MmaRates wgmma;  ///< Rates of wgmma.
+  MmaRates wgmma;    ///< Rates of wgmma.
+  MmaRates tcgen05;  ///< Rates of tcgen05.mma.
   Latencies latencies;
 };
 

@@ -43,6 +43,7 @@ struct RecordedAction {
   std::uint32_t phase = 0;
   std::uint32_t bytes = 0;
   bool global = false;
+  std::uint32_t flops = 0;
 };
 
 /// A phase of one of the block's mbarriers.

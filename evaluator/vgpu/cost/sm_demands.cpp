@@ -98,4 +98,9 @@ double product_clocks(const MmaRates& rates, const MmaForm& form) {
   return flops_of(form) / std::max(mma_rate(rates, form), 1.0);
 }
 
+double tensor_product_clocks(const MmaRates& rates, const MmaForm& form, double flops) {
+  const bool four_bits = is_fp8(form.a) && form.k == 64;
+  return flops / std::max(four_bits ? rates.fp4 : mma_rate(rates, form), 1.0);
+}
+
 }  // namespace evo::vgpu

@@ -29,5 +29,7 @@ class Demands {
 
 /// Clocks of a matrix product when all tensor cores of the SM share it.
 double product_clocks(const MmaRates& rates, const MmaForm& form);
+/// Of a product in tensor memory; `form` has the types, and K of 64 where operands have 4 bits.
+double tensor_product_clocks(const MmaRates& rates, const MmaForm& form, double flops);
 
 }  // namespace evo::vgpu

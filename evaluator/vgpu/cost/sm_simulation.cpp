@@ -267,6 +267,13 @@ class Simulation {
       case OpClass::warpgroup_product:
         multiply_asynchronously(warp, instruction, start);
         break;
+      case OpClass::tensor_product:
+        multiply_in_tensor_memory(warp, event, instruction, start);
+        break;
+      case OpClass::tensor_load:
+      case OpClass::tensor_store:
+        move_in_tensor_memory(warp, instruction, start);
+        break;
       case OpClass::bulk_copy:
         copy(warp, event, start);
         break;
@@ -294,6 +301,7 @@ class Simulation {
       case OpClass::warpgroup_wait:
       case OpClass::mbarrier:
       case OpClass::mbarrier_wait:
+      case OpClass::tensor_commit:
       case OpClass::cluster_arrive:
       case OpClass::cluster_wait:
       case OpClass::grid_wait:
@@ -329,6 +337,10 @@ class Simulation {
         if (const RecordedAction* action = action_of(warp, event);
             action != nullptr && action->kind == AsyncAction::Kind::arrive)
           contribute(slot_of(warp), action->phase, std::max(start, warp.copies.open));
+        break;
+      case OpClass::tensor_commit:
+        if (const RecordedAction* action = action_of(warp, event); action != nullptr)
+          contribute(slot_of(warp), action->phase, std::max(start, warp.product_end + model_.latencies.wgmma));
         break;
       case OpClass::cluster_arrive:
         if (const RecordedAction* action = action_of(warp, event); action != nullptr)
@@ -385,6 +397,25 @@ class Simulation {
     const double operands = shared_rows * form.k * width_of(form.a) / 8.0 / model_.rates.shared_bytes / kSubPartitions;
     warp.product_end = std::max(warp.product_end, occupy(Pipe::shared_memory, 0, start, operands) + operands);
     warp.products.open = warp.product_end + model_.latencies.wgmma;
+  }
+
+  /// A product that one thread issues for the whole SM: all tensor cores take part.
+  void multiply_in_tensor_memory(Warp& warp, const Event& event, const RecordedInstruction& instruction, double start) {
+    occupy_issue(warp, start, 1);
+    const RecordedAction* action = action_of(warp, event);
+    if (action == nullptr) return;
+    const double clocks = tensor_product_clocks(model_.tcgen05, instruction.mma, action->flops);
+    for (int partition = 0; partition < kSubPartitions; ++partition)
+      warp.product_end = occupy(Pipe::tensor_core, partition, start, clocks) + clocks;
+    const double operands = action->bytes / model_.rates.shared_bytes;
+    warp.product_end = std::max(warp.product_end, occupy(Pipe::shared_memory, 0, start, operands) + operands);
+  }
+
+  /// A clock for each register, and the latency of shared memory: neither is published.
+  void move_in_tensor_memory(Warp& warp, const RecordedInstruction& instruction, double start) {
+    const auto registers = static_cast<double>(std::max(instruction.writes.size(), instruction.reads.size()));
+    occupy_issue(warp, start, registers);
+    write(warp, instruction, start + registers + model_.latencies.shared, Stall::shared_memory);
   }
 
   /// Operands that are not yet f16 are widened with two conversions for each register. Then the tensor core multiplies

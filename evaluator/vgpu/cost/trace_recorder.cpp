@@ -56,7 +56,7 @@ RecordedInstruction TraceRecorder::recorded(const TracedInstruction& instruction
 /// Keeps an action of an mbarrier or of the copy engine and returns Event::action for it.
 std::uint32_t TraceRecorder::keep(const AsyncAction& action) {
   RecordedBlock& block = current_->recorded;
-  RecordedAction kept{action.kind, 0, action.bytes, action.global};
+  RecordedAction kept{action.kind, 0, action.bytes, action.global, action.flops};
   if (action.phase != 0) {
     const auto [found, added] =
         current_->phases.try_emplace(action.phase, static_cast<std::uint32_t>(block.phases.size()));

@@ -176,7 +176,10 @@ void KernelBuilder::write_trace() {
 /// Registers of products and, because the compiler moves them about, those that they are moved to.
 void KernelBuilder::write_product_registers() {
   ProductRegisters& products = kernel_->product_registers;
-  if (kernel_->warpgroup_forms.empty()) return;
+  const auto begins = [](const Draft& draft) {
+    return draft.op_class == OpClass::warpgroup_product || draft.op_class == OpClass::tensor_load;
+  };
+  if (std::ranges::none_of(drafts_, begins)) return;
   std::vector<std::uint32_t> number(rows_of_.size(), kNowhere);  // Of accumulators, then of the others too.
   const auto uses_of = [&](const Draft& draft) { return std::span(uses_).subspan(draft.first_use, draft.use_count); };
   const auto watch = [&](const Draft& draft) {
@@ -193,7 +196,7 @@ void KernelBuilder::write_product_registers() {
                                [&](const Use& use) { return !use.write && number[use.reg] != kNowhere; });
   };
   for (const Draft& draft : drafts_)
-    if (draft.op_class == OpClass::warpgroup_product) watch(draft);
+    if (begins(draft)) watch(draft);
   for (bool again = true; again;) {
     again = false;
     for (const Draft& draft : drafts_)

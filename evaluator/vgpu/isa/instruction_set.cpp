@@ -30,6 +30,7 @@ constexpr Subject kSubjects[] = {
     {"warp", warp_operations},
     {"matrices", matrix_operations},
     {"warpgroup products", warpgroup_operations},
+    {"tensor memory", tcgen05_operations},
     {"wmma", wmma_operations},
     {"barriers", barrier_operations},
     {"control flow", control_operations},

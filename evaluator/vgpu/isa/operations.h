@@ -28,6 +28,7 @@ std::span<const Operation> cluster_operations();
 std::span<const Operation> warp_operations();
 std::span<const Operation> matrix_operations();
 std::span<const Operation> warpgroup_operations();
+std::span<const Operation> tcgen05_operations();
 std::span<const Operation> wmma_operations();
 std::span<const Operation> barrier_operations();
 std::span<const Operation> hint_operations();

@@ -15,9 +15,10 @@ namespace evo::vgpu {
 namespace {
 
 enum class Suffix {
-  none,      ///< Newer GPUs keep it.
-  any,       ///< Of architecture-specific targets, sm_90a and such.
-  this_one,  ///< Of one architecture alone.
+  none,       ///< Newer GPUs keep it.
+  any,        ///< Of architecture-specific targets, sm_90a and such.
+  this_one,   ///< Of one architecture alone.
+  below_120,  ///< Of architecture-specific targets, but for those of sm_120 and newer.
 };
 
 /// A statement whose name is `name` (empty: any) and that has the part `part` (empty: whatever it has), and `also`. It
@@ -126,6 +127,7 @@ constexpr Need kNeeds[] = {
     {"st", "v4", 100, Suffix::none, 0, "u64"},
     {"st", "v4", 100, Suffix::none, 0, "s64"},
     {"st", "v4", 100, Suffix::none, 0, "f64"},
+    {"tcgen05", "", 100, Suffix::below_120},
     // Conversions.
     {"cvt", "bf16", 80},
     {"cvt", "bf16x2", 80},
@@ -221,7 +223,9 @@ std::optional<Target> parse_target(std::string_view text) {
 bool meets(const Target& target, const Need& need) {
   if (need.last != 0 && target.sm > need.last) return false;
   if (need.suffix == Suffix::none) return target.sm >= need.sm;
-  return target.specific && (need.suffix == Suffix::any ? target.sm >= need.sm : target.sm == need.sm);
+  if (!target.specific || target.sm < need.sm) return false;
+  if (need.suffix == Suffix::below_120) return target.sm < 120;
+  return need.suffix == Suffix::any || target.sm == need.sm;
 }
 
 /// What of kNeeds a target does not have.

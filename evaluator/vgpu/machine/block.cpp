@@ -72,6 +72,7 @@ void Block::start(std::array<std::uint32_t, 3> block_index) {
   live = threads;
   barriers = {};
   mbarriers.clear();
+  tensor_memory.start();
   free_registers = 0;
   l1.clear();
   warpgroups.assign((warps.size() + kWarpgroupWarps - 1) / kWarpgroupWarps, {});
@@ -259,7 +260,7 @@ bool Block::run_warp(Warp& warp) {
   const std::uint64_t limit = std::min(before + turn_of(*launch), launch->budget.warp_instructions + 1);
   bool still = false;
   while (true) {
-    const bool watched = launch->observer != nullptr || !launch->kernel->warpgroup_forms.empty();
+    const bool watched = launch->observer != nullptr || !launch->kernel->product_registers.first_use.empty();
     if (launch->tracer != nullptr) {
       watched ? run_split<Noted::trace, true>(warp, limit) : run_split<Noted::trace, false>(warp, limit);
     } else if (launch->notes_accesses) {

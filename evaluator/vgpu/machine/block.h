@@ -11,6 +11,7 @@
 #include "evaluator/vgpu/machine/launch.h"
 #include "evaluator/vgpu/machine/mbarrier.h"
 #include "evaluator/vgpu/machine/warp.h"
+#include "evaluator/vgpu/tcgen05/tensor_memory.h"
 
 namespace evo::vgpu {
 
@@ -92,6 +93,7 @@ struct Block {
   std::vector<std::byte> shared;  ///< From shared address 0: the reserved bytes, static, dynamic.
   std::array<Barrier, kBarriers> barriers{};
   MbarrierTable mbarriers;
+  TensorMemory tensor_memory;
   std::uint32_t free_registers = 0;  ///< Of each thread of a warp: given back by setmaxnreg.
   Tracer* tracer = nullptr;          ///< Set while the block is sampled.
   L1Sectors l1;                      ///< While its accesses are counted.

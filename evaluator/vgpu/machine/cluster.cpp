@@ -60,6 +60,9 @@ std::string describe_wait(const Warp& warp) {
           "warp {} waits in {} for registers: the other warps have given back {} for each thread "
           "of a warp",
           warp.index, place, block.free_registers);
+    } else if (split.state == Split::State::waits_for_columns) {
+      text += fmt::format("warp {} waits in {} for {} columns of tensor memory side by side: {} are free", warp.index,
+                          place, split.barrier, block.tensor_memory.free_columns());
     } else if (split.state == Split::State::waits_at_barrier) {
       const Barrier& barrier = block.barriers[split.barrier];
       text += fmt::format("warp {} lanes {:#010x} wait in {} at barrier {}, where {} of {} threads have arrived",
@@ -132,6 +135,15 @@ Cluster::State Cluster::run() {
       return State::suspended;
     }
   }
+  for (const auto& block : blocks)
+    for (const TensorMemory::Allocation& left : block->tensor_memory.allocations()) {
+      Warp& warp = block->warps[left.warp];
+      warp.fail(*left.allocated_in,
+                fmt::format("{} columns of tensor memory from column {} are still allocated when the block ends: "
+                            "tcgen05.dealloc is missing",
+                            left.columns, left.column));
+      return State::failed;
+    }
   if (launch->observer != nullptr)
     for (const BulkOperation& operation : under_way_) launch->observer->left_under_way(operation);
   return State::finished;

@@ -120,6 +120,7 @@ struct Kernel {
   std::vector<MmaForm> mma_forms;
   std::vector<WarpgroupForm> warpgroup_forms;
   ProductRegisters product_registers;
+  int tensor_blocks = 0;  ///< .cta_group of its tcgen05 instructions; 0: it has none.
   std::vector<SpecialRow> specials;
   std::vector<Procedure> procedures;
   std::vector<CallSite> call_sites;

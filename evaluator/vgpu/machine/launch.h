@@ -58,11 +58,12 @@ struct Launch {
   std::vector<const Allocation*> caches;  ///< The buffer that each memory instruction touched last.
   std::uint64_t grid_workspace = 0;       ///< Of a cooperative kernel: its barrier's address.
   std::uint64_t executed = 0;
-  std::uint64_t progress = 0;  ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
-  bool takes_turns = false;    ///< Clusters let each other run often: one of them may spin on another's work.
-  std::uint64_t phases = 0;    ///< Of all mbarriers: gives each phase a number.
-  BlockWork* work = nullptr;   ///< Filled for each block that ends, by its number; null: nobody asks.
-  std::uint64_t salt = 0;      ///< Divides the kernel's instructions into BlockWork::code.
+  std::uint64_t progress = 0;           ///< Grows with whatever may end a wait: barriers, copies, threads that exit.
+  bool takes_turns = false;             ///< Clusters let each other run often: one of them may spin on another's work.
+  std::uint64_t phases = 0;             ///< Of all mbarriers: gives each phase a number.
+  std::uint64_t tensor_operations = 0;  ///< tcgen05 instructions issued: gives each a number.
+  BlockWork* work = nullptr;            ///< Filled for each block that ends, by its number; null: nobody asks.
+  std::uint64_t salt = 0;               ///< Divides the kernel's instructions into BlockWork::code.
   std::optional<Failure> failure;
   FindingKind failure_kind = FindingKind::fault;
   std::uint32_t failure_line = 0;  ///< Of the CUDA source; 0: unknown.

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "evaluator/vgpu/machine/access_mode.h"
+#include "evaluator/vgpu/machine/finding.h"
 #include "evaluator/vgpu/machine/instruction.h"
 #include "evaluator/vgpu/numbers/shared_matrix.h"
 
@@ -136,6 +138,18 @@ class Observer {
   virtual void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand) = 0;
   virtual void end_product_read(Warp& warp, const Instruction& in, const SharedPart& part) = 0;
   virtual void products_waited(Warp& warp) = 0;
+
+  // ---- Operands of tcgen05 in a block's shared memory, from the issue to the end of what a commit tracks
+  virtual void begin_tensor_read(Warp& warp, const Instruction& in, int lane, Block& block, const SharedPart& part,
+                                 char operand) = 0;
+  /// The time of a commit that is being issued: of the warp's tensor core.
+  virtual std::uint32_t tensor_time(const Warp& warp) = 0;
+  virtual void end_tensor_read(Warp& warp, const Instruction& in, Block& block, const SharedPart& part,
+                               std::uint32_t time) = 0;
+  /// The commit of that time arrives at a block's mbarrier.
+  virtual void tensor_reads_ended(Warp& warp, Block& block, std::uint32_t barrier, std::uint32_t time) = 0;
+  /// The machine has found something itself that does not end the launch.
+  virtual void found(Warp& warp, const Instruction& in, FindingKind kind, const std::string& what) = 0;
 };
 
 }  // namespace evo::vgpu

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace evo::vgpu {
+namespace {
+
+/// Stands for a group: of a tcgen05.ld.
+constexpr std::uint32_t kLoading = 0xffff'ffffu;
+
+}  // namespace
 
 void ProductWatch::start(std::uint32_t registers) {
   products.clear();
@@ -25,6 +31,9 @@ const char* ProductWatch::touch(const ProductRegisters& registers, std::uint32_t
     if (moves && !write) {
       moved_group = std::max(moved_group, group_of[reg]);
       moved_written |= written[reg];
+    } else if (!moves && group_of[reg] == kLoading) {
+      return write ? "writes a register of a tcgen05.ld that has not been waited for (tcgen05.wait::ld)"
+                   : "reads a register of a tcgen05.ld that has not been waited for (tcgen05.wait::ld)";
     } else if (!moves && group_of[reg] != 0) {
       return write ? "writes an accumulator of a wgmma that has not been waited for (wgmma.wait_group)"
                    : "reads an accumulator of a wgmma that has not been waited for (wgmma.wait_group)";
@@ -39,6 +48,15 @@ const char* ProductWatch::touch(const ProductRegisters& registers, std::uint32_t
     written[reg] = moves ? moved_written : 1;
   }
   return nullptr;
+}
+
+void ProductWatch::begin_load(const ProductRegisters& registers, std::uint32_t index) {
+  for (std::uint32_t u = registers.first_use[index]; u < registers.first_use[index + 1]; ++u)
+    if (registers.uses[u].write) group_of[registers.uses[u].reg] = kLoading;
+}
+
+void ProductWatch::end_loads() {
+  std::ranges::replace(group_of, kLoading, 0u);
 }
 
 }  // namespace evo::vgpu

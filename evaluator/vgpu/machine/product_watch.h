@@ -6,15 +6,15 @@
 #include "evaluator/vgpu/machine/trace.h"
 #include "evaluator/vgpu/numbers/shared_matrix.h"
 
-/// Asynchrony of wgmma (PTX ISA 9.0, 9.7.15.1 and 9.7.15.7). A product is computed when it is issued. Its
-/// asynchrony is only checked: nothing may touch its accumulators, or write the shared memory that it reads, until it
-/// has been waited for.
+/// Asynchrony of wgmma (PTX ISA 9.0, 9.7.15.1 and 9.7.15.7), and of tcgen05.ld, whose registers are watched alike. A
+/// product is computed when it is issued. Its asynchrony is only checked: nothing may touch its accumulators, or write
+/// the shared memory that it reads, until it has been waited for.
 namespace evo::vgpu {
 
 struct Instruction;
 
-/// Which instructions of a kernel read or write registers that a product may be using: operands of wgmma itself, and
-/// registers that accumulators are moved to. Registers are numbered densely.
+/// Which instructions of a kernel read or write registers that a product may be using: operands of wgmma itself,
+/// results of tcgen05.ld, and registers that either are moved to. Registers are numbered densely.
 struct ProductRegisters {
   struct Use {
     std::uint32_t reg = 0;
@@ -22,7 +22,7 @@ struct ProductRegisters {
   };
   std::uint32_t count = 0;
   std::vector<Use> uses;
-  std::vector<std::uint32_t> first_use;  ///< Of each instruction, and one more; empty for a kernel without wgmma.
+  std::vector<std::uint32_t> first_use;  ///< Of each instruction, and one more; empty for a kernel without these.
 };
 
 /// A warp's products under way.
@@ -45,6 +45,9 @@ struct ProductWatch {
   void start(std::uint32_t registers);
   /// An ordinary instruction is about to run. What is wrong when it touches a product's registers too early; else null.
   const char* touch(const ProductRegisters& registers, std::uint32_t index, OpClass op_class);
+  /// A tcgen05.ld's results are under way until all loads have been waited for.
+  void begin_load(const ProductRegisters& registers, std::uint32_t index);
+  void end_loads();
 };
 
 }  // namespace evo::vgpu

@@ -45,6 +45,11 @@ enum class OpClass : std::uint8_t {
   warpgroup_fence,    ///< wgmma.fence.
   warpgroup_commit,   ///< wgmma.commit_group.
   warpgroup_wait,     ///< wgmma.wait_group N (`pending_groups`).
+  tensor_product,     ///< tcgen05.mma, cp, shift: `mma` says the types, `async` the work; one tensor core of the SM.
+  tensor_commit,      ///< tcgen05.commit: arrives at an mbarrier once the warp's products have ended.
+  tensor_load,        ///< tcgen05.ld.
+  tensor_store,       ///< tcgen05.st.
+  tensor_wait,        ///< tcgen05.wait.
   barrier,            ///< bar.sync, bar.red, bar.arrive: `barrier` says which.
   warp_sync,          ///< bar.warp.sync.
   fence,              ///< membar, fence.
@@ -133,12 +138,14 @@ struct AsyncAction {
     arrive,
     wait,
     copy,
+    product,
   };
   Kind kind = Kind::none;
   /// The phase of the block's mbarrier or the cluster's barrier that is arrived at or waited for, or that the copy
   /// signals. Numbers are unique in a launch; 0: none.
   std::uint64_t phase = 0;
-  std::uint32_t bytes = 0;    ///< Of a copy.
+  std::uint32_t bytes = 0;    ///< Of a copy; of a product's operands in shared memory.
+  std::uint32_t flops = 0;    ///< Of a product.
   std::uint32_t sectors = 0;  ///< Of 32 bytes, in global memory: what the lanes' copies need.
   bool global = false;        ///< The copy reads or writes global memory.
   bool writes = false;        ///< Out of shared memory.

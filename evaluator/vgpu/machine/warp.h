@@ -53,6 +53,7 @@ struct Split {
     waits_at_mbarrier,
     waits_for_cluster,
     waits_for_registers,
+    waits_for_columns,
   };
   State state = State::free;
   std::uint32_t active = 0;

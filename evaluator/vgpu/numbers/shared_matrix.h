@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "evaluator/vgpu/numbers/tiles.h"
 
-/// Operands of wgmma in shared memory (PTX ISA 9.0, 9.7.15.5.1).
+/// Operands of wgmma and tcgen05 in shared memory (PTX ISA 9.0, 9.7.15.5.1 and 9.7.16.4.1).
 namespace evo::vgpu {
 
 /// A matrix descriptor's fields, in bytes.
@@ -17,9 +19,12 @@ struct SharedMatrix {
   std::uint32_t stride = 0;      ///< Stride dimension byte offset.
   std::uint32_t base = 0;        ///< Matrix base offset: where the swizzle pattern starts, in units of 128 bytes.
   std::uint32_t row_bytes = 16;  ///< Bytes of a swizzle atom's row: 16 (no swizzle), 32, 64 or 128.
+  bool by_32 = false;            ///< 32 bytes stay together in the swizzle, else 16.
 };
 
 SharedMatrix decode_descriptor(std::uint64_t descriptor);
+/// That of tcgen05. Nothing where a field is wrong; `why` then says which.
+std::optional<SharedMatrix> decode_tensor_descriptor(std::uint64_t descriptor, std::string& why);
 
 /// A part of an operand: `rows` rows of A (or columns of B) from `first`, and `chunks` of 16 bytes along k.
 struct SharedPart {
@@ -27,7 +32,8 @@ struct SharedPart {
   int first = 0;
   int rows = 0;  ///< A multiple of 8.
   int chunks = 2;
-  bool transposed = false;  ///< M- or N-major, 16-bit elements.
+  bool transposed = false;  ///< M- or N-major.
+  int element_bytes = 2;    ///< Where it is transposed.
 };
 
 /// The address of the first chunk that is not inside `shared`, or 0 if all are inside. Address 0 is reserved.

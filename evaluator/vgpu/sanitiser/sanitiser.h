@@ -233,6 +233,15 @@ class Sanitiser : public Observer {
   void begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand) override;
   void end_product_read(Warp& warp, const Instruction& in, const SharedPart& part) override;
   void products_waited(Warp& warp) override;
+  void begin_tensor_read(Warp& warp, const Instruction& in, int lane, Block& block, const SharedPart& part,
+                         char operand) override;
+  std::uint32_t tensor_time(const Warp& warp) override;
+  void end_tensor_read(Warp& warp, const Instruction& in, Block& block, const SharedPart& part,
+                       std::uint32_t time) override;
+  void tensor_reads_ended(Warp& warp, Block& block, std::uint32_t barrier, std::uint32_t time) override;
+  void found(Warp& warp, const Instruction& in, FindingKind kind, const std::string& what) override {
+    report(kind, warp, in, -1, what);
+  }
 
  private:
   struct BufferWatch {
@@ -291,6 +300,8 @@ class Sanitiser : public Observer {
   Spot locate(const Warp& warp, AccessMode mode, int lane, std::uint64_t address);
   Accessor accessor(const Warp& warp, const Instruction& in, int lane, const MemoryOrder& order) const;
   Accessor proxy_accessor(const Warp& warp, const Instruction& in, int lane) const;
+  void begin_operand_read(Warp& warp, const Instruction& in, int lane, Block& block, const SharedPart& part,
+                          char operand);
   using RecordRead = std::optional<Conflict> (AccessHistory::*)(std::size_t, std::size_t, const Accessor&);
   /// A read by the copy engine for a lane, recorded in the history by `record`.
   void proxy_read(Warp& warp, const Instruction& in, int lane, AccessMode mode, std::uint64_t from, std::uint32_t bytes,

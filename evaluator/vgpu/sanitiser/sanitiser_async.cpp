@@ -268,17 +268,23 @@ void Sanitiser::left_under_way(const BulkOperation& operation) {
 // ---- wgmma
 
 void Sanitiser::begin_product_read(Warp& warp, const Instruction& in, const SharedPart& part, char operand) {
-  BlockWatch& watch = block_watch(*warp.block);
-  Accessor by = proxy_accessor(warp, in, 0);
-  by.thread = watch.product_thread(warp.index);
+  begin_operand_read(warp, in, 0, *warp.block, part, operand);
+}
+
+/// What a product reads of a block's shared memory from now on.
+void Sanitiser::begin_operand_read(Warp& warp, const Instruction& in, int lane, Block& block, const SharedPart& part,
+                                   char operand) {
+  BlockWatch& watch = block_watch(block);
+  Accessor by = proxy_accessor(warp, in, lane);
+  by.thread = block_watch(*warp.block).product_thread(warp.index);
   each_chunk(part, [&](std::uint32_t address) {
     if (!watch.shared_written.all(address, 16)) {
-      report(FindingKind::uninitialised, warp, in, 0,
+      report(FindingKind::uninitialised, warp, in, lane,
              fmt::format("{} has 16 bytes at {}, which nobody has written", operand,
                          describe_place(warp, kInShared, address)));
     }
     if (const auto conflict = watch.shared.begin_read(address, 16, by))
-      report_race(warp, in, 0, kInShared, 16, address, *conflict);
+      report_race(warp, in, lane, kInShared, 16, address, *conflict);
   });
 }
 
@@ -296,6 +302,31 @@ void Sanitiser::products_waited(Warp& warp) {
   VectorClock over;
   over.raise(watch.number, watch.product_thread(warp.index), mine.products++);
   learn(warp, kAllLanes, {std::make_shared<const VectorClock>(std::move(over)), nullptr, nullptr, nullptr});
+}
+
+// ---- tcgen05
+
+void Sanitiser::begin_tensor_read(Warp& warp, const Instruction& in, int lane, Block& block, const SharedPart& part,
+                                  char operand) {
+  begin_operand_read(warp, in, lane, block, part, operand);
+}
+
+std::uint32_t Sanitiser::tensor_time(const Warp& warp) {
+  return block_watch(*warp.block).warps[warp.index].products++;
+}
+
+void Sanitiser::end_tensor_read(Warp& warp, const Instruction& in, Block& block, const SharedPart& part,
+                                std::uint32_t time) {
+  Accessor by = accessor(warp, in, 0, {});
+  by.thread = block_watch(*warp.block).product_thread(warp.index);
+  by.now = time;
+  AccessHistory& history = block_watch(block).shared;
+  each_chunk(part, [&](std::uint32_t address) { history.end_read(address, 16, by); });
+}
+
+void Sanitiser::tensor_reads_ended(Warp& warp, Block& block, std::uint32_t barrier, std::uint32_t time) {
+  const BlockWatch& own = block_watch(*warp.block);
+  block_watch(block).mbarriers[barrier].arriving.raise(own.number, own.product_thread(warp.index), time);
 }
 
 }  // namespace evo::vgpu
