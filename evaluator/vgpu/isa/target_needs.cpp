@@ -39,7 +39,8 @@ constexpr Need kNeeds[] = {
     {"mbarrier", "complete_tx", 90},
     {"st", "async", 90},
     {"red", "async", 90},
-    {"tensormap", "", 90, Suffix::any},
+    {"tensormap", "replace", 90, Suffix::any},
+    {"tensormap", "cp_fenceproxy", 90},
     {"multimem", "", 90},
     // Cache hints.
     {"createpolicy", "", 80},
