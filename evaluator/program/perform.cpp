@@ -65,7 +65,7 @@ Code code_of(const Failure& failure) {
   const auto tells = [&](const char* word) { return failure.reason.find(word) != std::string::npos; };
   if (tells("misaligned")) return Code::misaligned_address;
   if (tells("assert")) return Code::assert_failed;
-  if (tells("trap") || tells("deadlock")) return Code::launch_failed;
+  if (tells("trap") || tells("deadlock")) return Code::launch_failed;  // By .trap of surfaces, too.
   return Code::illegal_address;
 }
 

@@ -15,7 +15,9 @@ enum class Code : int {
   invalid_configuration = 9,  ///< The runtime's; the driver says invalid_value.
   invalid_pitch = 12,
   invalid_symbol = 13,
+  invalid_channels = 20,
   invalid_direction = 21,
+  invalid_filter = 26,
   invalid_device_function = 98,
   invalid_device = 101,
   invalid_image = 200,

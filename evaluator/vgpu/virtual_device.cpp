@@ -51,6 +51,7 @@ class VirtualDevice : public VirtualGpu {
     memory_.share(host, name);
     watch_shared(reinterpret_cast<DeviceAddress>(host.data()), host.size());
   }
+  ObjectTable& objects() override { return objects_; }
   void share_with_host(DeviceAddress begin) override { memory_.share_with_host(begin); }
   void free(DeviceAddress address) override {
     memory_.free(address);
@@ -155,6 +156,7 @@ class VirtualDevice : public VirtualGpu {
   int threads_ = 1;
   Budget budget_;
   GlobalMemory memory_;
+  ObjectTable objects_;
   std::unique_ptr<Sanitiser> sanitiser_;  ///< Null: launches are not sanitised.
 };
 
@@ -193,6 +195,7 @@ std::optional<Failure> VirtualDevice::prepare(const LoadedModule& module, const 
     return refusal(fmt::format("kernel {}: {}", kernel->name, refused->why));
   launch.kernel = kernel;
   launch.memory = &memory_;
+  launch.objects = &objects_;
   launch.grid = planned.grid;
   launch.block = planned.block;
   launch.cluster = cluster_of(demands, planned);
@@ -386,6 +389,9 @@ std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo
   std::int64_t footprint_bytes = 0;
   std::vector<DeviceRange> written;
   for (const auto& variable : loaded.variables()) written.push_back({variable.address, variable.bytes});
+  for (const auto& [handle, surface] : objects_.surfaces())
+    if (const Allocation* buffer = memory_.find(surface.address))
+      written.push_back({buffer->begin, buffer->end - buffer->begin});
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (parameters[i].bytes != arguments[i].size()) {
       return refusal(fmt::format("kernel {}: argument {} has {} bytes, {} were given", launch.kernel->name, i,
@@ -395,6 +401,8 @@ std::optional<Failure> VirtualDevice::run_kernel(const Module& module, const evo
     std::memcpy(launch.parameters.data() + parameters[i].offset, arguments[i].data(), arguments[i].size());
     std::uint64_t address = 0;
     if (arguments[i].size() == sizeof address) std::memcpy(&address, arguments[i].data(), sizeof address);
+    if (const Texture* texture = objects_.texture(address)) address = texture->texels.address;
+    if (const Texels* surface = objects_.surface(address)) address = surface->address;
     const Allocation* buffer = memory_.find(address);
     if (buffer == nullptr) continue;
     footprint_bytes += static_cast<std::int64_t>(buffer->end - buffer->begin);

@@ -12,6 +12,7 @@
 #include "evaluator/vgpu/cost/cost_model.h"
 #include "evaluator/vgpu/launch_limits.h"
 #include "evaluator/vgpu/machine/finding.h"
+#include "evaluator/vgpu/textures/object_table.h"
 
 namespace evo::vgpu {
 
@@ -47,6 +48,8 @@ class VirtualGpu : public Device {
   virtual DeviceAddress allocate_shared(std::size_t bytes, const std::string& name) = 0;
   /// Memory of the host that kernels may reach at its address, until free().
   virtual void share(std::span<std::byte> host, const std::string& name) = 0;
+  /// Textures and surfaces, which kernels name by handles.
+  virtual ObjectTable& objects() = 0;
   /// Memory that the host may write and read as it does buffers.
   virtual std::vector<DeclaredVariable> variables(const Module& module) const = 0;
   /// From now on a launch fails once a warp has executed more instructions.

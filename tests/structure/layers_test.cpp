@@ -32,7 +32,7 @@ const std::vector<Layer> kLayers = {
      {"engine"},
      {"evaluator/numbers",         "evaluator/base",           "evaluator/device",     "evaluator/kernels",
       "evaluator/compile",         "evaluator/cuda",           "evaluator/vgpu/ptx",   "evaluator/vgpu/numbers",
-      "evaluator/vgpu/tcgen05", "evaluator/vgpu/machine",    "evaluator/vgpu/decode",    "evaluator/vgpu/parts", "evaluator/vgpu/isa",
+      "evaluator/vgpu/tcgen05",   "evaluator/vgpu/textures",  "evaluator/vgpu/machine",    "evaluator/vgpu/decode",    "evaluator/vgpu/parts", "evaluator/vgpu/isa",
       "evaluator/vgpu/sanitiser",  "evaluator/vgpu/cost",      "evaluator/vgpu",       "evaluator/program",
       "evaluator/program/runtime", "evaluator/program/driver", "evaluator/worker",     "evaluator/hosts",
       "evaluator/judge",           "evaluator/timing",         "evaluator/pipeline"}},

@@ -34,6 +34,7 @@ std::optional<Failure> TestGpu::launch_with(std::string_view name, const Geometr
   Launch launch;
   launch.kernel = kernel;
   launch.memory = &memory_;
+  launch.objects = &objects_;
   launch.grid = geometry.grid;
   launch.block = geometry.block;
   launch.dynamic_smem_bytes = geometry.dynamic_smem_bytes;

@@ -15,6 +15,7 @@
 #include "evaluator/vgpu/loaded_module.h"
 #include "evaluator/vgpu/machine/block_scheduler.h"
 #include "evaluator/vgpu/machine/memory.h"
+#include "evaluator/vgpu/textures/object_table.h"
 
 namespace evo::vgpu {
 
@@ -59,6 +60,7 @@ class TestGpu {
     return launch_with(kernel, geometry, bytes);
   }
 
+  ObjectTable& objects() { return objects_; }
   const LoadedModule& module() const { return *module_; }
   const std::string& printed() const { return printed_; }
   std::uint64_t executed() const { return executed_; }
@@ -81,6 +83,7 @@ class TestGpu {
 
   DecodeOptions options_;
   GlobalMemory memory_;
+  ObjectTable objects_;
   std::unique_ptr<LoadedModule> module_;
   Budget budget_;
   int threads_ = 1;

@@ -18,8 +18,8 @@ struct End {
   std::size_t pitch, height, x, y, z;
 };
 
-Place place_of(const End& end) {
-  if (end.type == CU_MEMORYTYPE_ARRAY) return array_of(end.array).at(end.x, end.y, end.z);
+Place place_of(const End& end, const cudaExtent& extent) {
+  if (end.type == CU_MEMORYTYPE_ARRAY) return array_of(end.array).box({end.x, end.y, end.z}, extent);
   const Address begin = end.type == CU_MEMORYTYPE_HOST ? reinterpret_cast<Address>(end.host) : end.device;
   require(begin != 0);
   const std::size_t slice = end.pitch * end.height;
@@ -31,20 +31,26 @@ Place place_of(const End& end) {
 Copy copy_of_2d(const void* asked) {
   require(asked != nullptr);
   const auto& one = *static_cast<const CUDA_MEMCPY2D*>(asked);
+  const cudaExtent extent{one.WidthInBytes, one.Height, 1};
   return {place_of({one.dstMemoryType, one.dstHost, one.dstDevice, one.dstArray, one.dstPitch, 0, one.dstXInBytes,
-                    one.dstY, 0}),
+                    one.dstY, 0},
+                   extent),
           place_of({one.srcMemoryType, one.srcHost, one.srcDevice, one.srcArray, one.srcPitch, 0, one.srcXInBytes,
-                    one.srcY, 0}),
+                    one.srcY, 0},
+                   extent),
           one.WidthInBytes, one.Height, 1};
 }
 
 Copy copy_of_3d(const void* asked) {
   require(asked != nullptr);
   const auto& one = *static_cast<const CUDA_MEMCPY3D*>(asked);
+  const cudaExtent extent{one.WidthInBytes, one.Height, one.Depth};
   return {place_of({one.dstMemoryType, one.dstHost, one.dstDevice, one.dstArray, one.dstPitch, one.dstHeight,
-                    one.dstXInBytes, one.dstY, one.dstZ}),
+                    one.dstXInBytes, one.dstY, one.dstZ},
+                   extent),
           place_of({one.srcMemoryType, one.srcHost, one.srcDevice, one.srcArray, one.srcPitch, one.srcHeight,
-                    one.srcXInBytes, one.srcY, one.srcZ}),
+                    one.srcXInBytes, one.srcY, one.srcZ},
+                   extent),
           one.WidthInBytes, one.Height, one.Depth};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "evaluator/program/arrays.h"
+#include "evaluator/program/textures.h"
 #include "evaluator/program/work.h"
 
 /// What cuda.h declares as structs and enumerations. Its functions are declared otherwise in each version: files that
@@ -12,6 +12,17 @@ Copy copy_of_3d(const void* cuda_memcpy3d);
 Fill fill_of(const void* cuda_memset_node_params);
 KernelLaunch launch_of_node(const void* cuda_kernel_node_params);
 HostCall host_call_of(const void* cuda_host_node_params);
+/// Of CUDA_ARRAY_DESCRIPTOR, and of CUDA_ARRAY3D_DESCRIPTOR.
+Array array_of_2d(const void* descriptor);
+Array array_of_3d(const void* descriptor);
+void describe_2d(const Array& array, void* descriptor);
+void describe_3d(const Array& array, void* descriptor);
+/// Of CUDA_RESOURCE_DESC and CUDA_TEXTURE_DESC.
+cudaResourceDesc resource_of(const void* described);
+cudaTextureDesc texture_of(const void* described);
+void describe(const cudaResourceDesc& resource, void* to);
+void describe(const cudaTextureDesc& texture, void* to);
+bool is_view_without_format(const void* cuda_resource_view_desc);
 /// And the stream.
 KernelLaunch launch_of_config(const void* config, Function& function, void* const* values, void* const* extra,
                               void*& stream);

@@ -190,3 +190,17 @@ EVO_ENTRY cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 EVO_ENTRY cudaError_t cudaCtxResetPersistingL2Cache() {
   return nothing();
 }
+
+EVO_ENTRY cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
+                                                       unsigned long long flags, int* found) {
+  return answer([&] {
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
+    const auto code = static_cast<Code>(cuGetProcAddress(name, function, static_cast<int>(version), flags, &status));
+    if (found != nullptr) *found = static_cast<int>(status);
+    require(code == Code::success || (code == Code::not_found && found != nullptr), code);
+  });
+}
+
+EVO_ENTRY cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags, int* found) {
+  return cudaGetDriverEntryPointByVersion(name, function, kVersion, flags, found);
+}

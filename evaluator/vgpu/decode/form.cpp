@@ -55,10 +55,7 @@ void Form::unsupported(const std::string& why) const {
   std::string text = "unsupported instruction " + statement_.opcode();
   text += statement_.line != 0 ? " at line " + std::to_string(statement_.line) : "";
   text += " (PTX line " + std::to_string(statement_.ptx_line) + ")";
-  const auto begins = [&](std::string_view word) { return statement_.opcode().starts_with(word); };
-  const bool texture = begins("tex") || begins("tld4") || begins("txq") || begins("suld") || begins("sust");
   if (!why.empty()) text += ": " + why;
-  if (texture) text += ": textures are not supported: read the data from global memory";
   throw LoadError(text);
 }
 

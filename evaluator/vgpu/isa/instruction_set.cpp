@@ -26,6 +26,8 @@ constexpr Subject kSubjects[] = {
     {"asynchronous copies", async_operations},
     {"barriers in memory", mbarrier_operations},
     {"tensor maps", tensor_operations},
+    {"textures", texture_operations},
+    {"surfaces", surface_operations},
     {"clusters, registers", cluster_operations},
     {"warp", warp_operations},
     {"matrices", matrix_operations},

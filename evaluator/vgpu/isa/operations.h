@@ -24,6 +24,8 @@ std::span<const Operation> atomic_operations();
 std::span<const Operation> async_operations();
 std::span<const Operation> mbarrier_operations();
 std::span<const Operation> tensor_operations();
+std::span<const Operation> texture_operations();
+std::span<const Operation> surface_operations();
 std::span<const Operation> cluster_operations();
 std::span<const Operation> warp_operations();
 std::span<const Operation> matrix_operations();
@@ -46,6 +48,8 @@ void decode_bulk(Form& form);                 ///< cp.async.bulk and cp.reduce.a
 void decode_tensor_copy(Form& form);          ///< cp.async.bulk.tensor
 void decode_tensor_prefetch(Form& form);      ///< cp.async.bulk.prefetch.tensor
 void decode_arrive_after_copies(Form& form);  ///< cp.async.mbarrier.arrive
+void decode_texture_query(Form& form);        ///< txq
+void decode_surface_query(Form& form);        ///< suq
 // Extended-precision arithmetic: the forms that set (.cc) or use (the name's final c) the carry.
 void decode_add_with_carry(Form& form, bool uses_carry, bool sets_carry);
 void decode_sub_with_borrow(Form& form, bool uses_carry, bool sets_carry);

@@ -55,7 +55,8 @@ constexpr Need kNeeds[] = {
     {"cp", "cta_group::1", 100, Suffix::any, 110},
     {"cp", "cta_group::2", 100, Suffix::any, 110},
     {"cp", "cp_mask", 100},
-    {"tensormap", "", 90, Suffix::any},
+    {"tensormap", "replace", 90, Suffix::any},
+    {"tensormap", "cp_fenceproxy", 90},
     {"tensormap", "swizzle_atomicity", 100, Suffix::any},
     {"multimem", "", 90},
     // Cache hints.

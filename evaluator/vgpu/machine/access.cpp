@@ -242,9 +242,8 @@ std::uint32_t remembered_wavefronts(Warp& warp, const Instruction& in, std::uint
   return pattern.passes;
 }
 
-void collect_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool local, const std::uint64_t* address) {
+void add_sectors(Warp& warp, std::uint32_t mask, std::uint32_t bytes, bool local, const std::uint64_t* address) {
   auto& sectors = warp.launch->sectors;
-  sectors.clear();
   for (const std::uint32_t lane : lanes_of(mask)) {
     if (local) {
       // Local memory is interleaved: a word of all lanes is 128 bytes in a row.
@@ -341,15 +340,28 @@ void note_access(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMo
   const std::uint64_t address = touched.address[std::countr_zero(mask)];
   const TracedSpace space = traced_space(warp, mode, address);
   std::uint32_t passes = 0;
+  warp.launch->sectors.clear();
   if (is_shared(space)) {
     passes = remembered_wavefronts(warp, in, mask, bytes, touched.address);
   } else if (space == TracedSpace::global || space == TracedSpace::local) {
-    collect_sectors(warp, mask, bytes, space == TracedSpace::local, touched.address);
-  } else {
-    warp.launch->sectors.clear();
+    add_sectors(warp, mask, bytes, space == TracedSpace::local, touched.address);
   }
   if (!launch.code_parts.empty()) count_access(warp, in, space, passes);
   if (launch.tracer != nullptr) trace_access(warp, mask, bytes, address, space, passes);
+}
+
+void note_texels(Warp& warp, const Instruction& in, std::span<const std::uint32_t> masks, std::uint32_t bytes,
+                 std::span<const Touched> touched) {
+  const Launch& launch = *warp.launch;
+  warp.launch->sectors.clear();
+  std::uint32_t lanes = 0;
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    if (masks[i] != 0) add_sectors(warp, masks[i], bytes, false, touched[i].address);
+    lanes |= masks[i];
+  }
+  if (lanes == 0) return;
+  if (!launch.code_parts.empty()) count_access(warp, in, TracedSpace::global, 0);
+  if (launch.tracer != nullptr) trace_access(warp, lanes, bytes, 0, TracedSpace::global, 0);
 }
 
 }  // namespace evo::vgpu

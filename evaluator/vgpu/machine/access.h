@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "evaluator/vgpu/machine/access_mode.h"
@@ -36,6 +37,10 @@ std::string describe_place(const Warp& warp, AccessMode mode, std::uint64_t addr
 void note_access(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, std::uint32_t bytes,
                  const Touched& touched);
 
+/// The same for a texture fetch, which reads several texels of global memory a lane: one mask for each of `touched`.
+void note_texels(Warp& warp, const Instruction& in, std::span<const std::uint32_t> masks, std::uint32_t bytes,
+                 std::span<const Touched> touched);
+
 /// Counts an access of all 32 lanes, one behind the other from `first`. Nobody traces it.
 void count_contiguous(Warp& warp, const Instruction& in, AccessMode mode, std::uint64_t first, std::uint32_t bytes);
 
@@ -65,6 +70,30 @@ EVO_INLINE Reach reach_of(Warp& warp, const Instruction& in, AccessMode mode) {
   }
 }
 
+/// Fills `touched.at` for accesses of `bytes` at `touched.address`, which all lanes have: those outside of the mask one
+/// of a lane inside. False when the warp has failed.
+EVO_INLINE bool resolve_addresses(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode,
+                                  std::uint32_t bytes, Touched& touched) {
+  std::uint64_t low = touched.address[0], high = low, all = low;
+  for (int lane = 1; lane < 32; ++lane) {
+    const std::uint64_t address = touched.address[lane];
+    low = address < low ? address : low;
+    high = address > high ? address : high;
+    all |= address;
+  }
+  const Reach reach = reach_of(warp, in, mode);
+  // `high < end` comes first, so the difference cannot wrap. An empty reach admits nothing.
+  const bool inside = low >= reach.begin && high < reach.end && reach.end - high >= bytes;
+  if (!inside || (all & (bytes - 1)) != 0) {
+    return resolve_lane_by_lane(warp, in, mask, mode, bytes, touched);
+  }
+  EVO_LANE_LOOP
+  for (int lane = 0; lane < 32; ++lane) {
+    touched.at[lane] = reach.host + (touched.address[lane] - reach.begin);
+  }
+  return true;
+}
+
 /// Fills `touched` for accesses of `bytes` at register `base` + `offset`. False when the warp has failed.
 EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask, AccessMode mode, Place base,
                            std::uint64_t offset, std::uint32_t bytes, Touched& touched) {
@@ -84,26 +113,9 @@ EVO_INLINE bool resolve_at(Warp& warp, const Instruction& in, std::uint32_t mask
       touched.address[lane] = (mask >> lane & 1u) != 0 ? touched.address[lane] : stand_in;
     }
   }
-  std::uint64_t low = touched.address[0], high = low, all = low;
-  for (int lane = 1; lane < 32; ++lane) {
-    const std::uint64_t address = touched.address[lane];
-    low = address < low ? address : low;
-    high = address > high ? address : high;
-    all |= address;
-  }
   if (warp.launch->notes_accesses) note_access(warp, in, mask, mode, bytes, touched);
   if (warp.launch->waits != nullptr) warp.launch->waits->access(warp, in, mask, bytes, touched);
-  const Reach reach = reach_of(warp, in, mode);
-  // `high < end` comes first, so the difference cannot wrap. An empty reach admits nothing.
-  const bool inside = low >= reach.begin && high < reach.end && reach.end - high >= bytes;
-  if (!inside || (all & (bytes - 1)) != 0) {
-    return resolve_lane_by_lane(warp, in, mask, mode, bytes, touched);
-  }
-  EVO_LANE_LOOP
-  for (int lane = 0; lane < 32; ++lane) {
-    touched.at[lane] = reach.host + (touched.address[lane] - reach.begin);
-  }
-  return true;
+  return resolve_addresses(warp, in, mask, mode, bytes, touched);
 }
 
 /// The same with the mode in in.aux0 and the offset in in.immediate: for instructions with one address.

@@ -17,6 +17,7 @@
 
 namespace evo::vgpu {
 
+class ObjectTable;
 class Observer;
 class WaitLog;
 
@@ -37,6 +38,7 @@ struct CounterBefore {
 struct Launch {
   const Kernel* kernel = nullptr;
   GlobalMemory* memory = nullptr;
+  const ObjectTable* objects = nullptr;  ///< Textures and surfaces. Null: there are none.
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::array<std::uint32_t, 3> cluster{1, 1, 1};

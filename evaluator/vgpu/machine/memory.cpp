@@ -12,7 +12,6 @@
 namespace evo::vgpu {
 namespace {
 
-constexpr std::uint64_t kAlignment = 256;
 // Wide enough for an index that misses by a whole row; addresses cost nothing.
 constexpr std::uint64_t kGap = 1ull << 20;
 // What scatter() adds are pages, up to so many: at first and in each gap.
@@ -20,8 +19,8 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kFirstPages = 1ull << 26;
 constexpr std::uint64_t kGapPages = 1ull << 14;
 
-std::uint64_t aligned(std::uint64_t address) {
-  return (address + kAlignment - 1) / kAlignment * kAlignment;
+std::uint64_t aligned(std::uint64_t address, std::uint64_t alignment) {
+  return (address + alignment - 1) / alignment * alignment;
 }
 
 /// A block of the heap with what the allocator adds.
@@ -91,15 +90,15 @@ void GlobalMemory::move(std::uint64_t address, std::uint64_t by) {
 std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name, bool read_only) {
   const std::uint64_t begin = place(next_, bytes, std::move(name), read_only).begin;
   const std::uint64_t pages = salt_ ? mix(*salt_, next_) % kGapPages : 0;
-  next_ = aligned(next_ + bytes + kGap + pages * kPage);
+  next_ = aligned(next_ + bytes + kGap + pages * kPage, alignment_);
   return begin;
 }
 
 std::uint64_t GlobalMemory::allocate_shared(std::size_t bytes, std::string name) {
   auto owned = std::make_unique<Owned>();
-  owned->bytes.reset(new (std::nothrow) std::byte[bytes + kAlignment]());
+  owned->bytes.reset(new (std::nothrow) std::byte[bytes + alignment_]());
   if (!owned->bytes) throw machine_error(fmt::format("out of memory: no {} bytes for '{}'", bytes, name));
-  const std::uint64_t begin = aligned(reinterpret_cast<std::uint64_t>(owned->bytes.get()));
+  const std::uint64_t begin = aligned(reinterpret_cast<std::uint64_t>(owned->bytes.get()), alignment_);
   owned->allocation = {begin, begin + bytes, reinterpret_cast<std::byte*>(begin), std::move(name)};
   insert(std::move(owned));
   return begin;
@@ -114,7 +113,7 @@ void GlobalMemory::share(std::span<std::byte> host, std::string name) {
 
 std::uint64_t GlobalMemory::allocate_for_launch(std::size_t bytes, std::string name) {
   const std::uint64_t begin = place(next_of_launch_, bytes, std::move(name), false).begin;
-  next_of_launch_ = aligned(next_of_launch_ + bytes + kGap);
+  next_of_launch_ = aligned(next_of_launch_ + bytes + kGap, alignment_);
   return begin;
 }
 
@@ -150,7 +149,7 @@ std::uint64_t GlobalMemory::allocate_from_heap(std::uint64_t bytes) {
   if (bytes == 0 || bytes > kHeapBytes || heap_cost(bytes) > kHeapBytes - heap_bytes_) return 0;
   Allocation& block = place(next_of_launch_, bytes, "malloc", false);
   block.of_heap = true;
-  next_of_launch_ = aligned(block.end + kGap);
+  next_of_launch_ = aligned(block.end + kGap, alignment_);
   heap_bytes_ += heap_cost(bytes);
   return block.begin;
 }

@@ -48,7 +48,8 @@ class GlobalMemory {
   /// From now on nobody can foresee where a buffer will be, nor how far from another one. What is modelled does not
   /// change: places within pages stay.
   void scatter(std::uint64_t salt);
-  /// 256-byte aligned, filled with kFreshByte. Throws machine_error when memory is exhausted.
+  /// 256-byte aligned (512 for a host that shares its memory), filled with kFreshByte. Throws machine_error when memory
+  /// is exhausted.
   std::uint64_t allocate(std::size_t bytes, std::string name, bool read_only = false);
   /// As allocate(), of zeros, and the host reaches it at the same address.
   std::uint64_t allocate_shared(std::size_t bytes, std::string name);
@@ -58,6 +59,7 @@ class GlobalMemory {
   /// the address of any variable, so that none is a table.
   void share_with_host(std::uint64_t begin) {
     next_ = begin;
+    alignment_ = 512;  // Of textures: the host may make one of any buffer.
     has_tables_ = false;
   }
   void free(std::uint64_t address);
@@ -96,6 +98,7 @@ class GlobalMemory {
   bool is_free(std::uint64_t begin, std::uint64_t end) const;
 
   std::vector<std::unique_ptr<Owned>> buffers_;  ///< By ascending address.
+  std::uint64_t alignment_ = 256;
   std::uint64_t next_ = kGlobalBegin, next_of_launch_ = kLaunchesBegin;
   std::uint64_t heaps_ = 0;            ///< How many were cleared.
   std::uint64_t moves_ = 0;            ///< How many were drawn.

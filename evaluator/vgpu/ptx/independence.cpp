@@ -32,6 +32,7 @@ bool calls_system(const ptx::Statement& call, const ptx::Module& module) {
 bool may_meet_other_blocks(const ptx::Statement& statement, const ptx::Module& module) {
   const std::string_view name = statement.parts[0];
   if (std::ranges::any_of(statement.operands, names_grid_barrier)) return true;
+  if (name == "sured") return true;
   if (name == "atom" || name == "red") return !stays_in_shared_memory(statement);
   if (name == "ld" || name == "st")
     return has_part(statement, {"volatile", "relaxed", "acquire", "release", "mmio"}) &&

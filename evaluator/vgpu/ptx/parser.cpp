@@ -115,6 +115,10 @@ Variable Parser::variable_properties(Space space) {
       }
     } else if (parse_type(name) != Type::none) {
       result.type = parse_type(name);
+    } else if (name == "texref" || name == "surfref" || name == "samplerref") {
+      lexer_.fail("a variable of type ." + std::string(name) +
+                  ": texture and surface references are not supported (nor by CUDA 12 and newer): pass the kernel an "
+                  "object of cudaCreateTextureObject or cudaCreateSurfaceObject");
     } else {
       lexer_.fail("unknown attribute ." + std::string(name) + " of a variable");
     }

@@ -195,8 +195,11 @@ void Parser::instruction(Function& function, Statement statement, std::string_vi
 Operand Parser::operand(int depth) {
   if (depth > 4) lexer_.fail("operands are nested too deeply");
   switch (lexer_.peek()) {
-    case '{':
-      return list(Operand::Kind::vector, '{', '}', depth);
+    case '{': {
+      Operand vector = list(Operand::Kind::vector, '{', '}', depth);
+      pair_of(vector);
+      return vector;
+    }
     case '(':
       return list(Operand::Kind::group, '(', ')', depth);
     case '[':
@@ -337,12 +340,16 @@ Operand Parser::named() {
 void Parser::suffixes_of(Operand& operand) {
   if (operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::sink) {
     if (operand.kind == Operand::Kind::reg) operand.name = lexer_.take_suffix();
-    if (!lexer_.take('|')) return;
-    const std::string_view second = lexer_.identifier();
-    operand.pair = second == "_" ? kSinkRegister : static_cast<std::int32_t>(register_named(second));
+    pair_of(operand);
   } else if (operand.kind == Operand::Kind::variable) {
     if (lexer_.take('+') || lexer_.peek() == '-') operand.offset = static_cast<std::int64_t>(lexer_.number().bits);
   }
+}
+
+void Parser::pair_of(Operand& operand) {
+  if (!lexer_.take('|')) return;
+  const std::string_view second = lexer_.identifier();
+  operand.pair = second == "_" ? kSinkRegister : static_cast<std::int32_t>(register_named(second));
 }
 
 void Parser::resolve_label(Operand& operand) {

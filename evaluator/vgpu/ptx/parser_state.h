@@ -80,6 +80,7 @@ class Parser {
   Operand number_operand();
   Operand named();
   void suffixes_of(Operand& operand);
+  void pair_of(Operand& operand);
   std::optional<Binding> find(std::string_view name) const;
   std::optional<std::uint32_t> find_in_ranges(const Scope& scope, std::string_view name) const;
   std::uint32_t register_named(std::string_view name);

@@ -271,6 +271,8 @@ Way way_through(const Warp& warp, const Instruction& in, std::string_view opcode
 }
 
 Elements elements_of(std::string_view opcode, std::size_t bytes) {
+  // A texel has as many channels as its format.
+  if (opcode.starts_with("tex.") || opcode.starts_with("tld4.")) return {1, bytes};
   std::size_t count = 1;
   if (opcode.find(".v2") != std::string_view::npos || opcode.ends_with(".b128")) count = 2;
   if (opcode.find(".v4") != std::string_view::npos) count = 4;

@@ -52,6 +52,10 @@ std::string twenty_shared() {
   return compiled("twenty_shared", "-cudart shared -gencode arch=compute_80,code=compute_80");
 }
 
+std::string textures() {
+  return compiled("textures", "-lineinfo -gencode arch=compute_80,code=compute_80", "textures.cu");
+}
+
 Outcome run_process(const std::string& name) {
   return run_evo({"vgpu", "--json", "--program", compiled("processes", "-arch=sm_80", "processes.cu"), name});
 }
@@ -184,5 +188,38 @@ TEST_CASE("what a program did until it crashed or left is told") {
     INFO(outcome.err);
     CHECK(outcome.code == code);
     CHECK(nlohmann::json::parse(outcome.out)["launches"][0]["count"] == 3);
+  }
+}
+
+TEST_CASE("programs with textures and surfaces of every shape pass on the virtual GPU, and nothing is found in them") {
+  for (const char* command : {"vgpu", "sanitize"}) {
+    const Outcome outcome = run_evo({command, "--program", textures()});
+    INFO(command << ": " << outcome.out << outcome.err);
+    CHECK(outcome.code == 0);
+    for (const char* name : {"linear_memory", "outside_linear_memory", "filtering_1d", "filtering_2d", "pitched_memory",
+                             "volume", "layers", "cubes", "read_modes", "gather", "surfaces_2d",
+                             "surfaces_of_all_shapes", "copies", "driver", "errors"})
+      CHECK_THAT(outcome.out, ContainsSubstring(std::string(name) + ": passed\n"));
+  }
+}
+
+TEST_CASE("a write beyond a surface, and a texture that was destroyed, are told with their place") {
+  const Outcome outside = run_evo({"vgpu", "--program", textures(), "surface_outside"});
+  CHECK(outside.code == 1);
+  CHECK_THAT(outside.out, ContainsSubstring("cudaErrorLaunchFailure"));
+  CHECK_THAT(outside.err, ContainsSubstring("thread (20, 0, 0): sust.b.1d.b32.trap: writes 4 bytes at byte 80, outside "
+                                            "of a surface of 20 x 1 x 1 texels"));
+  const Outcome destroyed = run_evo({"vgpu", "--program", textures(), "destroyed_texture"});
+  CHECK(destroyed.code == 1);
+  CHECK_THAT(destroyed.err, ContainsSubstring("is no texture object"));
+}
+
+TEST_CASE("evo sanitize finds a fetch of what its kernel writes by a surface, and of what nobody has written") {
+  for (const auto& [name, kind] :
+       {std::pair{"stale_texture", "stale"}, std::pair{"unwritten_texture", "uninitialised"}}) {
+    const Outcome outcome = run_evo({"sanitize", "--json", "--program", textures(), name});
+    INFO(name << ": " << outcome.out);
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.out, ContainsSubstring(kind));
   }
 }

@@ -1,14 +1,12 @@
 // Coverage of the comparison with an H200, and the forms that several threads execute together.
-#include <cctype>
 #include <set>
 
 #include "tests/vgpu/conformance/conformance_check.h"
-#include "tests/vgpu/conformance/listed_forms.h"
 #include "tests/vgpu/conformance/matrix_cases.h"
 #include "tests/vgpu/conformance/ptx_forms.h"
+#include "tests/vgpu/conformance/recorded_words.h"
 #include "tests/vgpu/conformance/tensor_cases.h"
 #include "tests/vgpu/conformance/warp_cases.h"
-#include "tests/vgpu/conformance/wgmma_cases.h"
 
 namespace evo::vgpu {
 namespace {
@@ -46,28 +44,6 @@ TEST_CASE("a store of a box that begins before its tensor is refused") {
 
 // ---- Coverage
 
-/// Opcodes without a result, or whose result no GPU guarantees.
-const std::map<std::string, std::string> kWithoutResult{
-    {"alloca", "addresses of a stack with another layout"},
-    {"stacksave", "addresses of a stack with another layout"},
-    {"stackrestore", "addresses of a stack with another layout"},
-    {"applypriority", "a hint for caches"},
-    {"createpolicy", "a hint for caches; the bits of the policy are not specified"},
-    {"discard", "the content of the memory is undefined afterwards"},
-    {"prefetch", "a hint for caches"},
-    {"prefetchu", "a hint for caches"},
-    {"brkpt", "stops"},
-    {"trap", "stops"},
-    {"griddepcontrol", "orders kernels"},
-    {"membar", "orders accesses"},
-    {"nanosleep", "takes time"},
-    {"pmevent", "counts events"},
-    {"setmaxnreg", "the number of registers is not visible"},
-    {"ldu", "ld of memory that is not written"},
-    {"tensormap", "changes maps, whose bytes differ from the driver's"},
-    {"{", "jumps and calls"},
-};
-
 /// Opcodes with some forms that are not compared; `what` names the feature of those.
 const std::map<std::string, std::string> kInPart{
     {"mov", "types: moves of the same bits"},
@@ -94,42 +70,6 @@ std::string opcode_of(const std::string& name) {
   return name.substr(0, name.find('.'));
 }
 
-/// Every word of the PTX of the cases that are recorded in `file`.
-void add_words(std::set<std::string>& words, const std::vector<Case>& cases, const std::string& file) {
-  const RecordedCases recorded = recorded_conformance(file);
-  for (const Case& test : cases) {
-    if (!recorded.contains(conformance::seed_of(test.name))) continue;
-    std::string word;
-    for (const char c : test.ptx) {
-      if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == ':') {
-        word += c;
-      } else {
-        words.insert(word);
-        word.clear();
-      }
-    }
-  }
-}
-
-std::set<std::string> recorded_words() {
-  std::set<std::string> words;
-  const auto add_forms = [&](const std::vector<conformance::InstructionForm>& forms, const std::string& file) {
-    std::vector<Case> cases;
-    for (const conformance::InstructionForm& form : forms) cases.push_back(conformance::case_of(form));
-    add_words(words, cases, file);
-  };
-  add_forms(conformance::instruction_forms(), "forms.bin");
-  add_forms(conformance::listed_forms(), "listed.bin");
-  add_words(words, conformance::matrix_cases(), "matrices.bin");
-  add_words(words, conformance::warp_cases(), "warps.bin");
-  add_words(words, conformance::numerics_cases(), "products.bin");
-  add_words(words, conformance::layout_cases(), "layouts.bin");
-  std::vector<Case> tensors;
-  for (const conformance::TensorCase& each : conformance::tensor_cases()) tensors.push_back(each.test);
-  add_words(words, tensors, "tensors.bin");
-  return words;
-}
-
 TEST_CASE("every listed form that computes is compared with an H200, except those named here") {
   const std::set<std::string> words = recorded_words();
   std::map<std::string, int> compared, missing;
@@ -138,12 +78,12 @@ TEST_CASE("every listed form that computes is compared with an H200, except thos
     const std::string name = form.text.substr(0, form.text.find_first_of(" ;")), opcode = opcode_of(name);
     const bool found = words.contains(name);
     ++(found ? compared : missing)[opcode];
-    if (!found && !kWithoutResult.contains(opcode) && !kInPart.contains(opcode)) unknown += form.text + "\n";
+    if (!found && !kNotCompared.contains(opcode) && !kInPart.contains(opcode)) unknown += form.text + "\n";
   }
   INFO("not compared:\n" << unknown);
   CHECK(unknown.empty());
   // Every exception that is named must still be one.
-  for (const auto& [opcode, why] : kWithoutResult) {
+  for (const auto& [opcode, why] : kNotCompared) {
     INFO(opcode << ": " << why);
     CHECK(missing[opcode] > 0);
     CHECK(compared[opcode] == 0);
