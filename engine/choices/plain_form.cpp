@@ -113,12 +113,14 @@ PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read) {
                     kernel.file, launch.kernel));
 
   const std::string stem = kernel.file.substr(0, kernel.file.rfind('.'));
-  const std::string entry = stem + ".tuned.cu", header = stem + ".choices.h",
+  const std::string entry = stem + ".tuned.cu", header = stem + ".choices.h", coarse = stem + ".coarse.cu",
                     with_choices = stem + std::string(kWithChoices);
   Json form = {{"kernel", fmt::format("{}:{}", entry, found.launch.kernel)}};
   for (const Choice& choice : found.choices) form["genes"][choice.gene]["values"] = to_json<Json>(choice.values);
   form["shapes"] = shapes;
-  form["arguments"] = found.launch.arguments;
+  std::vector<std::string> arguments = found.launch.arguments;
+  arguments.insert(arguments.end(), found.coarse_arguments.begin(), found.coarse_arguments.end());
+  form["arguments"] = arguments;
   form["grid"] = found.launch.grid;
   form["block"] = found.launch.block;
   if (!found.launch.shared.empty()) form["shared"] = found.launch.shared;
@@ -128,15 +130,16 @@ PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read) {
   form["reference_grid"] = as_written(found.launch.grid, found.choices);
   form["reference_block"] = as_written(found.launch.block, found.choices);
   if (!found.launch.shared.empty()) form["reference_shared"] = as_written({found.launch.shared}, found.choices).front();
-  if (found.launch.arguments != as_written(found.launch.arguments, found.choices))
+  if (arguments != as_written(found.launch.arguments, found.choices))
     form["reference_arguments"] = as_written(found.launch.arguments, found.choices);
 
-  PlainForm plain{stem + ".json", {stem + ".json", entry, header, with_choices}, {}, found.choices};
+  PlainForm plain{stem + ".json", {stem + ".json", entry, header, with_choices, coarse}, {}, found.choices};
   const std::map<std::string, std::string> made = {
       {plain.file, form.dump(2)},
       {header, found.header},
       {with_choices, found.source},
-      {entry, fmt::format("#include \"{}\"\n#include \"{}\"\n", header, with_choices)}};
+      {coarse, found.coarse},
+      {entry, fmt::format("#include \"{}\"\n#include \"{}\"\n#include \"{}\"\n", header, with_choices, coarse)}};
   plain.read = [made, read](const std::string& path) {
     const auto file = made.find(path);
     return file == made.end() ? read(path) : file->second;

@@ -10,9 +10,12 @@
 #include <regex>
 #include <set>
 
+#include "engine/base/brackets.h"
 #include "engine/base/comments.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/choices/coarse_kernel.h"
+#include "engine/choices/kernel_place.h"
 #include "engine/device/device_limits.h"
 #include "engine/expression/expression.h"
 #include "engine/short_form/own_words.h"
@@ -49,16 +52,6 @@ std::vector<Value> around(std::int64_t own) {
     if (own % divisor == 0 && own / divisor > 0) values.emplace_back(own / divisor);
   for (const std::int64_t factor : {2, 4}) values.emplace_back(own * factor);
   return with_own(std::move(values), own);
-}
-
-/// Where a bracket that opens at `open` ends, the place of its other; npos: nowhere.
-std::size_t closing(std::string_view code, std::size_t open) {
-  int depth = 0;
-  for (std::size_t i = open; i < code.size(); ++i) {
-    if (std::string_view("([{").find(code[i]) != std::string_view::npos) ++depth;
-    if (std::string_view(")]}").find(code[i]) != std::string_view::npos && --depth == 0) return i;
-  }
-  return std::string_view::npos;
 }
 
 bool is_whole_number(std::string_view text) {
@@ -104,6 +97,7 @@ class Finder {
     padding();
     fast_math();
     found_.source = edited_source();
+    several_blocks();
     return std::move(found_);
   }
 
@@ -129,24 +123,13 @@ class Finder {
   }
 
   void find_kernel() {
-    std::string name = found_.launch.kernel.substr(0, found_.launch.kernel.find('<'));
-    name = name.substr(name.rfind(':') + 1);  // npos + 1 is the beginning
-    const std::regex pattern(fmt::format(R"(\bvoid\s[\w\s(),.]*?\b{}\s*\()", name));
-    for (std::sregex_iterator at(code_.begin(), code_.end(), pattern), end; at != end; ++at) {
-      const auto global = code_.rfind("__global__", static_cast<std::size_t>(at->position()));
-      const auto ended = code_.find_last_of(";}", static_cast<std::size_t>(at->position()));
-      if (global == std::string::npos || (ended != std::string::npos && ended > global)) continue;
-      void_ = static_cast<std::size_t>(at->position());
-      global_ = global;
-      open_ = static_cast<std::size_t>(at->position() + at->length()) - 1;
-      close_ = closing(code_, open_);
-      const std::size_t body = close_ == std::string::npos ? close_ : code_.find_first_not_of(" \t\r\n", close_ + 1);
-      if (body == std::string::npos || code_[body] != '{') continue;  // A declaration.
-      body_ = body;
-      body_end_ = std::min(closing(code_, body), code_.size());
-      return;
-    }
-    throw usage_error(fmt::format("the file has no kernel {}{}", name, suggestion(name, kernel_functions(source_))));
+    name_ = found_.launch.kernel.substr(0, found_.launch.kernel.find('<'));
+    name_ = name_.substr(name_.rfind(':') + 1);  // npos + 1 is the beginning
+    const std::optional<KernelPlace> place = evo::find_kernel(code_, name_);
+    if (!place)
+      throw usage_error(
+          fmt::format("the file has no kernel {}{}", name_, suggestion(name_, kernel_functions(source_))));
+    place_ = *place;
   }
 
   // ---- Constants
@@ -258,7 +241,7 @@ class Finder {
   }
 
   void blocks_on_an_sm() {
-    if (code_.substr(global_, open_ - global_).find("__launch_bounds__") != std::string::npos) return;
+    if (code_.substr(place_.global, place_.open - place_.global).find("__launch_bounds__") != std::string::npos) return;
     std::string threads;
     for (const std::string& extent : found_.launch.block) {
       // Of numbers and genes alone: sizes are no constants of the kernel.
@@ -269,13 +252,13 @@ class Finder {
         return;
       threads += (threads.empty() ? "(" : " * (") + extent + ")";
     }
-    replace(void_, 0, "evo_bounds ");
+    replace(place_.void_type, 0, "evo_bounds ");
     found_.header += fmt::format(
         "#if min_blocks > 0\n#define evo_bounds __launch_bounds__({}, min_blocks)\n#else\n"
         "#define evo_bounds\n#endif\n",
         threads);
-    offer("min_blocks", line_of(global_), "least blocks on an SM (__launch_bounds__)", numbers({0, 1, 2, 3, 4, 6, 8}),
-          std::int64_t{0});
+    offer("min_blocks", line_of(place_.global), "least blocks on an SM (__launch_bounds__)",
+          numbers({0, 1, 2, 3, 4, 6, 8}), std::int64_t{0});
   }
 
   // ---- Loops
@@ -286,7 +269,7 @@ class Finder {
     for (std::sregex_iterator at(code_.begin(), code_.end(), loop), end; at != end && offered < kMostLoops; ++at) {
       const auto offset = static_cast<std::size_t>(at->position());
       const std::size_t open = offset + static_cast<std::size_t>(at->length()) - 1;
-      const std::size_t close = closing(code_, open);
+      const std::size_t close = closing_bracket(code_, open);
       if (close == std::string::npos || code_.substr(open, close - open).find(';') == std::string::npos) continue;
       const int line = line_of(offset);
       std::optional<std::int64_t> own = 0;
@@ -325,10 +308,11 @@ class Finder {
 
   void pointers() {
     bool restrictable = false;
-    std::size_t loaded = 0, begin = open_ + 1;
-    for (std::size_t at = begin; at <= close_; ++at) {
-      if (std::string_view("([{").find(code_[at]) != std::string_view::npos) at = std::min(closing(code_, at), close_);
-      if (at < close_ && code_[at] != ',') continue;
+    std::size_t loaded = 0, begin = place_.open + 1;
+    for (std::size_t at = begin; at <= place_.close; ++at) {
+      if (std::string_view("([{").find(code_[at]) != std::string_view::npos)
+        at = std::min(closing_bracket(code_, at), place_.close);
+      if (at < place_.close && code_[at] != ',') continue;
       const std::string parameter = code_.substr(begin, at - begin);
       const std::size_t star = parameter.find('*');
       if (star != std::string::npos && star == parameter.rfind('*')) {
@@ -345,7 +329,7 @@ class Finder {
     }
     if (!restrictable) return;
     found_.header += "#if restrict_pointers\n#define evo_restrict __restrict__\n#else\n#define evo_restrict\n#endif\n";
-    offer("restrict_pointers", line_of(open_), "__restrict__ for the kernel's pointers", numbers({0, 1}),
+    offer("restrict_pointers", line_of(place_.open), "__restrict__ for the kernel's pointers", numbers({0, 1}),
           std::int64_t{0});
   }
 
@@ -354,12 +338,12 @@ class Finder {
     const std::string gene = "load_" + array;
     const std::regex element(fmt::format(R"(\b{}\s*\[)", array));
     bool any = false;
-    const auto begin = code_.begin() + static_cast<std::ptrdiff_t>(body_);
-    for (std::sregex_iterator at(begin, code_.begin() + static_cast<std::ptrdiff_t>(body_end_), element), end;
+    const auto begin = code_.begin() + static_cast<std::ptrdiff_t>(place_.body);
+    for (std::sregex_iterator at(begin, code_.begin() + static_cast<std::ptrdiff_t>(place_.body_close), element), end;
          at != end; ++at) {
-      const std::size_t offset = body_ + static_cast<std::size_t>(at->position());
+      const std::size_t offset = place_.body + static_cast<std::size_t>(at->position());
       const std::size_t before = code_.find_last_not_of(" \t\r\n", offset - 1);
-      const std::size_t close = closing(code_, offset + static_cast<std::size_t>(at->length()) - 1);
+      const std::size_t close = closing_bracket(code_, offset + static_cast<std::size_t>(at->length()) - 1);
       if (close == std::string::npos || code_[before] == '&' || code_[before] == '.' || code_[before] == '>') continue;
       replace(offset, 0, gene + "(&");
       replace(close + 1, 0, ")");
@@ -371,7 +355,7 @@ class Finder {
       found_.header += "#define evo_load(from) (*(from))\n";
     }
     using namespace std::string_literals;
-    offer(gene, line_of(open_), fmt::format("loads of {}", array), {"evo_load"s, "__ldg"s, "__ldcg"s, "__ldcs"s},
+    offer(gene, line_of(place_.open), fmt::format("loads of {}", array), {"evo_load"s, "__ldg"s, "__ldcg"s, "__ldcs"s},
           "evo_load"s);
     return true;
   }
@@ -401,6 +385,25 @@ class Finder {
     offer(kFastMath, 0, "the compiler's -use_fast_math", {Value(false), Value(true)}, false);
   }
 
+  /// Several blocks at once, where their threads work alone.
+  void several_blocks() {
+    LaunchLine& launch = found_.launch;
+    std::optional<CoarseKernel> coarse = coarse_kernel(found_.source, name_, launch.grid.size() > 1);
+    if (!coarse) return;
+    found_.coarse_arguments = {launch.grid[0], launch.grid.size() > 1 ? launch.grid[1] : "1"};
+    offer("each_x", line_of(place_.global), "blocks along x that a block does at once", numbers({1, 2, 4, 8}),
+          std::int64_t{1});
+    launch.grid[0] = fmt::format("ceil_div({}, each_x)", launch.grid[0]);
+    if (coarse->along_y) {
+      offer("each_y", line_of(place_.global), "blocks along y that a block does at once", numbers({1, 2, 4}),
+            std::int64_t{1});
+      launch.grid[1] = fmt::format("ceil_div({}, each_y)", launch.grid[1]);
+    }
+    found_.source = std::move(coarse->source);
+    found_.header += coarse->header;
+    found_.coarse = std::move(coarse->kernel);
+  }
+
   std::string edited_source() {
     std::ranges::stable_sort(edits_, std::greater(), &Edit::offset);
     std::string text = source_;
@@ -412,7 +415,8 @@ class Finder {
   const std::string code_;
   const std::set<std::string> sizes_;
   std::vector<std::size_t> line_starts_ = {0};
-  std::size_t global_ = 0, void_ = 0, open_ = 0, close_ = 0, body_ = 0, body_end_ = 0;
+  std::string name_;
+  KernelPlace place_;
   std::set<std::string> loops_;
   bool has_plain_load_ = false;
   std::vector<Edit> edits_;

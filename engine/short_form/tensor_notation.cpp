@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/brackets.h"
 #include "engine/base/error.h"
 #include "engine/base/text.h"
 #include "engine/task/draw.h"
@@ -26,16 +27,6 @@ void read_head(std::string_view head, std::string_view whole, TensorNotation& te
     break;
   }
   tensor.type = head;
-}
-
-/// Where the bracket that `text` begins with is closed.
-std::size_t closing(std::string_view text) {
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '(' || text[i] == '[') ++depth;
-    if ((text[i] == ')' || text[i] == ']') && --depth == 0) return i;
-  }
-  throw usage_error(fmt::format("'{}': a bracket is not closed", text));
 }
 
 void set(TensorNotation& tensor, const std::string& attribute, std::string_view value) {
@@ -70,7 +61,9 @@ void read_tail(std::string_view rest, TensorNotation& tensor) {
           fmt::format("'{}': expected ':' and a draw behind ']', or strides(...), scale(...), zero_point(...), "
                       "when(...), any_of_equal(...)",
                       rest));
-    const std::size_t close = open + closing(rest.substr(open));
+    const std::size_t close = closing_bracket(rest, open);
+    if (close == std::string_view::npos)
+      throw usage_error(fmt::format("'{}': a bracket is not closed", rest.substr(open)));
     set(tensor, std::string(attribute), trim(rest.substr(open + 1, close - open - 1)));
     rest = trim(rest.substr(close + 1));
   }

@@ -404,9 +404,9 @@ constexpr DeviceModel thor() {
   return model;
 }
 
-constexpr std::array kModels = {h200(),  h100(),  h100_pcie(), gh200(),        a100(), a100_40gb(), a10(),
-                                rtx3090(), orin(), l4(), l40s(), rtx4090(), t4(), b200(), b300(), thor(),
-                                rtx5090(), rtx_pro_6000(), gb10()};
+constexpr std::array kModels = {h200(),    h100(), h100_pcie(), gh200(),        a100(),    a100_40gb(), a10(),
+                                rtx3090(), orin(), l4(),        l40s(),         rtx4090(), t4(),        b200(),
+                                b300(),    thor(), rtx5090(),   rtx_pro_6000(), gb10()};
 
 }  // namespace
 

@@ -111,3 +111,47 @@ TEST_CASE("what a compiler says of a plain kernel names the author's file and li
   CHECK_THAT(outcome.out + outcome.err, ContainsSubstring("k.cu:4"));
   CHECK_THAT(outcome.out + outcome.err, !ContainsSubstring("choices"));
 }
+
+TEST_CASE("several blocks at once compute what each computes alone", "[long]") {
+  const Bench bench;
+  const auto [name, text] = GENERATE(table<const char*, const char*>({
+      {"product",  // Nothing is shared: every load is each thread's own.
+       "// evo: launch k<<<dim3(ceil_div(N, 8), ceil_div(M, 4)), dim3(8, 4)>>>(c=out float[M,N], a=float[M,K], "
+       "b=float[K,N], M, N, K)\n// evo: size M=13,N=37,K=11\n"
+       "__global__ void k(float* c, const float* a, const float* b, int m, int n, int k) {\n"
+       "  const int column = blockIdx.x * 8 + threadIdx.x, row = blockIdx.y * 4 + threadIdx.y;\n"
+       "  if (row >= m || column >= n) return;\n  float sum = 0;\n"
+       "  for (int i = 0; i < k; ++i) sum += a[row * k + i] * b[i * n + column];\n  c[row * n + column] = sum;\n}\n"},
+      {"rows without a guard",
+       "// evo: launch k<<<M, 32>>>(y=out float[M,N], x=float[M,N], N)\n// evo: size M=7,N=50\n"
+       "template <class T>\n__device__ T twice(T v) { return v + v; }\n"
+       "extern \"C\" __global__ void k(float* y, const float* x, int n) {\n"
+       "  const float* row = x + blockIdx.x * n;\n  float4 sum = make_float4(0, 0, 0, 0);\n  int j = 0;\n"
+       "  while (j < n) { sum.x += row[j]; if (row[j] > 1) sum.y += twice(row[j]); ++j; }\n"
+       "  for (int i = threadIdx.x; i < n; i += blockDim.x) y[blockIdx.x * n + i] = row[i] + sum.x + sum.y;\n}\n"},
+      {"strides of the grid",
+       "// evo: launch k<<<5, 64>>>(count=inout int[8], y=out float[N], x=float[N], N)\n// evo: size N=777\n"
+       "__global__ void k(int* count, float* y, const float* x, int n) {\n"
+       "  int mine = 0;\n  float window[3];\n"
+       "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {\n"
+       "    for (int k = 0; k < 3; ++k) window[k] = x[i > k ? i - k : 0];\n"
+       "    y[i] = window[0] + window[1] * window[2];\n    if (y[i] > 0) ++mine;\n  }\n"
+       "  atomicAdd(&count[blockIdx.x % 8], mine);\n  if (threadIdx.x == 0) atomicAdd(&count[7], 1);\n}\n"},
+  }));
+  INFO(name);
+  bench.write("k.cu", text);
+  const Outcome outcome = bench.evo(
+      {"tune", "k.cu", "--device", "vgpu", "--strategy", "random", "--evals", "12", "--seed", "2", "--quiet"});
+  INFO(outcome.out << outcome.err);
+  REQUIRE(outcome.code == 0);
+  int several = 0;
+  for (int id = 1; id <= 12; ++id) {
+    const Outcome shown = bench.evo({"show", std::to_string(id), "--json"});
+    if (shown.code != 0) continue;
+    const auto json = nlohmann::json::parse(shown.out);
+    INFO(shown.out);
+    CHECK(json["evaluation"]["verdict"] == "valid");
+    if (json["genome"]["genes"]["each_x"] > 1) ++several;
+  }
+  CHECK(several > 3);
+}

@@ -85,14 +85,14 @@ TEST_CASE("a block of numbers is a choice where the kernel reads blockDim, and t
   REQUIRE(find(found, "block_x") != nullptr);
   CHECK(find(found, "block_x")->values == numbers({32, 64, 128, 256, 512, 1024}));
   CHECK(found.launch.block == Texts{"block_x"});
-  CHECK(found.launch.grid == Texts{"ceil_div(N, block_x)"});
+  CHECK(found.launch.grid == Texts{"ceil_div(ceil_div(N, block_x), each_x)"});
   CHECK(choices_of(reads, "k<<<ceil_div(N, blockDim.x), 96>>>(y=out float[N], N)").launch.grid ==
-        Texts{"ceil_div(N, block_x)"});
+        Texts{"ceil_div(ceil_div(N, block_x), each_x)"});
   const KernelChoices fixed =
       choices_of("__global__ void k(float* y, int n) { y[blockIdx.x * 256 + threadIdx.x] = 1; }",
                  "k<<<ceil_div(N, 256), 256>>>(y=out float[N], N)");
   CHECK(find(fixed, "block_x") == nullptr);
-  CHECK(fixed.launch.grid == Texts{"ceil_div(N, 256)"});
+  CHECK(fixed.launch.grid == Texts{"ceil_div(ceil_div(N, 256), each_x)"});
 }
 
 TEST_CASE("each axis of the grid follows its own axis of the block") {
@@ -102,10 +102,12 @@ TEST_CASE("each axis of the grid follows its own axis of the block") {
     return choices_of(reads, "k<<<" + grid + ", " + block + ">>>(y=out float[N])", {"M", "N"}).launch.grid;
   };
   CHECK(grid("dim3(ceil_div(N, 16), ceil_div(M, 16))", "dim3(16, 16)") ==
-        Texts{"ceil_div(N, block_x)", "ceil_div(M, block_y)"});
-  CHECK(grid("ceil_div(M, 4)", "dim3(32, 4)") == Texts{"ceil_div(M, block_y)"});
-  CHECK(grid("dim3(ceil_div(M, 4), 32)", "dim3(32, 4)") == Texts{"ceil_div(M, block_y)", "32"});
-  CHECK(grid("ceil_div(M, blockDim.x * blockDim.y)", "dim3(8, 8)") == Texts{"ceil_div(M, block_x * block_y)"});
+        Texts{"ceil_div(ceil_div(N, block_x), each_x)", "ceil_div(ceil_div(M, block_y), each_y)"});
+  CHECK(grid("ceil_div(M, 4)", "dim3(32, 4)") == Texts{"ceil_div(ceil_div(M, block_y), each_x)"});
+  CHECK(grid("dim3(ceil_div(M, 4), 32)", "dim3(32, 4)") ==
+        Texts{"ceil_div(ceil_div(M, block_y), each_x)", "ceil_div(32, each_y)"});
+  CHECK(grid("ceil_div(M, blockDim.x * blockDim.y)", "dim3(8, 8)") ==
+        Texts{"ceil_div(ceil_div(M, block_x * block_y), each_x)"});
 }
 
 TEST_CASE("loops may be unrolled otherwise, and a pragma's factor is the author's own") {
