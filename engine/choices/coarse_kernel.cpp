@@ -15,7 +15,7 @@
 namespace evo {
 namespace {
 
-using Kind = Statement::Kind;
+using Kind = KernelStatement::Kind;
 using Names = std::set<std::string, std::less<>>;
 
 constexpr const char* kMacros =
@@ -53,7 +53,7 @@ class Coarsening {
     const std::optional<KernelPlace> place = find_kernel(code_, name);
     if (!place) throw NotUnderstood("no kernel");
     place_ = *place;
-    tokens_ = tokens_of(std::string_view(code_).substr(0, place_.body_close));
+    tokens_ = code_tokens(std::string_view(code_).substr(0, place_.body_close));
     while (first_ < tokens_.size() && tokens_[first_].begin <= place_.body) ++first_;
   }
 
@@ -61,11 +61,11 @@ class Coarsening {
     check_that_threads_work_alone();
     read_parameters();
     has_references_ = std::regex_search(code_, std::regex(R"([\w>]\s*&\s*\w+\s*[,)])"));
-    const std::vector<Statement> body = statements_in(tokens_, {first_, tokens_.size()});
-    for (const Statement& one : body) add_declared(one, locals_);
+    const std::vector<KernelStatement> body = kernel_statements(tokens_, {first_, tokens_.size()});
+    for (const KernelStatement& one : body) add_declared(one, locals_);
     for (std::size_t before = many_.size() + 1; before != many_.size();) {
       before = many_.size();
-      for (const Statement& one : body) spread(one, false, {});
+      for (const KernelStatement& one : body) spread(one, false, {});
     }
     for (const std::string& parameter : parameters_)
       if (many_.contains(parameter)) throw NotUnderstood("a parameter that changes");
@@ -180,7 +180,7 @@ class Coarsening {
   }
 
   /// `each`: the statement is done for one block after the other; `own`: variables that it declares itself.
-  void spread(const Statement& statement, bool each, Names own) {
+  void spread(const KernelStatement& statement, bool each, Names own) {
     if (statement.kind == Kind::declaration) {
       for (const Declarator& one : statement.declarators) {
         if (!each && (has_many(one.range, own) || has_atomics(one.range))) many_.insert(one.name);
@@ -192,14 +192,14 @@ class Coarsening {
     if (each) add_declared(statement, own);
     if (statement.parts.empty()) return spread_changes(statement.range, each || !is_done_once(statement), own);
     spread_changes(statement.head, each, own);
-    for (const Statement& part : statement.parts) spread(part, each, own);
+    for (const KernelStatement& part : statement.parts) spread(part, each, own);
   }
 
-  void add_declared(const Statement& statement, Names& own) const {
+  void add_declared(const KernelStatement& statement, Names& own) const {
     for (const Declarator& one : statement.declarators) own.insert(one.name);
     if (statement.kind == Kind::loop)
       for (const std::string& name : declared_in_head(statement.head)) own.insert(name);
-    for (const Statement& part : statement.parts) add_declared(part, own);
+    for (const KernelStatement& part : statement.parts) add_declared(part, own);
   }
 
   /// The variables that the head of a loop declares.
@@ -208,25 +208,25 @@ class Coarsening {
     while (end < head.last && text(end) != ";") ++end;
     if (end == head.last) throw NotUnderstood("a loop over a range");
     std::vector<std::string> names;
-    for (const Statement& one : statements_in(tokens_, {head.first, end + 1}))
+    for (const KernelStatement& one : kernel_statements(tokens_, {head.first, end + 1}))
       for (const Declarator& variable : one.declarators) names.push_back(variable.name);
     return names;
   }
 
   /// Whether a statement with parts has to be done for one block after the other: blocks differ in its head.
-  bool is_for_each(const Statement& statement, const Names& own) const {
+  bool is_for_each(const KernelStatement& statement, const Names& own) const {
     if (statement.kind == Kind::whole) return true;
     if (statement.kind == Kind::loop) return has_many(statement.head, own) || leaves(statement);
     return statement.kind == Kind::choice && has_many(statement.head, own);
   }
 
-  static bool leaves(const Statement& statement) {
+  static bool leaves(const KernelStatement& statement) {
     return statement.kind == Kind::leave || std::ranges::any_of(statement.parts, leaves);
   }
 
-  bool returns(const Statement& statement) const {
+  bool returns(const KernelStatement& statement) const {
     if (statement.kind == Kind::leave) return text(statement.range.first) == "return";
-    return std::ranges::any_of(statement.parts, [this](const Statement& part) { return returns(part); });
+    return std::ranges::any_of(statement.parts, [this](const KernelStatement& part) { return returns(part); });
   }
 
   // ---- The code for all blocks at once
@@ -252,7 +252,7 @@ class Coarsening {
 
   void line(const std::string& written) { together_ += std::string(2 * depth_, ' ') + written + "\n"; }
 
-  void write(const Statement& statement) {
+  void write(const KernelStatement& statement) {
     if (statement.kind == Kind::declaration) return write_declaration(statement);
     if (is_for_each(statement, {}) || (statement.kind == Kind::expression && !is_done_once(statement)))
       return write_for_each(statement);
@@ -278,13 +278,13 @@ class Coarsening {
     }
   }
 
-  void write_parts(const std::vector<Statement>& parts) {
+  void write_parts(const std::vector<KernelStatement>& parts) {
     ++depth_;
-    for (const Statement& part : parts) write(part);
+    for (const KernelStatement& part : parts) write(part);
     --depth_;
   }
 
-  void write_for_each(const Statement& statement) {
+  void write_for_each(const KernelStatement& statement) {
     if (returns(statement)) throw NotUnderstood("threads that leave early");
     Names own;
     add_declared(statement, own);
@@ -294,11 +294,11 @@ class Coarsening {
   bool has_atomics(TokenRange range) const {
     return std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(range.first),
                        tokens_.begin() + static_cast<std::ptrdiff_t>(range.last),
-                       [](const Token& token) { return token.text.starts_with("atomic"); });
+                       [](const CodeToken& token) { return token.text.starts_with("atomic"); });
   }
 
   /// A statement that changes variables alone, and the same for all blocks.
-  bool is_done_once(const Statement& statement) const {
+  bool is_done_once(const KernelStatement& statement) const {
     if (has_many(statement.range, {}) || has_atomics(statement.range)) return false;
     const std::vector<std::string> names = changed(statement.range);
     const bool stores = is_identifier(text(statement.range.first)) && text(statement.range.first + 1) == "[" &&
@@ -307,7 +307,7 @@ class Coarsening {
            std::ranges::all_of(names, [this](const std::string& name) { return locals_.contains(name); });
   }
 
-  void write_declaration(const Statement& statement) {
+  void write_declaration(const KernelStatement& statement) {
     for (const Declarator& one : statement.declarators) {
       if (!many_.contains(one.name)) {
         line(fmt::format("{} {};", code(statement.type), code(one.range)));
@@ -333,12 +333,12 @@ class Coarsening {
   }
 
   /// The kernel's statements, up to which nothing has changed in memory, may send threads away.
-  void together(const std::vector<Statement>& body) {
+  void together(const std::vector<KernelStatement>& body) {
     bool nothing_changed = true;
     for (std::size_t i = 0; i < body.size(); ++i) {
-      const Statement& one = body[i];
+      const KernelStatement& one = body[i];
       const bool guard = one.kind == Kind::choice && one.parts.size() == 1;
-      const Statement* inner = guard ? &one.parts.front() : nullptr;
+      const KernelStatement* inner = guard ? &one.parts.front() : nullptr;
       const bool leaves_at_once = guard && is_return(*inner);
       if (leaves_at_once && !has_many(one.head, {})) {
         line(fmt::format("if ({}) return true;", code(one.head)));
@@ -356,7 +356,7 @@ class Coarsening {
     }
   }
 
-  bool is_return(const Statement& statement) const {
+  bool is_return(const KernelStatement& statement) const {
     if (statement.kind == Kind::block) return statement.parts.size() == 1 && is_return(statement.parts.front());
     return statement.kind == Kind::leave && text(statement.range.first) == "return";
   }
@@ -433,7 +433,7 @@ class Coarsening {
   const std::string code_;
   const bool along_y_;
   KernelPlace place_;
-  std::vector<Token> tokens_;
+  std::vector<CodeToken> tokens_;
   std::size_t first_ = 0;        ///< Of the body.
   bool has_references_ = false;  ///< Whether a function of the source may change what it is handed by name.
   std::vector<std::string> parameters_;

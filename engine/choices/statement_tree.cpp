@@ -11,7 +11,7 @@
 namespace evo {
 namespace {
 
-using Kind = Statement::Kind;
+using Kind = KernelStatement::Kind;
 
 /// The longest first.
 constexpr std::array<std::string_view, 24> kOperators = {
@@ -47,15 +47,16 @@ std::size_t end_of_token(std::string_view code, std::size_t at) {
   return at + (known == kOperators.end() ? 1 : known->size());
 }
 
-class Reader {
+class StatementReader {
  public:
-  Reader(const std::vector<Token>& tokens, TokenRange range) : tokens_(tokens), at_(range.first), end_(range.last) {}
+  StatementReader(const std::vector<CodeToken>& tokens, TokenRange range)
+      : tokens_(tokens), at_(range.first), end_(range.last) {}
 
-  std::vector<Statement> all() {
+  std::vector<KernelStatement> all() {
     for (std::size_t at = at_; at < end_; ++at)
       if (text(at) == "[" && !is_identifier(text(at - 1)) && text(at - 1) != "]" && text(at - 1) != ")")
         throw NotUnderstood("a lambda");
-    std::vector<Statement> statements;
+    std::vector<KernelStatement> statements;
     while (at_ < end_) statements.push_back(one());
     return statements;
   }
@@ -68,12 +69,12 @@ class Reader {
     ++at_;
   }
 
-  Statement one() {
+  KernelStatement one() {
     static const std::set<std::string_view> kForeign = {"asm",   "__asm__", "struct",   "class",    "union", "enum",
                                                         "using", "typedef", "static",   "extern",   "try",   "goto",
                                                         "case",  "default", "template", "typename", "#"};
     if (kForeign.contains(text(at_))) throw NotUnderstood(std::string(text(at_)));
-    Statement statement;
+    KernelStatement statement;
     statement.range.first = at_;
     while (text(at_).starts_with("evo_unroll_")) statement.prefix += std::string(text(at_++)) + " ";
     if (is("{"))
@@ -100,28 +101,28 @@ class Reader {
     ++at_;
   }
 
-  void block(Statement& statement) {
+  void block(KernelStatement& statement) {
     statement.kind = Kind::block;
     const std::size_t close = closing_token(tokens_, at_);
-    statement.parts = statements_in(tokens_, {at_ + 1, close});
+    statement.parts = kernel_statements(tokens_, {at_ + 1, close});
     at_ = close + 1;
   }
 
-  void head(Statement& statement) {
+  void head(KernelStatement& statement) {
     if (!is("(")) throw NotUnderstood("no ( behind a word");
     const std::size_t close = closing_token(tokens_, at_);
     statement.head = {at_ + 1, close};
     at_ = close + 1;
   }
 
-  void loop(Statement& statement) {
+  void loop(KernelStatement& statement) {
     statement.kind = Kind::loop;
     ++at_;
     head(statement);
     statement.parts.push_back(one());
   }
 
-  void choice(Statement& statement) {
+  void choice(KernelStatement& statement) {
     statement.kind = Kind::choice;
     ++at_;
     head(statement);
@@ -131,7 +132,7 @@ class Reader {
     statement.parts.push_back(one());
   }
 
-  void whole(Statement& statement) {
+  void whole(KernelStatement& statement) {
     statement.kind = Kind::whole;
     const bool condition_last = is("do");
     ++at_;
@@ -167,7 +168,7 @@ class Reader {
     return at;
   }
 
-  bool declaration(Statement& statement) {
+  bool declaration(KernelStatement& statement) {
     const std::optional<std::size_t> type = end_of_type();
     if (!type) return false;
     std::size_t name = *type;
@@ -214,15 +215,15 @@ class Reader {
     return one;
   }
 
-  const std::vector<Token>& tokens_;
+  const std::vector<CodeToken>& tokens_;
   std::size_t at_;
   const std::size_t end_;
 };
 
 }  // namespace
 
-std::vector<Token> tokens_of(std::string_view code) {
-  std::vector<Token> tokens;
+std::vector<CodeToken> code_tokens(std::string_view code) {
+  std::vector<CodeToken> tokens;
   for (std::size_t at = 0; at < code.size();) {
     if (std::isspace(static_cast<unsigned char>(code[at])) != 0) {
       ++at;
@@ -235,7 +236,7 @@ std::vector<Token> tokens_of(std::string_view code) {
   return tokens;
 }
 
-std::size_t closing_token(const std::vector<Token>& tokens, std::size_t open) {
+std::size_t closing_token(const std::vector<CodeToken>& tokens, std::size_t open) {
   int depth = 0;
   for (std::size_t at = open; at < tokens.size(); ++at) {
     const std::string_view text = tokens[at].text;
@@ -245,8 +246,8 @@ std::size_t closing_token(const std::vector<Token>& tokens, std::size_t open) {
   throw NotUnderstood("a bracket is not closed");
 }
 
-std::vector<Statement> statements_in(const std::vector<Token>& tokens, TokenRange range) {
-  return Reader(tokens, range).all();
+std::vector<KernelStatement> kernel_statements(const std::vector<CodeToken>& tokens, TokenRange range) {
+  return StatementReader(tokens, range).all();
 }
 
 }  // namespace evo

@@ -10,7 +10,7 @@
 namespace evo {
 
 /// A word, a number or an operator of code.
-struct Token {
+struct CodeToken {
   std::size_t begin = 0;  ///< Its offset.
   std::string_view text;
 };
@@ -31,7 +31,7 @@ struct Declarator {
 };
 
 /// A statement of C++, as far as transformations of kernels look into it.
-struct Statement {
+struct KernelStatement {
   enum class Kind : std::uint8_t {
     block,        ///< `parts`: its statements.
     declaration,  ///< `type`, `declarators`.
@@ -47,7 +47,7 @@ struct Statement {
   TokenRange head;
   TokenRange type;
   std::vector<Declarator> declarators;
-  std::vector<Statement> parts;
+  std::vector<KernelStatement> parts;
 };
 
 /// Code that a transformation does not understand, and leaves as it is.
@@ -56,12 +56,12 @@ struct NotUnderstood : std::runtime_error {
 };
 
 /// `code`: without comments and directives. Operators of several characters are one token.
-std::vector<Token> tokens_of(std::string_view code);
+std::vector<CodeToken> code_tokens(std::string_view code);
 
 /// Where the bracket that is opened by token `open` is closed. Throws NotUnderstood.
-std::size_t closing_token(const std::vector<Token>& tokens, std::size_t open);
+std::size_t closing_token(const std::vector<CodeToken>& tokens, std::size_t open);
 
 /// The statements among the tokens of a range. Throws NotUnderstood: labels, lambdas, types of their own, asm, try.
-std::vector<Statement> statements_in(const std::vector<Token>& tokens, TokenRange range);
+std::vector<KernelStatement> kernel_statements(const std::vector<CodeToken>& tokens, TokenRange range);
 
 }  // namespace evo
