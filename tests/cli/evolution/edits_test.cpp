@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-void take(const Bench& bench, const std::string& name) {
+void take_edited(const Bench& bench, const std::string& name) {
   std::ifstream file(std::string(EVO_TEST_DATA) + "/edited/" + name);
   bench.write(name, {std::istreambuf_iterator<char>(file), {}});
 }
@@ -35,7 +35,7 @@ std::string signature(const nlohmann::json& row) {
 }
 
 /// The sources of elites.
-std::vector<std::string> elites_of(const Bench& bench) {
+std::vector<std::string> edited_elites(const Bench& bench) {
   std::vector<std::string> sources;
   for (const auto& elite : bench.json({"elites", "--db", "evo.db"})["elites"]) {
     CHECK_FALSE(elite["provisional"].get<bool>());
@@ -49,12 +49,12 @@ std::vector<std::string> elites_of(const Bench& bench) {
 
 TEST_CASE("edits find what a kernel does not need, and say it in words", "[long]") {
   const Bench bench;
-  take(bench, "waste.cu");
+  take_edited(bench, "waste.cu");
   const Outcome outcome = bench.evo(editing("waste.cu", "80", "1"), kChecksElites);
   REQUIRE(outcome.code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("edits by"));
   CHECK_THAT(outcome.out, ContainsSubstring("best edited kernel: candidate"));
-  const std::vector<std::string> elites = elites_of(bench);
+  const std::vector<std::string> elites = edited_elites(bench);
   REQUIRE(!elites.empty());
   CHECK(count(elites.front(), "spare[threadIdx.x] = sum") == 0);
   const std::string best = best_of(bench);
@@ -71,9 +71,9 @@ TEST_CASE("edits find what a kernel does not need, and say it in words", "[long]
 TEST_CASE("a barrier that only some shapes need is dropped in no elite", "[long]") {
   for (const std::string seed : {"2", "3"}) {
     const Bench bench;
-    take(bench, "shift.cu");
+    take_edited(bench, "shift.cu");
     REQUIRE(bench.evo(editing("shift.cu", "60", seed), kChecksElites).code == 0);
-    for (const std::string& source : elites_of(bench)) CHECK(count(source, "__syncthreads();") > 0);
+    for (const std::string& source : edited_elites(bench)) CHECK(count(source, "__syncthreads();") > 0);
     bool tried = false;
     for (const auto& row : outcomes(bench, "evo.db")) {
       if (row["op"] != "edit") continue;
@@ -89,7 +89,7 @@ TEST_CASE("a barrier that only some shapes need is dropped in no elite", "[long]
 
 TEST_CASE("kernels made by edits are watched by the sanitiser in all regimes, others in one") {
   const Bench bench;
-  take(bench, "seldom.cu");
+  take_edited(bench, "seldom.cu");
   REQUIRE(bench.evo({"tune", "seldom.cu", "--device", "vgpu", "--evals", "1", "--seed", "1", "--db", "evo.db"}).code ==
           0);
   cli::Claim claim = cli::claim_of(cli::restore(Store::open(bench / "evo.db", Store::Mode::read), 1));
@@ -111,7 +111,7 @@ TEST_CASE("kernels made by edits are watched by the sanitiser in all regimes, ot
 
 TEST_CASE("without time for its checks a kernel made by edits is no elite") {
   const Bench bench;
-  take(bench, "waste.cu");
+  take_edited(bench, "waste.cu");
   std::vector<std::string> command = editing("waste.cu", "24", "1");
   command.insert(command.end(), {"--check-time", "0"});
   const Outcome outcome = bench.evo(command);
@@ -123,7 +123,7 @@ TEST_CASE("without time for its checks a kernel made by edits is no elite") {
 
 TEST_CASE("a search by edits repeats with its seed, is resumed, and is off unless it is asked for") {
   const auto run = [](const Bench& bench, std::vector<std::string> command) {
-    take(bench, "waste.cu");
+    take_edited(bench, "waste.cu");
     REQUIRE(bench.evo(command).code == 0);
     std::vector<std::string> rows;
     for (const auto& row : outcomes(bench, "evo.db")) rows.push_back(signature(row));

@@ -6,7 +6,7 @@
 
 #include "evaluator/numbers/float_formats.h"
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/isa/texture_forms.h"
+#include "evaluator/vgpu/isa/textures/texture_forms.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/textures/object_table.h"
 #include "evaluator/vgpu/textures/texture_sampling.h"

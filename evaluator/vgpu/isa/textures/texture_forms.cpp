@@ -1,4 +1,4 @@
-#include "evaluator/vgpu/isa/texture_forms.h"
+#include "evaluator/vgpu/isa/textures/texture_forms.h"
 
 #include <fmt/core.h>
 

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/isa/texture_forms.h"
+#include "evaluator/vgpu/isa/textures/texture_forms.h"
 #include "evaluator/vgpu/machine/access.h"
 #include "evaluator/vgpu/machine/memory.h"
 #include "evaluator/vgpu/numbers/combining.h"

@@ -2,7 +2,7 @@
 #include <bit>
 
 #include "evaluator/vgpu/isa/operations.h"
-#include "evaluator/vgpu/isa/texture_forms.h"
+#include "evaluator/vgpu/isa/textures/texture_forms.h"
 #include "evaluator/vgpu/machine/access.h"
 
 // PTX ISA 9.0, 9.7.10.5 txq and 9.7.11.4 suq: what an object is. The numbers of channels are those of OpenCL 1.0.
