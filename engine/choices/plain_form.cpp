@@ -93,6 +93,13 @@ std::vector<std::string> as_written(std::vector<std::string> expressions, const 
 
 constexpr std::string_view kWithChoices = ".choices.cu";
 
+/// "y" of "y=out float[N]"; of an argument that is no tensor all of it.
+std::string name_of(const std::string& argument) {
+  static const std::regex tensor(R"(\s*([A-Za-z_]\w*)\s*=[^=].*)");
+  std::smatch found;
+  return std::regex_match(argument, found, tensor) ? found.str(1) : argument;
+}
+
 }  // namespace
 
 std::string authors_name(const std::string& file) {
@@ -131,7 +138,8 @@ PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read) {
   form["reference_block"] = as_written(found.launch.block, found.choices);
   if (!found.launch.shared.empty()) form["reference_shared"] = as_written({found.launch.shared}, found.choices).front();
   if (arguments != as_written(found.launch.arguments, found.choices))
-    form["reference_arguments"] = as_written(found.launch.arguments, found.choices);
+    for (const std::string& argument : as_written(found.launch.arguments, found.choices))
+      form["reference_arguments"].push_back(name_of(argument));
 
   PlainForm plain{stem + ".json", {stem + ".json", entry, header, with_choices, coarse}, {}, found.choices};
   const std::map<std::string, std::string> made = {

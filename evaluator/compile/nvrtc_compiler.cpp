@@ -170,7 +170,9 @@ std::string hint_at(std::string_view log) {
     std::string_view what_to_do;
   };
   static constexpr std::string_view kTextures =
-      "textures are not supported: read the data from a tensor in global memory";
+      "CUDA has no texture references since 12.0: a program has texture objects (docs/vgpu_program.md), and a task's "
+      "kernel "
+      "reads the data from a tensor";
   static constexpr Hint kHints[] = {
       {"identifier \"half\" is undefined", "half needs #include <cuda_fp16.h>"},
       {"identifier \"half2\" is undefined", "half2 needs #include <cuda_fp16.h>"},

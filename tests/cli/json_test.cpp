@@ -35,7 +35,7 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(run) == document({"run",        "self_consistent", "interrupted", "exhausted",   "reached",  "settled",
                                   "verdicts",   "first_valid",     "best",        "improvement", "elites",   "front",
                                   "rejections", "seeds",           "exchanges",   "devices",     "modelled", "compiled",
-                                  "times",      "proposed",        "refused"}));
+                                  "times",      "proposed",        "refused",     "edits"}));
   CHECK(members(run["seeds"]) ==
         Names{"taken", "origins", "evaluated", "valid", "best", "best_us", "ancestor_of_best"});
   CHECK(members(run["exchanges"]) ==
@@ -71,12 +71,11 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   CHECK(members(report["families"][0]["genes"][0]["alleles"][0]) == Names{"allele", "tried", "valid", "best_us"});
   CHECK(members(report["phases"]) == Names{"run_s", "compile_s", "waiting_s", "validation_s", "timing_s"});
   const nlohmann::json show = bench.json({"show", a});
-  CHECK(members(show) == document({"candidate",   "ticket",   "recorded_at",     "op",
-                                   "note",        "notes",    "exchange",        "lessons",
-                                   "parents",     "genome",   "self_consistent", "elite_rank",
-                                   "provisional", "checks",   "source_hash",     "evaluation",
-                                   "profiles",    "programs", "files",           "sittings",
-                                   "run"}));
+  CHECK(members(show) == document({"candidate",       "ticket",     "recorded_at", "op",       "note",
+                                   "notes",           "exchange",   "lessons",     "parents",  "genome",
+                                   "self_consistent", "elite_rank", "provisional", "checks",   "source_hash",
+                                   "evaluation",      "edits",      "profiles",    "programs", "files",
+                                   "sittings",        "run"}));
   const Names evaluation_members = {"waiting_s",   "validation_s", "timing_s", "verdict",  "reason",   "latency_us",
                                     "relative_l2", "salt",         "timings",  "original", "mismatch", "comparison",
                                     "builds",      "residency",    "cases",    "notes",    "ran_on"};
@@ -94,7 +93,7 @@ TEST_CASE("every document has the members that docs/json.md describes") {
   const nlohmann::json lineage = bench.json({"lineage", a});
   CHECK(members(lineage) == document({"candidate", "ancestors"}));
   CHECK(members(lineage["ancestors"][0]) ==
-        Names{"candidate", "distance", "op", "parents", "genome", "verdict", "latency_us"});
+        Names{"candidate", "distance", "op", "parents", "genome", "verdict", "latency_us", "edits"});
   const nlohmann::json diff = bench.json({"diff", a, b});
   CHECK(members(diff) == document({"a", "b", "genes", "source_diff"}));
   CHECK(members(diff["genes"][0]) == Names{"gene", "a", "b"});

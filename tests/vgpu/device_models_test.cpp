@@ -26,7 +26,8 @@ TEST_CASE("the models are h200 by default and GPUs from T4 to Blackwell") {
     CHECK(&device_model(model.name) == &model);
   }
   CHECK(names ==
-        "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 b200 b300 thor rtx5090 rtx_pro_6000 "
+        "h200 h100 h100_pcie gh200 a100 a100_40gb a10 rtx3090 orin l4 l40s rtx4090 t4 b200 b300 thor rtx5090 "
+        "rtx_pro_6000 "
         "gb10 ");
 }
 

@@ -29,8 +29,8 @@ std::string refusal(const std::string& ptx) {
 
 TEST_CASE("an unknown instruction is refused with its line of source") {
   const std::string reason =
-      refusal(kernel_text(".reg .pred p; .reg .b64 d;\n.file 1 \"k.cu\"\n.loc 1 42 3\nistypep.texref p, d;"));
-  CHECK(reason == "unsupported instruction istypep.texref at line 42 (PTX line 9)");
+      refusal(kernel_text(".reg .b32 a; .reg .b64 d;\n.file 1 \"k.cu\"\n.loc 1 42 3\nmultimem.st.global.u32 [d], a;"));
+  CHECK(reason == "unsupported instruction multimem.st.global.u32 at line 42 (PTX line 9)");
 }
 
 TEST_CASE("a variable in memory that is a predicate is refused") {

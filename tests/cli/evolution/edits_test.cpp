@@ -101,7 +101,9 @@ TEST_CASE("kernels made by edits are watched by the sanitiser in all regimes, ot
     return trials.watch(claim, finding);
   };
   std::optional<EliteFinding> finding;
-  CHECK(watched(finding).outcome == EliteCheck::Outcome::passed);
+  const EliteCheck in_one = watched(finding);
+  INFO(in_one.note << (finding ? finding->reason : ""));
+  CHECK(in_one.outcome == EliteCheck::Outcome::passed);
   CHECK_FALSE(finding);
   claim.by_edits = true;
   watched(finding);
