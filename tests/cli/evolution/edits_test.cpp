@@ -37,7 +37,8 @@ std::string signature(const nlohmann::json& row) {
 /// The sources of elites.
 std::vector<std::string> edited_elites(const Bench& bench) {
   std::vector<std::string> sources;
-  for (const auto& elite : bench.json({"elites", "--db", "evo.db"})["elites"]) {
+  const nlohmann::json board = bench.json({"elites", "--db", "evo.db"});
+  for (const auto& elite : board["elites"]) {
     CHECK_FALSE(elite["provisional"].get<bool>());
     sources.push_back(
         bench.evo({"show", std::to_string(elite["candidate"].get<int>()), "--source", "--db", "evo.db"}).out);
@@ -47,7 +48,7 @@ std::vector<std::string> edited_elites(const Bench& bench) {
 
 }  // namespace
 
-TEST_CASE("edits find what a kernel does not need, and say it in words", "[long]") {
+TEST_CASE("edits find what a kernel does not need, and say it in words", "[sweep]") {
   const Bench bench;
   take_edited(bench, "waste.cu");
   const Outcome outcome = bench.evo(editing("waste.cu", "80", "1"), kChecksElites);
@@ -119,7 +120,8 @@ TEST_CASE("without time for its checks a kernel made by edits is no elite") {
   const Outcome outcome = bench.evo(command);
   CHECK(outcome.code == 0);
   CHECK_THAT(outcome.err, ContainsSubstring("made by edits"));
-  for (const auto& elite : bench.json({"elites", "--db", "evo.db"})["elites"])
+  const nlohmann::json board = bench.json({"elites", "--db", "evo.db"});
+  for (const auto& elite : board["elites"])
     CHECK(bench.json({"show", std::to_string(elite["candidate"].get<int>()), "--db", "evo.db"})["edits"].empty());
 }
 
