@@ -4,6 +4,16 @@
 
 namespace evo {
 
+std::size_t longest_stretch(std::string_view code) {
+  std::size_t longest = 0;
+  for (std::size_t begin = 0; begin < code.size();) {
+    const std::size_t end = std::min(code.find_first_of(";{}", begin), code.size());
+    longest = std::max(longest, end - begin);
+    begin = end + 1;
+  }
+  return longest;
+}
+
 std::string without_long_stretches(std::string code) {
   for (std::size_t begin = 0; begin < code.size();) {
     const std::size_t end = std::min(code.find_first_of(";{}", begin), code.size());

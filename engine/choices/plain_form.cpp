@@ -141,13 +141,17 @@ PlainForm plain_form(const PlainKernel& kernel, const ReadFile& read) {
     for (const std::string& argument : as_written(found.launch.arguments, found.choices))
       form["reference_arguments"].push_back(name_of(argument));
 
-  PlainForm plain{stem + ".json", {stem + ".json", entry, header, with_choices, coarse}, {}, found.choices};
-  const std::map<std::string, std::string> made = {
+  PlainForm plain{stem + ".json", {stem + ".json", entry, header, with_choices}, {}, found.choices};
+  std::map<std::string, std::string> made = {
       {plain.file, form.dump(2)},
       {header, found.header},
       {with_choices, found.source},
-      {coarse, found.coarse},
-      {entry, fmt::format("#include \"{}\"\n#include \"{}\"\n#include \"{}\"\n", header, with_choices, coarse)}};
+      {entry, fmt::format("#include \"{}\"\n#include \"{}\"\n", header, with_choices)}};
+  if (!found.coarse.empty()) {
+    plain.made.push_back(coarse);
+    made[coarse] = found.coarse;
+    made[entry] += fmt::format("#include \"{}\"\n", coarse);
+  }
   plain.read = [made, read](const std::string& path) {
     const auto file = made.find(path);
     return file == made.end() ? read(path) : file->second;

@@ -13,6 +13,7 @@
 #include "engine/base/brackets.h"
 #include "engine/base/comments.h"
 #include "engine/base/error.h"
+#include "engine/base/stretches.h"
 #include "engine/base/text.h"
 #include "engine/choices/coarse_kernel.h"
 #include "engine/choices/kernel_place.h"
@@ -30,6 +31,8 @@ namespace {
 /// Beyond these a search among all at once finds little; the first of the source are taken.
 constexpr std::size_t kMostLoops = 8;
 constexpr std::size_t kMostArrays = 4;
+/// Beyond so many characters without ; { } no choices are looked for: std::regex takes of the stack for each.
+constexpr std::size_t kLongestLookedAt = 50'000;
 /// An unroll factor that stands for `#pragma unroll` alone.
 constexpr std::int64_t kWholeLoop = 1024;
 
@@ -82,6 +85,11 @@ class Finder {
  public:
   Finder(const std::string& source, const LaunchLine& launch, const std::vector<std::string>& sizes)
       : source_(source), code_(code_only(source)), sizes_(sizes.begin(), sizes.end()) {
+    if (longest_stretch(code_) > kLongestLookedAt)
+      throw usage_error(
+          fmt::format("the file has more than {} characters, comments included, without ; {{ }} between them: "
+                      "put what is no code into another file",
+                      kLongestLookedAt));
     found_.launch = launch;
     for (std::size_t at = 0; at < source.size(); ++at)
       if (source[at] == '\n') line_starts_.push_back(at + 1);

@@ -13,6 +13,9 @@ namespace {
 
 using Kind = KernelStatement::Kind;
 
+/// Statements within each other: what is deeper is read by no recursion.
+constexpr int kMostWithin = 100;
+
 /// The longest first.
 constexpr std::array<std::string_view, 24> kOperators = {
     "<<=", ">>=", "...", "->", "::", "++", "--", "+=", "-=", "*=", "/=", "%=",
@@ -49,8 +52,8 @@ std::size_t end_of_token(std::string_view code, std::size_t at) {
 
 class StatementReader {
  public:
-  StatementReader(const std::vector<CodeToken>& tokens, TokenRange range)
-      : tokens_(tokens), at_(range.first), end_(range.last) {}
+  StatementReader(const std::vector<CodeToken>& tokens, TokenRange range, int depth)
+      : tokens_(tokens), at_(range.first), end_(range.last), depth_(depth) {}
 
   std::vector<KernelStatement> all() {
     for (std::size_t at = at_; at < end_; ++at)
@@ -70,6 +73,7 @@ class StatementReader {
   }
 
   KernelStatement one() {
+    if (++depth_ > kMostWithin) throw NotUnderstood("statements within each other");
     static const std::set<std::string_view> kForeign = {"asm",   "__asm__", "struct",   "class",    "union", "enum",
                                                         "using", "typedef", "static",   "extern",   "try",   "goto",
                                                         "case",  "default", "template", "typename", "#"};
@@ -90,6 +94,7 @@ class StatementReader {
     else if (!declaration(statement))
       up_to_semicolon();
     statement.range.last = at_;
+    --depth_;
     return statement;
   }
 
@@ -104,7 +109,7 @@ class StatementReader {
   void block(KernelStatement& statement) {
     statement.kind = Kind::block;
     const std::size_t close = closing_token(tokens_, at_);
-    statement.parts = kernel_statements(tokens_, {at_ + 1, close});
+    statement.parts = StatementReader(tokens_, {at_ + 1, close}, depth_).all();
     at_ = close + 1;
   }
 
@@ -218,6 +223,7 @@ class StatementReader {
   const std::vector<CodeToken>& tokens_;
   std::size_t at_;
   const std::size_t end_;
+  int depth_;
 };
 
 }  // namespace
@@ -247,7 +253,7 @@ std::size_t closing_token(const std::vector<CodeToken>& tokens, std::size_t open
 }
 
 std::vector<KernelStatement> kernel_statements(const std::vector<CodeToken>& tokens, TokenRange range) {
-  return StatementReader(tokens, range).all();
+  return StatementReader(tokens, range, 0).all();
 }
 
 }  // namespace evo

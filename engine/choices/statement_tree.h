@@ -38,7 +38,7 @@ struct KernelStatement {
     expression,   ///< Also the empty statement.
     loop,         ///< for; `head` is what stands in ( ), `parts` its body.
     choice,       ///< if; `head` its condition, `parts` what follows, and what follows else.
-    leave,        ///< return, break, continue, goto.
+    leave,        ///< return, break, continue.
     whole,        ///< while, do, switch.
   };
   Kind kind = Kind::expression;
@@ -61,7 +61,8 @@ std::vector<CodeToken> code_tokens(std::string_view code);
 /// Where the bracket that is opened by token `open` is closed. Throws NotUnderstood.
 std::size_t closing_token(const std::vector<CodeToken>& tokens, std::size_t open);
 
-/// The statements among the tokens of a range. Throws NotUnderstood: labels, lambdas, types of their own, asm, try.
+/// The statements among the tokens of a range. Throws NotUnderstood: labels, lambdas, types of
+/// their own, asm, try, a hundred statements within each other.
 std::vector<KernelStatement> kernel_statements(const std::vector<CodeToken>& tokens, TokenRange range);
 
 }  // namespace evo

@@ -5,6 +5,7 @@
 #include <optional>
 #include <regex>
 
+#include "engine/base/brackets.h"
 #include "engine/base/stretches.h"
 #include "engine/base/text.h"
 #include "engine/source/source_mutation.h"
@@ -103,15 +104,8 @@ class Cutter {
     return std::nullopt;
   }
 
-  /// Where the bracket that opens at `open` is closed.
-  std::size_t closing(std::size_t open) const {
-    int depth = 0;
-    for (std::size_t at = open; at < code_.size(); ++at) {
-      if (std::string_view("([{").find(code_[at]) != std::string_view::npos) ++depth;
-      if (std::string_view(")]}").find(code_[at]) != std::string_view::npos && --depth == 0) return at;
-    }
-    return code_.size();
-  }
+  /// Where the bracket that opens at `open` is closed; else the end.
+  std::size_t closing(std::size_t open) const { return std::min(closing_bracket(code_, open), code_.size()); }
 
   std::size_t after_blanks(std::size_t at) const {
     while (at < code_.size() && is_blank(code_[at])) ++at;

@@ -90,5 +90,10 @@ TEST_CASE("kernels whose threads work together, and code that is not understood,
   CHECK(coarse(kPlace + "y[i] = f();", "__device__ float f() { return blockIdx.x; }\n").empty());
   CHECK(!coarse_kernel("namespace a { __global__ void k(float* y) { y[blockIdx.x] = 1; } }", "k", false));
   CHECK(!coarse_kernel("__global__ void k() { }", "k", false));
+  const auto nested = [](std::size_t depth) {
+    return coarse(std::string(depth, '{') + "y[blockIdx.x] = 1;" + std::string(depth, '}'));
+  };
+  CHECK(!nested(20).empty());
+  CHECK(nested(100'000).empty());
   CHECK(!coarse_kernel("__global__ void k(float* y) {", "k", false));
 }

@@ -183,3 +183,12 @@ TEST_CASE("choices are those of the kernel's own code, whatever stands in commen
   CHECK_THROWS_MATCHES(choices_of(source, "q<<<1, 32>>>(y=out float[N])"), Error,
                        MessageMatches(ContainsSubstring("no kernel q")));
 }
+
+TEST_CASE("a source with a stretch that no pattern can be matched to is refused in one line") {
+  const auto with_blanks = [](std::size_t count) {
+    return choices_of("__global__ void k(float* y) { y[blockIdx.x] = 1 +" + std::string(count, ' ') + "2; }",
+                      "k<<<1, 32>>>(y=out float[N])");
+  };
+  CHECK(find(with_blanks(40'000), "each_x") != nullptr);
+  CHECK_THROWS_MATCHES(with_blanks(400'000), Error, MessageMatches(ContainsSubstring("50000 characters")));
+}
